@@ -13,7 +13,7 @@ const ReasonSparkSubmit = "SparkSubmit"
 // SparkSubmitCause returns the wait reason of an attempt whose driver pod spark-submit creates. The argument why says
 // why spark-submit is necessary.
 func SparkSubmitCause(why string) *lifecycle.Cause {
-	return &lifecycle.Cause{Reason: ReasonSparkSubmit, Message: "spark-submit makes the driver pod: " + why}
+	return &lifecycle.Cause{Reason: ReasonSparkSubmit, Message: "spark-submit creates the driver pod: " + why}
 }
 
 // Runner builds the pod that runs spark-submit to create the driver pod of a submission request. In the result,

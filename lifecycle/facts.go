@@ -284,7 +284,7 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	case DriverSucceeded:
 		return Cause{}
 	case DriverUnknown:
-		return Cause{ReasonNodeLost, fmt.Sprintf("node %s of %s pod %s does not answer; nothing is concluded until it does or the pod is gone",
+		return Cause{ReasonNodeLost, fmt.Sprintf("node %s of %s pod %s does not answer; the operator waits until it does or the pod is gone",
 			pod.Spec.NodeName, role, pod.Name)}
 	case DriverFailed:
 		return failure(pod, ended(status), role, taken)
@@ -332,7 +332,7 @@ func gatedCause(gates []corev1.PodSchedulingGate) Cause {
 		names = append(names, gate.Name)
 	}
 	return Cause{ReasonSchedulingGated,
-		"the pod is not scheduled before its scheduling gates are removed by their owner: " + strings.Join(names, ", ")}
+		"the pod is scheduled only after their owner has removed its scheduling gates: " + strings.Join(names, ", ")}
 }
 
 // scheduledAt returns when a pod was assigned to a node; the zero time if it has no node yet.
@@ -360,7 +360,7 @@ func UnresponsiveScheduler(pod *corev1.Pod) string {
 // UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler has not handled it for longer than a
 // running scheduler needs. The argument pod is the pod's name.
 func UnresponsiveSchedulerCause(pod, scheduler string) Cause {
-	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not said anything about pod %s yet: is it installed and running, and is that its name?", scheduler, pod)}
+	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not handled pod %s yet; check that a scheduler of that name is installed and runs", scheduler, pod)}
 }
 
 // imagePull returns the wait reason of a container whose image cannot be pulled. The result always has the same reason

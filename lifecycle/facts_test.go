@@ -97,7 +97,7 @@ func TestDriverFacts(t *testing.T) {
 	ran := func(d *Driver) { d.StartedAt = start.Time }
 	lost := func(d *Driver) {
 		d.Phase, d.NodeLostSince = DriverUnknown, start.Time
-		d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
+		d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until it does or the pod is gone"}
 	}
 	over := func(d *Driver, code int32) {
 		ran(d)
@@ -189,7 +189,7 @@ func TestDriverFacts(t *testing.T) {
 		{"a disruption that was called off", podIn(corev1.PodRunning, runs(), condition(corev1.DisruptionTarget, corev1.ConditionFalse, "PreemptionByScheduler", "p")),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
 		{"its node is lost, as Kubernetes says", podIn(corev1.PodRunning, runs(), saying("NodeLost", "")), with(func(d *Driver) {
-			d.Phase, d.Why = DriverUnknown, Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; nothing is concluded until it does or the pod is gone"}
+			d.Phase, d.Why = DriverUnknown, Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until it does or the pod is gone"}
 			ran(d)
 		})},
 		{"its node is lost, as the node controller marks it", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady),
@@ -293,7 +293,7 @@ func TestWaits(t *testing.T) {
 		{"a gate", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), Cause{"SchedulingGated", "g"}},
 		{"gates by name", podIn(corev1.PodPending, gates("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"),
 			condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")),
-			Cause{"SchedulingGated", "the pod is not scheduled before its scheduling gates are removed by their owner: " +
+			Cause{"SchedulingGated", "the pod is scheduled only after their owner has removed its scheduling gates: " +
 				"kueue.x-k8s.io/admission, kueue.x-k8s.io/topology"}},
 		{"a scheduler that does not say why", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "", "")), Cause{"Unschedulable", ""}},
 		{"nothing more, once it is scheduled", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), Cause{}},

@@ -123,7 +123,7 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	case asked == nil && (u.Route == nil || len(u.Route.Parents) == 0):
 		return
 	case u.Route == nil:
-		e.AddProblem(ReasonSwitchedOff, w.Field, "the operator makes no HTTPRoutes; let its configuration say ui.route.enabled: true (chart: controller.uiRoute.enable=true)")
+		e.AddProblem(ReasonSwitchedOff, w.Field, "the operator creates no HTTPRoutes; set ui.route.enabled: true in its configuration (chart: controller.uiRoute.enable=true)")
 		return
 	case asked == nil:
 		asked = &v1beta2.RouteConfiguration{}
@@ -147,7 +147,7 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 		hosts = []string{address.Host}
 	}
 	if len(hosts) == 0 && address.Path == "" {
-		e.AddProblem(ReasonInvalidAddress, w.Field+".hostnames", "without a host and a path the route would answer to everything; name a host, or set %s", RouteFormatField)
+		e.AddProblem(ReasonInvalidAddress, w.Field+".hostnames", "without a host and a path the route would match every request; name a host, or set %s", RouteFormatField)
 		return
 	}
 	w.Route.Hosts, w.Route.Path, w.Route.Service, w.Route.Port = hosts, address.Path, e.Service, e.Port
@@ -168,7 +168,7 @@ func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 		}
 	}
 	if len(e.Links) > 0 && e.Links[0].Address.Path != address.Path {
-		e.AddProblem(ReasonInvalidAddress, w.FormatField, "%q has another path than %s, and a driver can be told one path only (spark.ui.proxyBase)", address, IngressFormatField)
+		e.AddProblem(ReasonInvalidAddress, w.FormatField, "%q has another path than %s, and a driver can have one path only (spark.ui.proxyBase)", address, IngressFormatField)
 		return address, false
 	}
 	return address, true

@@ -127,7 +127,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 				lift = test.hinder(w)
 			}
 			w.ready(driver.Name)
-			w.waitReady("pi", test.reason, "executors are wanted and cannot be made: ", test.says)
+			w.waitReady("pi", test.reason, "executors cannot be created: ", test.says)
 			w.waitEvent(app, "SparkExecutorPending", test.reason, test.says)
 			got := w.Get("pi")
 			if got.Status.AppState.State != v1beta2.ApplicationStateRunning || got.Status.AppState.ErrorMessage != "" || got.Status.Operator.ShortSince == nil {

@@ -228,7 +228,7 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
 		cause = lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
-			"%s pod %s is being deleted and should be gone since %s; its node does not carry that out, and nothing is concluded until it does or the pod is gone",
+			"%s pod %s is being deleted and should be gone since %s; its node does not carry out the deletion, and the operator waits until it does or the pod is gone",
 			s.noun("driver"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 	}
 	if before := s.m.Phase; before != lifecycle.Unknown {

@@ -70,7 +70,7 @@ func (s *step) invalidEdit() string {
 	if !fit.mayRestart() {
 		return ""
 	}
-	return "no other attempt can be made of the spec as it was edited: " + s.app.Invalid.Message
+	return "the edited spec allows no other attempt: " + s.app.Invalid.Message
 }
 
 // increment returns n + 1, or n if n is already the largest number, so that the result cannot overflow.
@@ -103,7 +103,7 @@ func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcom
 		return fmt.Sprintf("no more than %d restarts are allowed", c.MaxRestarts)
 	case outcome == lifecycle.Refused && c.MaxRejections != nil:
 		if next.Rejections > *c.MaxRejections {
-			return fmt.Sprintf("no more than %d restarts in a row are allowed after submissions that were refused", *c.MaxRejections)
+			return fmt.Sprintf("no more than %d restarts in a row are allowed after rejected submissions", *c.MaxRejections)
 		}
 	case outcome != lifecycle.Succeeded && c.MaxFailures != nil && next.Failures > *c.MaxFailures:
 		return fmt.Sprintf("no more than %d restarts in a row are allowed after failures", *c.MaxFailures)

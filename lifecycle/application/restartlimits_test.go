@@ -93,11 +93,11 @@ func TestRestartsAreCounted(t *testing.T) {
 		{"one more", failuresAt(2), counts{4, 2, 0}, lifecycle.Failed, counts{}, "no more than 2 restarts in a row are allowed after failures; the last attempt: Failed"},
 		{"a success is none", failuresAt(0), counts{4, 2, 0}, lifecycle.Succeeded, counts{5, 0, 0}, ""},
 		{"a refusal is one, where refusals have no limit", failuresAt(2), counts{4, 2, 1}, lifecycle.Refused, counts{}, "after failures"},
-		{"refusals have one of their own", refusalsAt(2), counts{4, 4, 2}, lifecycle.Refused, counts{}, "no more than 2 restarts in a row are allowed after submissions"},
+		{"refusals have one of their own", refusalsAt(2), counts{4, 4, 2}, lifecycle.Refused, counts{}, "no more than 2 restarts in a row are allowed after rejected submissions"},
 		{"the last refusal that is allowed", refusalsAt(2), counts{1, 1, 1}, lifecycle.Refused, counts{2, 2, 2}, ""},
 		{"which is not that of failures", refusalsAt(2), counts{9, 9, 2}, lifecycle.Failed, counts{10, 10, 0}, ""},
 		{"and stands in for it", bothAt(2, 3), counts{4, 4, 1}, lifecycle.Refused, counts{5, 5, 2}, ""},
-		{"one refusal more than both", bothAt(2, 3), counts{6, 6, 3}, lifecycle.Refused, counts{}, "after submissions"},
+		{"one refusal more than both", bothAt(2, 3), counts{6, 6, 3}, lifecycle.Refused, counts{}, "after rejected submissions"},
 		{"a failure, where both are set", bothAt(2, 3), counts{6, 2, 0}, lifecycle.Failed, counts{}, "after failures"},
 
 		{"it lived long enough", reset(50), counts{3, 3, 3}, lifecycle.Failed, counts{1, 0, 0}, ""},

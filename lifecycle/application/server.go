@@ -63,5 +63,5 @@ func (s *step) notReadyCause(d *lifecycle.Driver) lifecycle.Cause {
 	if cause := s.pendingCause(d); cause.Reason != "" {
 		return cause
 	}
-	return lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: fmt.Sprintf("pod %s is not ready any more", d.Name)}
+	return lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: fmt.Sprintf("pod %s is no longer ready", d.Name)}
 }

@@ -28,7 +28,7 @@ func remembers(reason, message string) func(*lifecycle.Memory) {
 func TestExecutorsThatAreNotMade(t *testing.T) {
 	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
 	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}
-	reported := lifecycle.Cause{Reason: "QuotaExceeded", Message: "executors are wanted and cannot be made: used 3"}
+	reported := lifecycle.Cause{Reason: "QuotaExceeded", Message: "executors cannot be created: used 3"}
 	runs := func(phases ...lifecycle.DriverPhase) lifecycle.Observed {
 		return withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), phases...)
 	}

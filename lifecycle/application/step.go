@@ -195,7 +195,7 @@ func (s *step) launch() bool {
 		return false
 	case s.m.Attempt == maxAttempt:
 		return s.end(lifecycle.Refused, lifecycle.Cause{Reason: lifecycle.ReasonNoAttempts,
-			Message: "the number of the last attempt cannot be followed by another; delete the custom resource and create it again"}, s.now)
+			Message: "the attempt numbers are used up; delete the custom resource and create it again"}, s.now)
 	case s.app.Invalid == nil && s.seen.Rejection == nil && s.seen.TransientError != nil:
 		if s.seen.Rejection = s.launchTimedOut(); s.seen.Rejection != nil {
 			return s.launch()
@@ -235,7 +235,7 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 		return nil
 	}
 	if outcome, cause, over := s.expired(deadlineAfter(s.seen.TransientError.Since, s.app.Deadlines.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
-		"the driver could not be made")); over && outcome == lifecycle.Refused {
+		"the driver pod could not be created")); over && outcome == lifecycle.Refused {
 		return &cause
 	}
 	return nil
@@ -359,5 +359,5 @@ func (s *step) noticeEdit() {
 		return
 	}
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
-	s.to(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the " + s.noun("run") + " of the old one is replaced"})
+	s.to(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the " + s.noun("run") + " of the old spec is replaced"})
 }

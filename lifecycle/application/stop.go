@@ -108,7 +108,7 @@ func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause
 		}
 		// A submitter that may still create a driver blocks the next attempt like a driver.
 		if r := s.seen.Submitter(attempt); r != nil {
-			if cause := s.stuckPodCause("pod "+r.Name+", which submits the driver,", r.Phase, r.Deleting, r.GoneBy); cause.Reason != "" {
+			if cause := s.stuckPodCause("pod "+r.Name+", which runs spark-submit,", r.Phase, r.Deleting, r.GoneBy); cause.Reason != "" {
 				return r.Name, cause
 			}
 		}
@@ -121,11 +121,11 @@ func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause
 func (s *step) stuckPodCause(what string, phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) lifecycle.Cause {
 	if phase == lifecycle.DriverUnknown {
 		return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
-			"%s is on a node that does not answer; no other is launched before it is gone", what)}
+			"%s is on a node that does not answer; the next attempt starts when the pod is gone", what)}
 	}
 	if deleting && !goneBy.IsZero() && s.now.Sub(goneBy) > overdue {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf(
-			"%s is being deleted and should be gone since %s; no other is launched before it is: its node may be dead",
+			"%s is being deleted and should be gone since %s, so its node may be dead; the next attempt starts when the pod is gone",
 			what, goneBy.UTC().Format(time.RFC3339))}
 	}
 	return lifecycle.Cause{}

@@ -15,11 +15,11 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 	cause := r.Why
 	switch {
 	case cause.Reason != "":
-		cause.Message = fmt.Sprintf("pod %s, which is to submit the driver, waits: %s", r.Name, orReason(cause, "", "it cannot start").Message)
+		cause.Message = fmt.Sprintf("pod %s, which runs spark-submit, waits: %s", r.Name, orReason(cause, "", "it cannot start").Message)
 		s.waitFor(lifecycle.SubmitterPod, r.Name, cause)
 	case r.Deleting:
 		s.waitFor(lifecycle.SubmitterPod, r.Name, lifecycle.Cause{Reason: lifecycle.ReasonSubmitterDeleted,
-			Message: fmt.Sprintf("pod %s, which is to submit the driver, is being deleted", r.Name)})
+			Message: fmt.Sprintf("pod %s, which runs spark-submit, is being deleted", r.Name)})
 	default:
 		s.m.Cause = s.submission().Bounded() // the launch has reported it
 	}
@@ -48,7 +48,7 @@ func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 		s.deleteAll([]int32{s.m.Attempt}) // objects that the driver would have read
 		s.launchTried = true              // only another pass may launch the next attempt
 		return true, s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
-			Message: "driver pod not found, and the pod that was to submit it is gone as well: they were deleted before the driver ended"}, s.now)
+			Message: "driver pod not found, and the pod that ran spark-submit is gone too: they were deleted before the driver ended"}, s.now)
 	}
 	return false, false
 }
@@ -85,7 +85,7 @@ func (s *step) inspectMounts(d *lifecycle.Driver) mounts {
 // endInterrupted ends an attempt whose driver can never start. The driver is deleted in the phase Ended, after the
 // reason is stored, because without a driver the attempt would look like an attempt that may have run.
 func (s *step) endInterrupted(d *lifecycle.Driver) bool {
-	message := fmt.Sprintf("the pod that submits ended after it had made driver pod %s and before it made the ConfigMap that this mounts", d.Name)
+	message := fmt.Sprintf("spark-submit ended after it created driver pod %s and before it created the ConfigMap that the driver pod mounts", d.Name)
 	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Why.Message != "" {
 		message += ": " + r.Why.Message
 	}

@@ -68,7 +68,7 @@ func (s *step) shortageCause(phase lifecycle.Phase) lifecycle.Cause {
 	switch phase {
 	case lifecycle.Below:
 		return lifecycle.Cause{Reason: lifecycle.ReasonBelowThreshold,
-			Message: fmt.Sprintf("%d executors run, and no fewer than %d are to", s.running(), s.app.Thresholds.Min)}
+			Message: fmt.Sprintf("too few executors run: %d, the minimum is %d", s.running(), s.app.Thresholds.Min)}
 	case lifecycle.Partial:
 		return lifecycle.Cause{Reason: lifecycle.ReasonPartialCapacity, Message: fmt.Sprintf("%d of %d executors run", s.running(), s.app.Thresholds.Max)}
 	}

@@ -166,7 +166,7 @@ func TestWhichExecutorsCount(t *testing.T) {
 func TestLackIsTold(t *testing.T) {
 	app := secondFamily(thresholds(0, 2, 3))
 	for n, want := range map[int]lifecycle.Cause{
-		1: {Reason: lifecycle.ReasonBelowThreshold, Message: "1 executors run, and no fewer than 2 are to"},
+		1: {Reason: lifecycle.ReasonBelowThreshold, Message: "too few executors run: 1, the minimum is 2"},
 		2: {Reason: lifecycle.ReasonPartialCapacity, Message: "2 of 3 executors run"},
 	} {
 		plan := Step(app, memoryIn(lifecycle.Running), forLong(running(n)), at(60))

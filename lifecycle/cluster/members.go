@@ -131,7 +131,7 @@ func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortag
 		}
 	}
 	if !there {
-		cause.Message += fmt.Sprintf("; the StatefulSet of the %s has no pod yet, its events say why if that lasts", role)
+		cause.Message += fmt.Sprintf("; the StatefulSet of the %s has no pod yet; if that lasts, its events have the cause", role)
 	}
 	return shortage{cause: cause}
 }

@@ -70,7 +70,7 @@ func (s *step) noticeEdit() {
 	s.m.Begun, s.m.Complete = s.now, time.Time{}
 	if s.m.Phase == lifecycle.Running {
 		s.m.Cause = lifecycle.Cause{}
-		s.notice(ReasonEdited, "the spec changed; the cluster is brought to it, pod by pod")
+		s.notice(ReasonEdited, "the spec changed; the cluster is updated, pod by pod")
 	}
 }
 
@@ -221,7 +221,7 @@ func (s *step) running() bool {
 		lacks = shortage{} // a pod that is being replaced is not ready for a while
 	}
 	if s.m.Cause.Reason != "" && lacks.cause.Reason == "" && !s.m.Rolling() {
-		s.notice(ReasonRecovered, "the cluster has what it lacked (%s)", s.m.Cause.Reason)
+		s.notice(ReasonRecovered, "the cluster has recovered from %s", s.m.Cause.Reason)
 	}
 	s.waitFor(lacks)
 	return false
@@ -240,7 +240,7 @@ func (s *step) rolledOut(counts counts) {
 }
 
 func (s *step) rolloutTimedOut(lacks shortage) lifecycle.Cause {
-	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods are of the cluster's spec, and none was made of it for %s", s.want.Start)}
+	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods match the cluster's spec, and no pod was created from it for %s", s.want.Start)}
 	if lacks.cause.Message != "" {
 		cause.Message += ": " + lacks.cause.Message
 	}
@@ -292,5 +292,5 @@ func (s *step) over() bool {
 	}
 	s.m.Attempt++
 	s.m.Generation, s.m.Adopted, s.m.Begun, s.m.Complete = s.want.Generation, false, time.Time{}, time.Time{}
-	return s.to(lifecycle.Resuming, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster is begun anew"})
+	return s.to(lifecycle.Resuming, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster starts again"})
 }

@@ -338,7 +338,7 @@ func TestMessages(t *testing.T) {
 		want    string
 	}{
 		{"no pod", memory(lifecycle.Launched), lifecycle.Observed{}, stand, 0,
-			"the master is not ready; the StatefulSet of the master has no pod yet, its events say why if that lasts"},
+			"the master is not ready; the StatefulSet of the master has no pod yet; if that lasts, its events have the cause"},
 		{"a pod that says nothing", memory(lifecycle.Launched), membersOf(member("master", unready)), stand, 0, "the master is not ready"},
 		{"an image", memory(lifecycle.Launched), membersOf(member("master", noImage)), stand, 0, "the master is not ready: pod master: no such image"},
 		{"a lost worker", memory(lifecycle.Running), membersOf(member("master"), member("w-0"), member("w-1", lost)), stand, 0,
@@ -346,7 +346,7 @@ func TestMessages(t *testing.T) {
 		{"the deadline", memory(lifecycle.Launched), membersOf(member("master", noImage)), stand, start,
 			"no master was ready within 5m0s: the master is not ready: pod master: no such image"},
 		{"a roll-out", memory(lifecycle.Running, rolling), membersOf(member("master", noImage)), stand, start + time.Second,
-			"not all pods are of the cluster's spec, and none was made of it for 5m0s: the master is not ready: pod master: no such image"},
+			"not all pods match the cluster's spec, and no pod was created from it for 5m0s: the master is not ready: pod master: no such image"},
 		{"a refusal", memory(lifecycle.Launched), lifecycle.Observed{}, refused, 0, quota.Message},
 	} {
 		want := two()

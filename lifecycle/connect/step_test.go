@@ -180,7 +180,7 @@ func TestHowServersEnd(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	s := running(t).after(time.Minute, server(1, lifecycle.DriverRunning)).does().expect(lifecycle.Started, "")
 	want := []lifecycle.Transition{{From: lifecycle.Running, To: lifecycle.Started, Attempt: 1, At: s.now,
-		Cause: lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "pod s-server is not ready any more"}}}
+		Cause: lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "pod s-server is no longer ready"}}}
 	if diff := cmp.Diff(want, s.plan.Transitions); diff != "" {
 		t.Errorf("trail (-want +got):\n%s", diff)
 	}

@@ -66,10 +66,10 @@ func (s *step) request() {
 		return
 	}
 	if name == "" {
-		s.notice(ReasonDropped, old, "was asked for and is not started: the request was taken back")
+		s.notice(ReasonDropped, old, "was requested and does not start: the request was withdrawn")
 		return
 	}
-	s.notice(ReasonDropped, old, "was asked for and is not started: another request took its place")
+	s.notice(ReasonDropped, old, "was requested and does not start: another request replaced it")
 }
 
 // tick returns the latest tick that is due; the zero time if no tick is due. It skips all earlier ticks, and also the
@@ -127,10 +127,10 @@ func (s *step) skipTicksBefore(tick time.Time) {
 		return
 	}
 	if s.m.LastTick = last; first.Equal(last) {
-		s.notice(ReasonMissed, "", "the run of %s is not started: that of %s takes its place%s", s.clock(first), s.clock(tick), s.missedReason())
+		s.notice(ReasonMissed, "", "the run of %s is not started: the run of %s takes its place%s", s.clock(first), s.clock(tick), s.missedReason())
 		return
 	}
-	s.notice(ReasonMissed, "", "the runs from %s to %s are not started: that of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.missedReason())
+	s.notice(ReasonMissed, "", "the runs from %s to %s are not started: the run of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.missedReason())
 }
 
 // missedReason returns why runs were not started, as far as the last decision stored the reason. The result is the end
@@ -252,5 +252,5 @@ func (s *step) noticeEnd(run lifecycle.Run) {
 		s.notice(ReasonCompleted, run.Name, "completed")
 		return
 	}
-	s.notice(ReasonFailed, run.Name, "failed; its own conditions and events say why")
+	s.notice(ReasonFailed, run.Name, "failed; its own conditions and events have the cause")
 }

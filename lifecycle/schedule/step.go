@@ -96,7 +96,7 @@ func (s *step) begin() {
 		s.m.Since = s.m.Since.UTC()
 	case Key(s.m.Key, "") != Key(s.want.Key, ""):
 		s.m.Since = s.now
-		s.notice(ReasonEdited, "", "the schedule is %q now, from %q; nothing that was due before is made up for", s.want.Key, s.m.Key)
+		s.notice(ReasonEdited, "", "the schedule changed from %q to %q; runs that were due before are not made up for", s.m.Key, s.want.Key)
 	}
 	s.m.Key = s.want.Key
 	if s.m.Generation != s.want.Generation {
@@ -105,9 +105,9 @@ func (s *step) begin() {
 	}
 	if s.want.Suspend != s.m.Suspended {
 		if s.m.Suspended = s.want.Suspend; s.want.Suspend {
-			s.notice(ReasonSuspended, "", "no runs are started until the schedule is resumed; runs that go on are left alone")
+			s.notice(ReasonSuspended, "", "the schedule is suspended: only requested runs start until it is resumed; active runs continue")
 		} else {
-			s.notice(ReasonResumed, "", "the schedule is not suspended any more")
+			s.notice(ReasonResumed, "", "the schedule is resumed")
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (s *step) finishRequest(run lifecycle.Run) {
 		s.m.LastRunName = run.Name
 	}
 	s.m.Requested = Waiting{}
-	s.notice(ReasonHonored, run.Name, "was started for this request before; another value asks for another run")
+	s.notice(ReasonHonored, run.Name, "was started for this request before; use another value to request another run")
 }
 
 // earlier returns t, or the current time if t is unknown or in the future, because the clocks of other machines may
@@ -191,7 +191,7 @@ func (s *step) started(c candidate, at time.Time) {
 	s.m.LastRunName = c.name
 	if c.tick.IsZero() {
 		s.m.Requested = Waiting{}
-		s.notice(ReasonStarted, c.name, "was asked for by annotation")
+		s.notice(ReasonStarted, c.name, "was requested by annotation")
 		return
 	}
 	s.forgetTickRejection()
@@ -211,7 +211,7 @@ func (s *step) clock(tick time.Time) string {
 func (s *step) mayStart() bool {
 	if s.want.Invalid == nil && s.want.Times != nil {
 		if s.stored.Cause.Reason == lifecycle.ReasonInvalid {
-			s.notice(ReasonValid, "", "what was wrong is mended; runs are started again")
+			s.notice(ReasonValid, "", "the spec is valid again; runs start when they are due")
 			s.m.Cause = lifecycle.Cause{}
 		}
 		return true
@@ -277,8 +277,8 @@ func (s *step) nothingDue() {
 	s.m.Cause = lifecycle.Cause{}
 	if s.m.LastTick.Sub(s.now) > maxClockSkew && !s.want.Suspend {
 		s.m.Cause = lifecycle.Cause{Reason: ReasonClock, Message: fmt.Sprintf(
-			"the clock shows %s, and the run of %s was started or given up already: there is no other before that; "+
-				"if the clock was wrong then and not now, delete the schedule and create it again", s.now.Format(time.RFC3339), s.clock(s.m.LastTick))}
+			"the operator's clock shows %s, but the run of %s was already started or skipped, and no run starts before that time; "+
+				"if the clock was wrong then and is right now, delete the schedule and create it again", s.now.Format(time.RFC3339), s.clock(s.m.LastTick))}
 		s.noticeCause(ReasonClock, "")
 	}
 }
@@ -364,7 +364,7 @@ func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 		s.m.Rejected, s.m.RejectedSince, s.m.Retry, s.m.Cause = c.name, since, retry, why
 	}
 	if !reported {
-		s.notice(ReasonRefused, c.name, "could not be created and is tried again: %s: %s", why.Reason, why.Message)
+		s.notice(ReasonRefused, c.name, "could not be created and will be retried: %s: %s", why.Reason, why.Message)
 	}
 }
 
@@ -373,9 +373,9 @@ func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 func (s *step) policyWait(active []string) string {
 	switch s.want.Policy {
 	case Allow:
-		return fmt.Sprintf("waits until fewer than %d runs go on, which is the most of one schedule: %s", MaxActive, list(active))
+		return fmt.Sprintf("waits until fewer than %d runs of the schedule are active: %s", MaxActive, list(active))
 	case Forbid:
-		return fmt.Sprintf("waits until no run goes on: %s", list(active))
+		return fmt.Sprintf("waits until no other run is active: %s", list(active))
 	}
 	return ""
 }
@@ -419,14 +419,14 @@ func (s *step) waitsForOthers(c candidate) bool {
 		}
 		// The reason must be stored before the run is deleted. If the status write conflicts with a change of the
 		// schedule, the run must not be deleted.
-		s.notice(ReasonReplaced, name, "goes on and is deleted, since run %s is due", c.name)
+		s.notice(ReasonReplaced, name, "is active and is deleted, because run %s is due", c.name)
 		s.requeueAfter(0)
 	}
-	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until those that it replaces are gone: %s", c.name, list(active))}
+	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until the runs that it replaces are gone: %s", c.name, list(active))}
 	if len(ahead) > 0 {
 		// Somebody created such a run by hand, or the clock was ahead. If it were deleted, its tick would start it
 		// again.
-		s.m.Cause.Message += fmt.Sprintf("; not deleted, since the name is that of a run to come: %s", list(ahead))
+		s.m.Cause.Message += fmt.Sprintf("; not deleted, because a future run has the same name: %s", list(ahead))
 		if s.stored.Cause.Reason != ReasonReplacing {
 			s.notice(ReasonWaiting, c.name, "%s", s.m.Cause.Message)
 		}

@@ -92,8 +92,8 @@ func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
 	}
-	wrong := []lifecycle.Cause{{Reason: reasonSwitchedOff, Message: fmt.Sprintf("%s: the operator makes nothing that leads to a driver from outside the cluster, "+
-		"so there is no %s %s; %s, or make one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.EnableExposure, d.service.Name)}}
+	wrong := []lifecycle.Cause{{Reason: reasonSwitchedOff, Message: fmt.Sprintf("%s: the operator creates no objects that expose a driver outside the cluster, "+
+		"so there is no %s %s; %s, or create one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.EnableExposure, d.service.Name)}}
 	if service, _, _ := podtemplate.As[corev1.ServiceSpec](apache.BytesOf(d.serviceRaw)); !expose.IsInternal(service.Type) {
 		wrong = append(wrong, lifecycle.Cause{Reason: reasonSwitchedOff, Message: d.field + ".serviceSpec.type: " + expose.TypeNotAllowed(service.Type)})
 	}

@@ -88,7 +88,7 @@ func encodeEdit(app *sparkv1.SparkApplication, plan lifecycle.Plan, edited bool,
 		meta.RemoveStatusCondition(&app.Status.Conditions, ConditionEdited)
 		return nil
 	}
-	text := fmt.Sprintf("the spec was edited; the driver and the executors of attempt %d go on as they were launched, and what was edited of them counts with the next attempt", m.Attempt)
+	text := fmt.Sprintf("the spec was edited; the driver and the executors of attempt %d continue unchanged, and the edit applies to the next attempt", m.Attempt)
 	set(app, metav1.Condition{Type: ConditionEdited, Status: metav1.ConditionTrue, Reason: reasonNextAttempt, Message: text}, now)
 	if !edited {
 		return nil

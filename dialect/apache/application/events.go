@@ -86,7 +86,7 @@ func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	case t.To == lifecycle.Partial:
 		return dialect.Normal(EventExecutorsPartial, "%s", dialect.CauseText(t.Cause))
 	case t.From == lifecycle.Below, t.From == lifecycle.Partial:
-		return dialect.Normal(EventExecutorsEnough, "no fewer executors run than "+thresholdsField+" requires")
+		return dialect.Normal(EventExecutorsEnough, "at least as many executors run as "+thresholdsField+" requires")
 	}
 	return dialect.Event{}, false
 }

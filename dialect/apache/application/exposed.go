@@ -91,7 +91,7 @@ func (d exposedEntry) serviceFaults() []*dialect.FieldError {
 	}
 	if tree, err := d.tree(); err == nil && d.lacksRule(tree) && len(service.Ports) == 0 {
 		return []*dialect.FieldError{d.fault("serviceSpec.ports",
-			"is empty, and %s.%s has no rules: without either it is not known where to; name a port", d.field, d.specField)}
+			"is empty, and %s.%s has no rules, so there is no target; name a port", d.field, d.specField)}
 	}
 	return nil
 }
@@ -164,13 +164,13 @@ func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldEr
 		case d.service.Name == driverService:
 			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the Service by which executors find the driver; choose another name", d.service.Name))
 		case taken && !first.same(d):
-			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the name of %s too, which says something else of the Service; choose another name, or say the same", d.service.Name, first.field))
+			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the name of %s too, where the Service has other settings; choose another name, or use the same settings", d.service.Name, first.field))
 		case !taken:
 			services[d.service.Name] = &namedService{exposedEntry: d}
 		}
 		key := d.kind.Kind + "/" + d.meta.Name
 		if first, taken := others[key]; taken && d.meta.Name != "" {
-			wrong = append(wrong, d.fault(d.metaField+".name", "%q is the name of %s too; choose another", d.meta.Name, first.field))
+			wrong = append(wrong, d.fault(d.metaField+".name", "%q is also the name of %s; choose another", d.meta.Name, first.field))
 		}
 		others[key] = d
 	}

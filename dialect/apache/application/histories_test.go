@@ -143,8 +143,8 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 		}
 	}
 	says(nil, 0, "some may be pending; status.executors has the counts")
-	says(&sparkv1.InstanceConfig{InitExecutors: new(int64(2))}, 2, "no fewer executors than spec.applicationTolerations.instanceConfig requires")
-	says(&sparkv1.InstanceConfig{MinExecutors: new(int64(1))}, 1, "no fewer executors than spec.applicationTolerations.instanceConfig requires")
+	says(&sparkv1.InstanceConfig{InitExecutors: new(int64(2))}, 2, "at least as many executors run as spec.applicationTolerations.instanceConfig requires")
+	says(&sparkv1.InstanceConfig{MinExecutors: new(int64(1))}, 1, "at least as many executors run as spec.applicationTolerations.instanceConfig requires")
 }
 
 // TestLastStateKeepsTheCause checks that the message of the last state says why the application failed, also if the

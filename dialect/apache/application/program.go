@@ -53,7 +53,7 @@ func endsIn(p program, suffix, language string) *dialect.FieldError {
 	if strings.HasSuffix(p.resource, suffix) || strings.HasSuffix(p.resource, strings.ToLower(suffix)) {
 		return nil
 	}
-	return &dialect.FieldError{Field: p.field, Message: fmt.Sprintf("%q is no %s program to Spark, which knows one by its name; let it end in %s", p.resource, language, suffix)}
+	return &dialect.FieldError{Field: p.field, Message: fmt.Sprintf("Spark does not recognize %q as a %s program; use a name that ends in %s", p.resource, language, suffix)}
 }
 
 // unused returns a warning for each field that names a program other than the one that runs.

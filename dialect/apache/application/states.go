@@ -110,7 +110,7 @@ func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App, next lifecycle.Memory) string {
 	switch state {
 	case sparkv1.ApplicationSubmitted:
-		return "the operator has seen the application; none of its objects exists yet"
+		return "the application was submitted; its objects do not exist yet"
 	case sparkv1.ApplicationScheduledToRestart:
 		return restartMessage(t, next)
 	case sparkv1.ApplicationDriverRequested:
@@ -144,16 +144,16 @@ func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.T
 	}
 	switch state {
 	case sparkv1.ApplicationInitializedBelowThresholdExecutors:
-		return fmt.Sprintf("executors run, and fewer than the %d of initExecutors", limits.Init)
+		return fmt.Sprintf("fewer executors run than initExecutors (%d)", limits.Init)
 	case sparkv1.ApplicationRunningHealthy:
 		if limits.Init == 0 && limits.Min == 0 && limits.Max == 0 {
 			return "the driver runs; " + thresholdsField + " sets no number of executors to wait for, so some may be pending; status.executors has the counts"
 		}
-		return "the driver runs, and no fewer executors than " + thresholdsField + " requires"
+		return "the driver runs, and at least as many executors run as " + thresholdsField + " requires"
 	case sparkv1.ApplicationRunningWithPartialCapacity:
-		return fmt.Sprintf("the driver runs, and fewer executors than the %d of maxExecutors", limits.Max)
+		return fmt.Sprintf("the driver runs, and fewer executors run than maxExecutors (%d)", limits.Max)
 	case sparkv1.ApplicationRunningWithBelowThresholdExecutors:
-		return fmt.Sprintf("the driver runs, and fewer executors than the %d of minExecutors", limits.Min)
+		return fmt.Sprintf("the driver runs, and fewer executors run than minExecutors (%d)", limits.Min)
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, n
 func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	if a.Submission == v1beta2.SubmissionModeSparkSubmit && r.DriverMaster == "" {
 		objects, err := a.runner(app, r)
-		return objects, dialect.SparkSubmitCause(modeSetting + ": " + string(a.Submission) + ") says so"), err
+		return objects, dialect.SparkSubmitCause(modeSetting + ": " + string(a.Submission) + ") requires it"), err
 	}
 	objects, err := submit.Build(r)
 	refused, ok := errors.AsType[*submit.Error](err)
@@ -97,7 +97,7 @@ func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
 		{"spec.runtimeVersions.jdkVersion", app.Spec.RuntimeVersions.JDKVersion},
 	} {
 		if version.text != "" && !isLabelValue(version.text) {
-			warnings = append(warnings, version.field+": "+quoted(version.text)+" is no value of a label, and that is all that it is used for")
+			warnings = append(warnings, version.field+": "+quoted(version.text)+" is not a valid label value, and the field has no other use")
 		}
 	}
 	return warnings

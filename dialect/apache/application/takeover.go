@@ -131,7 +131,7 @@ func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 		past = append(statesOf(s.PreviousAttemptSummary.StateTransitionHistory), past...)
 	}
 	m.Outcome, m.EndedAt = lifecycle.Lost, m.Since
-	m.Cause = lifecycle.Cause{Reason: string(lifecycle.Lost), Message: "the status does not tell how the last attempt ended"}
+	m.Cause = lifecycle.Cause{Reason: string(lifecycle.Lost), Message: "the status does not contain how the last attempt ended"}
 	for _, entry := range slices.Backward(past) {
 		outcome, ended := outcomeOf(entry.CurrentStateSummary)
 		if !ended {
@@ -165,6 +165,6 @@ const reasonOtherOperator = "OtherOperator"
 // the status.
 func encodeForeign(app *sparkv1.SparkApplication, now time.Time) {
 	set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: reasonOtherOperator,
-		Message: fmt.Sprintf("another operator left the application in state %q, which this one does not know: let the other operator finish it, "+
+		Message: fmt.Sprintf("another operator left the application in state %q, which this operator does not support: let the other operator finish it, "+
 			"or delete it and create it again", current(&app.Status))}, now)
 }

@@ -371,7 +371,7 @@ func TestClusterRefused(t *testing.T) {
 	w.pass()
 	w.wantStates("Submitted SchedulingFailure")
 	w.wantConditions("Ready=False(QuotaExceeded)", "Reconciling=True(QuotaExceeded)", "Progressing=False(QuotaExceeded)")
-	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "no room for 1 more") || !strings.Contains(text, "asked again") {
+	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "no room for 1 more") || !strings.Contains(text, "the operator retries") {
 		t.Errorf("message %q", text)
 	}
 	w.wantEvents(EventClusterSchedulingFailure)

@@ -73,7 +73,7 @@ var clusterStates = map[lifecycle.Phase]sparkv1.ClusterStateSummary{
 func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, want cluster.Cluster) string {
 	switch {
 	case state == sparkv1.ClusterSchedulingFailure:
-		return "the API server does not take all objects of the cluster, and is asked again: " + dialect.CauseText(t.Cause)
+		return "the API server rejects an object of the cluster, and the operator retries: " + dialect.CauseText(t.Cause)
 	case state == sparkv1.ClusterRunningHealthy && want.Scales:
 		return fmt.Sprintf("the master and at least %d workers are ready", want.Workers)
 	case state == sparkv1.ClusterRunningHealthy:

@@ -118,5 +118,5 @@ func clusterTakenOver(sc *sparkv1.SparkCluster) lifecycle.Notice {
 		state = fmt.Sprintf("in state %s", left.CurrentStateSummary)
 	}
 	return lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterTakenOver,
-		Message: fmt.Sprintf("taken over from another operator, which left it %s; its pods go on as they are until the cluster is edited", state)}}
+		Message: fmt.Sprintf("taken over from another operator, which left it %s; its pods stay unchanged until the cluster is edited", state)}}
 }

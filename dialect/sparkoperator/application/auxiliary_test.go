@@ -146,9 +146,9 @@ func TestExposure(t *testing.T) {
 			{servicePort: 8, servicePortName: c, ingressURLFormat: a.b/x}, {servicePort: 9, servicePortName: c, ingressURLFormat: http://a.b/x/}]`,
 			[]string{svc, "Service pi-driver-5 ClusterIP a 5->5", "Service pi-driver-6 ClusterIP c 6->6", "Service pi-driver-7 ClusterIP c 7->7",
 				"Service pi-driver-8 ClusterIP c 8->8", "Ingress pi-ing-8 a.b/x(/|$)(.*) to pi-driver-8:8 class= from=", "Service pi-driver-9 ClusterIP c 9->9"},
-			[]string{"InvalidPort: spec.driverIngressOptions[0].servicePort: 0 is no port", "InvalidPort: spec.driverIngressOptions[2].servicePort: 5 is that of entry 1 too",
+			[]string{"InvalidPort: spec.driverIngressOptions[0].servicePort: 0 is no port", "InvalidPort: spec.driverIngressOptions[2].servicePort: 5 is also the port of entry 1",
 				"InvalidAddress: spec.driverIngressOptions[3].ingressURLFormat: an Ingress needs a host", "InvalidAddress: spec.driverIngressOptions[4].ingressURLFormat: ",
-				"InvalidAddress: spec.driverIngressOptions[6].ingressURLFormat: a.b/x is the address of another entry's port 8 too"}},
+				"InvalidAddress: spec.driverIngressOptions[6].ingressURLFormat: a.b/x is also the address of port 8 in another entry"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			piece := test.spec

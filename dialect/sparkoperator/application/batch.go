@@ -100,7 +100,7 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 	case slices.Contains(d.Batch.KubeSchedulers, scheduler):
 		return scheduler, coschedulingGang, nil
 	}
-	return "", noGang, &sparkoperator.FieldError{Field: batchField, Message: fmt.Sprintf("%q is no batch scheduler that the operator knows; it knows %s. "+
+	return "", noGang, &sparkoperator.FieldError{Field: batchField, Message: fmt.Sprintf("%q is not a batch scheduler that the operator supports; it supports %s. "+
 		"Name a kube-scheduler with the coscheduling plugin in the operator's configuration (batchScheduler.kubeSchedulerNames); "+
 		"for a scheduler that needs no pod group use spec.driver.schedulerName and spec.executor.schedulerName",
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}
@@ -278,7 +278,7 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 	}
 	for _, name := range slices.Sorted(maps.Keys(options.Resources)) {
 		if amount := options.Resources[name]; amount.Sign() < 0 {
-			return &sparkoperator.FieldError{Field: fmt.Sprintf("%s.resources[%s]", batchOptionsField, name), Message: "is less than nothing; write an amount such as 4 or 8Gi"}
+			return &sparkoperator.FieldError{Field: fmt.Sprintf("%s.resources[%s]", batchOptionsField, name), Message: "is negative; write an amount such as 4 or 8Gi"}
 		}
 	}
 	return nil

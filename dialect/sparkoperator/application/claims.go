@@ -15,7 +15,7 @@ import (
 const (
 	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
 	onDemand          = "OnDemand" // in a claim's name: Spark creates a claim for the pod (MountVolumesFeatureStep)
-	noDriverClaim     = "asks for a new claim for the driver, and the operator has no right to create claims; create the claim yourself and name it"
+	noDriverClaim     = "requests a new claim for the driver, and the operator has no right to create claims; create the claim yourself and name it"
 )
 
 // driverClaims rejects volumes of the driver for which Spark would create a PersistentVolumeClaim: those named

@@ -85,7 +85,7 @@ const ReasonOtherOperator = "OtherOperator"
 func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
 	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
 		Type: sparkoperator.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonOtherOperator,
-		Message: fmt.Sprintf("another operator left the application in state %q, which this one does not know: "+
+		Message: fmt.Sprintf("another operator left the application in state %q, which this operator does not support: "+
 			"let the other operator finish it, or delete it and create it again", app.Status.AppState.State),
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
 	})

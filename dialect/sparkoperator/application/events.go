@@ -32,8 +32,13 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.
 
 // takenOver returns the notice of a take-over, which contains the state that the other operator last wrote.
 func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Notice {
+	submissions := "submissions"
+	if app.Status.SubmissionAttempts == 1 {
+		submissions = "submission"
+	}
 	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: sparkoperator.EventTakenOver,
-		Message: fmt.Sprintf("taken over from another operator, which left it in state %s after %d submissions", app.Status.AppState.State, app.Status.SubmissionAttempts)}}
+		Message: fmt.Sprintf("taken over from another operator, which left it in state %s after %d %s",
+			app.Status.AppState.State, app.Status.SubmissionAttempts, submissions)}}
 }
 
 func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (sparkoperator.Event, bool) {

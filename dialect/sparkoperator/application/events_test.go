@@ -37,7 +37,7 @@ func TestEvents(t *testing.T) {
 			p.Next.AttemptID = "an id"
 			return p
 		}(), []sparkoperator.Event{{Type: "Normal", Reason: "SparkApplicationSubmitted",
-			Message: "attempt 2 is being submitted as driver pod pi-driver by pod pi-5e92a53c-submit; spark-submit makes the driver pod: somebody wants it"}}},
+			Message: "attempt 2 is being submitted as driver pod pi-driver by pod pi-5e92a53c-submit; spark-submit creates the driver pod: somebody wants it"}}},
 		{"the pod that submits waits", tell(lifecycle.Launched, lifecycle.SubmitterPod, "s"), []sparkoperator.Event{{Type: "Warning", Reason: "SparkSubmitterPending", Message: "R: why"}}},
 		{"started", to(lifecycle.Launched, lifecycle.Started, ""), []sparkoperator.Event{{Type: "Normal", Reason: "SparkDriverRunning", Message: "driver pod pi-driver runs"}}},
 		{"ready is no news", to(lifecycle.Started, lifecycle.Ready, ""), nil},

@@ -19,14 +19,14 @@ const reasonSetBySpark = "SetBySpark"
 // submit.OverwrittenByConf.
 var overwrittenWays = map[string]struct{ field, way string }{
 	"MemoryLimit":     {"spec.executor.memoryLimit", "Spark limits executors to heap and overhead; set memoryOverhead instead"},
-	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled brings Spark's own hook; spark.kubernetes.decommission.script names what it runs"},
-	"GPU":             {"spec.executor.gpu", "spark.executor.resource.* asks for another amount of the same device; make them the same"},
+	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled adds Spark's own hook; spark.kubernetes.decommission.script names what it runs"},
+	"GPU":             {"spec.executor.gpu", "spark.executor.resource.* requests another amount of the same device; set the same amount"},
 	"Env":             {"spec.executor.env", "Spark sets this variable last"},
 	"SparkConfigMap":  {"spec.sparkConfigMap", "Spark sets SPARK_CONF_DIR of executors last"},
 	"HadoopConfigMap": {"spec.hadoopConfigMap", "spark.kubernetes.hadoop.configMapName sets HADOOP_CONF_DIR of executors; use one of the two"},
 	// If the field has a configuration key, executorConf sets the key, so the field is not overridden.
 	"TerminationGracePeriodSeconds": {"spec.executor.terminationGracePeriodSeconds", "set spark.kubernetes.executor.terminationGracePeriodSeconds"},
-	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark makes it of the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
+	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark sets it from the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
 }
 
 // overwritten returns the fields of an application's executors that have no effect, each with what to do instead.

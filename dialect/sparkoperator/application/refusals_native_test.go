@@ -31,7 +31,7 @@ var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 	{"spec.sparkConf[" + driverClaimPrefix + "v.options.claimName]", "requests a new claim for the driver (`OnDemand`); the same holds for `volumes`",
 		`spec: {sparkConf: {` + driverClaimPrefix + `v.options.claimName: OnDemand, ` +
 			driverClaimPrefix + `v.options.storageClass: fast, ` + driverClaimPrefix + `v.options.sizeLimit: 1Gi, ` + driverClaimPrefix + `v.mount.path: /v}}`,
-		"asks for a new claim for the driver, and the operator has no right to create claims"},
+		"requests a new claim for the driver, and the operator has no right to create claims"},
 }
 
 // TestNativeRefusalsDocument compares the part of docs/validation.md about applications that are rejected where
@@ -50,7 +50,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 			t.Errorf("%s: spark-submit does not help: %v", r.piece, err)
 			continue
 		}
-		if want := "spark-submit makes the driver pod: " + r.field + ": " + r.why; why.Message != want {
+		if want := "spark-submit creates the driver pod: " + r.field + ": " + r.why; why.Message != want {
 			t.Errorf("%s: said is %q, want %q", r.piece, why.Message, want)
 		}
 		for name, d := range map[string]Dialect{"the application's mode": usual, "the operator's": {Options{Submission: onlyNative}}} {

@@ -69,7 +69,7 @@ func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMod
 		return s.Mode, modeField + " is " + string(s.Mode)
 	}
 	mode = cmp.Or(d.Submission, v1beta2.SubmissionModeAuto)
-	return mode, "the operator's configuration says so (submission.mode: " + string(mode) + ")"
+	return mode, "the operator's configuration requires it (submission.mode: " + string(mode) + ")"
 }
 
 // obstacle is the reason why the operator cannot build a driver pod itself.
@@ -92,7 +92,7 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 	}
 	if foreign := d.foreignKind(objects); foreign != "" {
 		return submit.Objects{}, &obstacle{&sparkoperator.FieldError{Field: "spec.sparkConf[" + featureSteps + "]",
-			Message: "needs a " + foreign + ", which the operator has no right to make; remove the step"}, true}
+			Message: "needs a " + foreign + ", which the operator has no right to create; remove the step"}, true}
 	}
 	return objects, nil
 }

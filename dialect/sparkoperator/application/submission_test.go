@@ -65,10 +65,10 @@ func TestSubmissionMode(t *testing.T) {
 		{"auto, with the class in a jar far away", "", []func(*v1beta2.SparkApplication){func(a *v1beta2.SparkApplication) {
 			a.Spec.MainClass, a.Spec.MainApplicationFile = nil, "s3a://b/a.jar"
 		}}, "spec.mainClass: ", ""},
-		{"auto, with a claim for the driver", "", []func(*v1beta2.SparkApplication){demand}, "claimName]: asks for a new claim", ""},
+		{"auto, with a claim for the driver", "", []func(*v1beta2.SparkApplication){demand}, "claimName]: requests a new claim", ""},
 		{"auto, with Volcano's own step", "", []func(*v1beta2.SparkApplication){volcanoStep}, "needs a PodGroup", ""},
 		{"native, with Volcano's own step", "", []func(*v1beta2.SparkApplication){submittedBy(onlyNative), volcanoStep}, "",
-			"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]|no right to make"},
+			"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]|no right to create"},
 		{"auto, with what could never work", "", []func(*v1beta2.SparkApplication){step, func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") }}, "",
 			"spec.driver.memory|lots"},
 		{"spark-submit", "", []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit)}, "spec.submission.mode is SparkSubmit", ""},
@@ -80,7 +80,7 @@ func TestSubmissionMode(t *testing.T) {
 		{"native, with a claim for the driver", "", []func(*v1beta2.SparkApplication){submittedBy(onlyNative), demand}, "",
 			"spec.sparkConf[" + driverClaimPrefix + "data.options.claimName]|create the claim yourself"},
 
-		{"the operator says spark-submit", sparkSubmit, []func(*v1beta2.SparkApplication){plain}, "the operator's configuration says so (submission.mode: SparkSubmit)", ""},
+		{"the operator says spark-submit", sparkSubmit, []func(*v1beta2.SparkApplication){plain}, "the operator's configuration requires it (submission.mode: SparkSubmit)", ""},
 		{"the operator says spark-submit, the application not", sparkSubmit, []func(*v1beta2.SparkApplication){submittedBy(auto)}, "", ""},
 		{"the operator says native", onlyNative, []func(*v1beta2.SparkApplication){plain}, "", ""},
 		{"switched off, with a step", onlyNative, []func(*v1beta2.SparkApplication){submittedBy(auto), step}, "",

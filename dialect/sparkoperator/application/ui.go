@@ -41,7 +41,7 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 		return
 	case !d.UI.Service:
 		if app.Spec.SparkUIOptions != nil {
-			e.AddProblem(sparkoperator.ReasonSwitchedOff, "spec.sparkUIOptions", "the operator makes no Services for web UIs; let its configuration say ui.service: true (chart: controller.uiService.enable=true)")
+			e.AddProblem(sparkoperator.ReasonSwitchedOff, "spec.sparkUIOptions", "the operator creates no Services for web UIs; set ui.service: true in its configuration (chart: controller.uiService.enable=true)")
 		}
 		return
 	}
@@ -117,7 +117,7 @@ func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (in
 	case err != nil:
 		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "%q is no port; write a number from 1 to 65535", text)
 	case port == 0:
-		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "with 0 Spark chooses a free port that the operator does not know, so there is no Service for it; write a number from 1 to 65535")
+		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "with 0 Spark chooses a free port when it starts, so the operator creates no Service for it; write a number from 1 to 65535")
 	default:
 		return int32(port), e.ValidPort(field, int32(port))
 	}

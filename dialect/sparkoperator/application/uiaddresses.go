@@ -89,7 +89,7 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 			continue
 		}
 		if first, taken := ports[port]; taken {
-			e.AddProblem(sparkoperator.ReasonInvalidPort, field+".servicePort", "%d is that of entry %d too; leave one of them out", port, first)
+			e.AddProblem(sparkoperator.ReasonInvalidPort, field+".servicePort", "%d is also the port of entry %d; remove one of the two entries", port, first)
 			continue
 		}
 		ports[port] = i
@@ -115,7 +115,7 @@ func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	addresses map[string]int, id string, attempt int32,
 ) {
 	if d.UI.Ingress == nil {
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
 		return
 	}
 	address, err := expose.ParseIngressAddress(option.IngressURLFormat, addressNames(app, id))
@@ -125,7 +125,7 @@ func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	}
 	key := address.Host + address.Path
 	if first, taken := addresses[key]; taken {
-		e.AddProblem(sparkoperator.ReasonInvalidAddress, field, "%s is the address of another entry's port %d too; give each its own", key, first)
+		e.AddProblem(sparkoperator.ReasonInvalidAddress, field, "%s is also the address of port %d in another entry; give each entry its own address", key, first)
 		return
 	}
 	addresses[key] = int(service.Port)

@@ -127,7 +127,7 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 	case m.Phase == lifecycle.Running && outlived != nil:
 		why = *outlived
 	case m.Phase == lifecycle.Running:
-		why = lifecycle.Cause{Reason: reasonComplete, Message: "the server of the current spec takes sessions"}
+		why = lifecycle.Cause{Reason: reasonComplete, Message: "the server of the current spec accepts sessions"}
 	case m.Phase == lifecycle.Editing:
 		status, why.Reason = metav1.ConditionTrue, reasonRollingOut
 	case slices.Contains(underWay, m.Phase):

@@ -94,12 +94,12 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 // connectWarnings returns warnings about a spec that is valid.
 func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 	for _, key := range foreignCredentials(spec) {
-		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server shows the service account of its pod to the API server; "+
+		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server uses the service account of its pod; "+
 			"name one in spec.server.template.spec.serviceAccountName", key))
 	}
 	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
 		if other, both := spec.HadoopConf[hadoopPrefix+key]; both && other != spec.HadoopConf[key] {
-			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] says the same and wins; remove one of them", key, hadoopPrefix+key))
+			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] sets the same key and wins; remove one of them", key, hadoopPrefix+key))
 		}
 	}
 	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || includesConnect(spec.SparkConf) {

@@ -58,7 +58,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 	case lifecycle.Retained, lifecycle.Done:
 		// If the condition below is false, the event for the end of the attempt already reports the same cause.
 		if t.Cause.Reason == lifecycle.ReasonInvalid && (t.Outcome != lifecycle.Refused || t.From == lifecycle.Waiting) {
-			return dialect.Warning(EventConnectInvalid, "no other server can be made: %s", t.Cause.Message)
+			return dialect.Warning(EventConnectInvalid, "no other server can be created: %s", t.Cause.Message)
 		}
 	case lifecycle.Editing:
 		return dialect.Normal(EventConnectSpecChanged, "the spec changed; the server of attempt %d is replaced", t.Attempt)
@@ -81,7 +81,7 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 	case t.To == lifecycle.Started && t.From == lifecycle.Running:
 		return dialect.Warning(EventServerNotReady, "%s", dialect.CauseText(t.Cause))
 	case t.To == lifecycle.Running && rolledOut(sc, t):
-		return dialect.Normal(EventConnectRolledOut, "server pod %s is ready, of the spec as it was edited", pod)
+		return dialect.Normal(EventConnectRolledOut, "server pod %s is ready with the edited spec", pod)
 	case t.To == lifecycle.Running:
 		return dialect.Normal(EventServerReady, "server pod %s is ready", pod)
 	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown && plan.Next.AttemptID == lifecycle.AttemptID(string(sc.UID), t.Attempt):
@@ -115,9 +115,9 @@ func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
 func serverEnd(t lifecycle.Transition) (sparkoperator.Event, bool) {
 	switch {
 	case t.Cause.Reason == lifecycle.ReasonInvalid:
-		return dialect.Warning(EventConnectInvalid, "no server can be made: %s", t.Cause.Message)
+		return dialect.Warning(EventConnectInvalid, "no server can be created: %s", t.Cause.Message)
 	case t.Outcome == lifecycle.Refused:
-		return dialect.Warning(EventServerRefused, "the server was not made: %s", dialect.CauseText(t.Cause))
+		return dialect.Warning(EventServerRefused, "the server was not created: %s", dialect.CauseText(t.Cause))
 	}
 	return dialect.Warning(EventServerFailed, "the server of attempt %d ended: %s", t.Attempt, dialect.CauseText(t.Cause))
 }

@@ -80,7 +80,7 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	case c.UI.Ingress == nil && format == "":
 		return
 	case c.UI.Ingress == nil:
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator makes no Ingresses; let its configuration say ui.ingress.enabled: true (chart: controller.uiIngress.enable=true)")
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
 		return
 	case format == "":
 		if format, field = c.UI.Ingress.URLFormat, sparkoperator.IngressFormatField; format == "" {

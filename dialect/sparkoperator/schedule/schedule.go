@@ -113,7 +113,7 @@ func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
 	if strings.Contains(spec.Schedule, "TZ=") { // the zone in the schedule wins
 		field = "spec.schedule"
 	}
-	doubt := sparkoperator.FieldError{Field: field, Message: "the zone Local is that of no place in particular, and is read as UTC wherever the operator runs; write UTC, or a name of the IANA database such as Europe/Vienna"}
+	doubt := sparkoperator.FieldError{Field: field, Message: "Local names no particular time zone and counts as UTC; write UTC, or a name from the IANA database such as Europe/Vienna"}
 	return doubt.Error()
 }
 
@@ -140,7 +140,7 @@ func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldE
 	case v1beta2.ConcurrencyReplace:
 		return schedule.Replace, nil
 	}
-	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is not Allow, Forbid or Replace and is read as Forbid; write one of the three"}
+	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is not Allow, Forbid or Replace and counts as Forbid; write one of the three"}
 }
 
 // RunFacts returns the facts about a run that the schedule's decisions need.

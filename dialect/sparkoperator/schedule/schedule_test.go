@@ -310,7 +310,7 @@ func TestUnknownPolicy(t *testing.T) {
 		t.Error(got)
 	}
 	going := lifecycle.Observed{Runs: []lifecycle.Run{{Name: "other", CreatedAt: morning}}}
-	if plan = d.Decide(s, going, morning.Add(time.Hour)); plan.Actions != nil || toldBy(d, s, plan) != "Normal RunWaiting: run nightly-1769943600 waits until no run goes on: other" {
+	if plan = d.Decide(s, going, morning.Add(time.Hour)); plan.Actions != nil || toldBy(d, s, plan) != "Normal RunWaiting: run nightly-1769943600 waits until no other run is active: other" {
 		t.Errorf("%v %s", plan.Actions, toldBy(d, s, plan))
 	}
 }

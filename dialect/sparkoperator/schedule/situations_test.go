@@ -51,7 +51,7 @@ func TestScheduleSituations(t *testing.T) {
 			after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}}, conditions: "Ready=True(RunWaiting)",
 			reported: []string{"Normal RunWaiting: run nightly-1769943600 "}, next: 30 * time.Minute},
 		{about: "another goes on under Forbid", change: policy(v1beta2.ConcurrencyForbid), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
-			conditions: "Ready=True(RunWaiting)", reported: []string{"Normal RunWaiting: run nightly-1769943600 waits until no run goes on: nightly-1"}, next: 30 * time.Minute},
+			conditions: "Ready=True(RunWaiting)", reported: []string{"Normal RunWaiting: run nightly-1769943600 waits until no other run is active: nightly-1"}, next: 30 * time.Minute},
 		{about: "another goes on under Replace", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
 			then: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", reported: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
 		{about: "the replaced one is going", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute,

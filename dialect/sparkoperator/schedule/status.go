@@ -121,7 +121,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 // stays Ready while its concurrency policy makes the next run wait for the end of the previous run.
 func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, transient *lifecycle.TransientError) []metav1.Condition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
-	ready := metav1.Condition{Type: sparkoperator.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs are started when they are due; status.nextRun says when the next one is"}
+	ready := metav1.Condition{Type: sparkoperator.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs start when they are due; status.nextRun has the time of the next run"}
 	var more []metav1.Condition
 	trouble := func(kind string, cause lifecycle.Cause) {
 		ready = metav1.Condition{Type: sparkoperator.ConditionReady, Status: no, Reason: cause.Reason, Message: cause.Message}

@@ -59,7 +59,7 @@ func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*sparkop
 	}
 	if n := spec.SuccessfulRunHistoryLimit; n != nil {
 		most("spec.successfulRunHistoryLimit", *n)
-		check("spec.successfulRunHistoryLimit", int64(*n), "0 keeps no run that ended well")
+		check("spec.successfulRunHistoryLimit", int64(*n), "0 keeps no run that succeeded")
 	}
 	if n := spec.FailedRunHistoryLimit; n != nil {
 		most("spec.failedRunHistoryLimit", *n)
@@ -79,7 +79,7 @@ func validScheduleName(name string) []*sparkoperator.FieldError {
 		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a run: %s", name, strings.Join(problems, "; "))}}
 	}
 	if len(name) > schedule.MaxName {
-		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; with %d at most a run's name, which ends in its time, has the 63 that an application's may have", name, len(name), schedule.MaxName)}}
+		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; use at most %d, because the name of a run adds its time and has at most 63", name, len(name), schedule.MaxName)}}
 	}
 	return nil
 }
