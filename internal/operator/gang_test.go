@@ -311,7 +311,7 @@ func TestUnknownScheduler(t *testing.T) {
 	w.runGangs()
 	w.Application("pi", asGang("volcanoo"))
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
-	for _, part := range []string{`"volcanoo" is no batch scheduler`, "volcano, yunikorn, tuned"} {
+	for _, part := range []string{`"volcanoo" is not a batch scheduler`, "volcano, yunikorn, tuned"} {
 		if !strings.Contains(condition(got, "Failed").Message, part) {
 			t.Errorf("%q does not say %q", condition(got, "Failed").Message, part)
 		}

@@ -108,8 +108,8 @@ func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 	}
 }
 
-// createAuxiliary creates the auxiliary objects of the other operator, with fixed names: the monitoring ConfigMap, the UI
-// Service, the driver's budget.
+// createAuxiliary creates the auxiliary objects of the other operator, with fixed names: the monitoring ConfigMap, the
+// UI Service, the driver's budget.
 func (w *world) createAuxiliary(app *v1beta2.SparkApplication, ref metav1.OwnerReference) {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{ref},

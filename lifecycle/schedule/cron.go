@@ -195,7 +195,7 @@ func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	case err != nil:
 		return nil, wrong("%q is no duration; write one such as @every 90m", text)
 	case every <= 0:
-		return nil, wrong("an interval of %s is none; write one of a second or more, such as @every 90m", every)
+		return nil, wrong("an interval of %s is too short; write one of a second or more, such as @every 90m", every)
 	case every > maxEvery:
 		return nil, wrong("an interval of %s is longer than %s", every, maxEvery)
 	}
@@ -219,7 +219,7 @@ var (
 
 func parseFields(fields []string, zone *time.Location) (*Times, error) {
 	if len(fields) != 5 {
-		return nil, wrong("has %d fields instead of five: minute, hour, day of the month, month, day of the week; there is none for seconds or years", len(fields))
+		return nil, wrong("has %d fields instead of five: minute, hour, day of the month, month, day of the week; there are no fields for seconds or years", len(fields))
 	}
 	t := &Times{zone: zone}
 	for i, f := range []struct {
@@ -266,16 +266,16 @@ func (b bounds) item(text string) (set uint64, star bool, err error) {
 	star = low == "*" || low == "?"
 	switch {
 	case star && ranged:
-		return fail("has a range of a star")
+		return fail("combines a star with a range; write one of the two")
 	case !star:
 		var ok bool
 		if first, ok = b.value(low); !ok {
-			return fail("is none from %d to %d%s", b.min, b.max, b.hint())
+			return fail("is not from %d to %d%s", b.min, b.max, b.hint())
 		}
 		switch {
 		case ranged:
 			if last, ok = b.value(high); !ok {
-				return fail("does not end from %d to %d%s", b.min, b.max, b.hint())
+				return fail("does not end within %d to %d%s", b.min, b.max, b.hint())
 			}
 		case !stepped:
 			last = first
@@ -287,7 +287,7 @@ func (b bounds) item(text string) (set uint64, star bool, err error) {
 	if stepped {
 		var ok bool
 		if step, ok = digits(stepText); !ok || step == 0 {
-			return fail("has no step of 1 or more after its slash")
+			return fail("needs a step of 1 or more after its slash")
 		}
 		star = star && step == 1
 	}

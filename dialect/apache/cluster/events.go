@@ -53,7 +53,7 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 			return dialect.Normal(EventClusterSubmitted, "all objects of the cluster exist")
 		}
 	case lifecycle.Waiting:
-		return dialect.Warning(EventClusterSchedulingFailure, "an object of the cluster was rejected and will be tried again: %s", dialect.CauseText(t.Cause))
+		return dialect.Warning(EventClusterSchedulingFailure, "an object of the cluster was rejected and will be retried: %s", dialect.CauseText(t.Cause))
 	case lifecycle.Running:
 		ready := int32(0)
 		if sc.Status.Workers != nil {

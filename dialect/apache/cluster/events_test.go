@@ -32,7 +32,7 @@ func TestClusterEvents(t *testing.T) {
 		{"the master is gone again", planOf(lifecycle.Started, lifecycle.Launched, ""), dialect.Event{}},
 		{"the master is ready", planOf(lifecycle.Launched, lifecycle.Started, ""), dialect.Event{}},
 		{"refused", planOf(lifecycle.New, lifecycle.Waiting, cause.Reason), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure,
-			Message: "an object of the cluster was rejected and will be tried again: QuotaExceeded: no room"}},
+			Message: "an object of the cluster was rejected and will be retried: QuotaExceeded: no room"}},
 		{"runs", planOf(lifecycle.Started, lifecycle.Running, ""), dialect.Event{Type: good, Reason: EventClusterRunning, Message: "the master and 3 workers are ready"}},
 		{"failed", planOf(lifecycle.Launched, lifecycle.Ended, cluster.ReasonStartTimedOut), dialect.Event{Type: bad, Reason: EventClusterFailed,
 			Message: "the cluster failed and its objects are being deleted: MasterStartTimedOut: no room"}},

@@ -69,5 +69,5 @@ func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
 	if !known || says == language {
 		return nil
 	}
-	return []string{fmt.Sprintf("spec.type is %s, but spec.mainApplicationFile ends with %s; Spark goes by the file", spec.Type, ending)}
+	return []string{fmt.Sprintf("spec.type is %s, but spec.mainApplicationFile ends with %s; Spark decides by the file", spec.Type, ending)}
 }

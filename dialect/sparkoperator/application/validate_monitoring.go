@@ -171,7 +171,7 @@ func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (fou
 	taken := func(user, then string) {
 		found = append(found, problem{reasonPortTaken, fmt.Sprintf("spec.monitoring.prometheus.port %d is also %s of the %s: %s; choose another port", port, user, role, then)})
 	}
-	const next = "the exporter has it, and Spark takes the next that is free"
+	const next = "the exporter uses it, and Spark takes the next free port"
 	for _, own := range sparkPorts(role) {
 		for i, key := range own.keys {
 			if n, err := c.Int(key, own.otherwise); err == nil && (c.Has(key) || i == len(own.keys)-1) {

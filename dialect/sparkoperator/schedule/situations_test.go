@@ -75,7 +75,7 @@ func TestScheduleSituations(t *testing.T) {
 		{about: "everything in it is wrong", edit: func(s *app) {
 			s.Spec.Schedule, s.Spec.TimeZone, s.Spec.JitterSeconds, s.Spec.Template.Image = "61 * * * *", "", new(int64(-1)), nil
 		}, after: 10 * time.Minute, conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)",
-			reported: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" is none from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
+			reported: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" is not from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
 		{about: "it is wrong and its policy unknown", change: policy("Maybe"), edit: func(s *app) { s.Spec.Schedule = "" }, after: 10 * time.Minute,
 			conditions: "Ready=False(InvalidSpec) Degraded=True(UnknownConcurrencyPolicy) Stalled=True(InvalidSpec)", reported: []string{"Normal ScheduleChanged: ", "Warning InvalidSpec: spec.schedule: is empty"}},
 		{about: "the API server cannot answer", after: 31 * time.Minute, seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
