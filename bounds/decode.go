@@ -73,7 +73,7 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 // Unwritable returns the error for encoding a custom resource whose spec was not read. The argument fault is the result
 // of Decode.
 func Unwritable(fault string) error {
-	return fmt.Errorf("the custom resource cannot be encoded, because its spec was not read (%s); patch the parts that are to change", fault)
+	return fmt.Errorf("the custom resource cannot be encoded, because its spec was not read (%s); patch the fields that should change", fault)
 }
 
 // empty sets the value to which the pointer part points to its zero value.
@@ -97,7 +97,7 @@ func split(data []byte, kind Kind) (p parts, err error) {
 	s := scanner{in: data}
 	s.space()
 	if s.at >= len(data) || data[s.at] != '{' {
-		return p, errors.New("is no JSON object")
+		return p, errors.New("is not a JSON object")
 	}
 	s.at++
 	p.data = data
@@ -105,7 +105,7 @@ func split(data []byte, kind Kind) (p parts, err error) {
 		key, isKey := s.key()
 		switch {
 		case !isKey:
-			return p, errors.New("is no JSON object")
+			return p, errors.New("is not a JSON object")
 		case bytes.IndexByte(key, '\\') >= 0:
 			return p, errors.New("has a key with an escape, which custom resources do not have")
 		}

@@ -73,7 +73,7 @@ func TestDecodeDropsASpecBeyondALimit(t *testing.T) {
 	const form = `{"kind":"K","metadata":{"name":"a","finalizers":["f"]},"spec":%s,"status":{"attempt":3,"names":["x"]}}`
 	for _, test := range []struct{ spec, fault string }{
 		{`{"containers":[{"resources":{"limits":{"cpu":"1e2000000000"}}}]}`, "spec.containers[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits"},
-		{`{"containers":[{"resources":{"limits":{"cpu":"much"}}}]}`, `spec.containers[0].resources.limits[cpu]: "much" is no quantity`},
+		{`{"containers":[{"resources":{"limits":{"cpu":"much"}}}]}`, `spec.containers[0].resources.limits[cpu]: "much" is not a quantity`},
 		{`{"count":"three"}`, "spec.count: cannot be read: a string is no int32; correct it"},
 		{`{"count":99999999999}`, "spec.count: cannot be read: a number 99999999999 is no int32"},
 		{`{"count":1e999999999}`, "spec.count: cannot be read: "},

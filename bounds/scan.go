@@ -102,7 +102,7 @@ func (s *scanner) value(shape *Shape, most int) *Fault {
 
 func (s *scanner) limited(shape *Shape, most int) *Fault {
 	if s.values--; s.values < 0 {
-		return &Fault{Message: fmt.Sprintf("is more than the %d values (texts, numbers, lists, objects) that a spec may have in all; make lists and maps shorter", MaxSpecValues)}
+		return &Fault{Message: fmt.Sprintf("exceeds the limit of %d values (texts, numbers, lists and objects together) of a spec; make lists and maps shorter", MaxSpecValues)}
 	}
 	switch s.in[s.at] {
 	case '{':
@@ -135,7 +135,7 @@ func (s *scanner) quantity(word []byte) *Fault {
 	}
 	if s.parse && string(word) != "null" {
 		if _, err := resource.ParseQuantity(strings.TrimSpace(string(word))); err != nil {
-			return &Fault{Message: fmt.Sprintf("%q is no quantity; write one such as 500m or 2Gi", word)}
+			return &Fault{Message: fmt.Sprintf("%q is not a quantity; write one such as 500m or 2Gi", word)}
 		}
 	}
 	return nil
@@ -210,7 +210,7 @@ func characters(inner []byte) int {
 func (s *scanner) nested(shape *Shape, most int, read func(*Shape, int) *Fault) *Fault {
 	if s.depth++; s.depth > MaxDepth {
 		s.depth--
-		return &Fault{Message: fmt.Sprintf("lies more than %d lists and objects deep; nest less", MaxDepth)}
+		return &Fault{Message: fmt.Sprintf("is nested more than %d lists and objects deep; use fewer levels", MaxDepth)}
 	}
 	defer func() { s.depth-- }()
 	s.at++
@@ -268,7 +268,7 @@ func (s *scanner) object(shape *Shape, most int) *Fault {
 			return nil
 		}
 		if most > 0 && n == most {
-			return &Fault{Message: fmt.Sprintf("has more than %d entries; take some out", most)}
+			return &Fault{Message: fmt.Sprintf("has more than %d entries; remove some", most)}
 		}
 		raw, ok := s.key()
 		if !ok {

@@ -70,7 +70,7 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 		{"long time", `{"template":{"metadata":{"creationTimestamp":"` + long + `"}}}`, "spec.template.metadata.creationTimestamp", "at most 253"},
 		{"deep", strings.Repeat(`{"inner":`, 100) + "1" + strings.Repeat("}", 100), "spec" + strings.Repeat(".inner", 64), "more than 64 lists and objects deep"},
 		{"long key", `{"limits":{"` + strings.Repeat("k", 1000) + `":"` + huge + `"}}`, "spec.limits[" + strings.Repeat("k", 63) + "...]", "at most 2 digits"},
-		{"many values", `{"raw":` + repeated(repeated("1", 999), 11) + `}`, "", "more than the 10000 values"},
+		{"many values", `{"raw":` + repeated(repeated("1", 999), 11) + `}`, "", "exceeds the limit of 10000 values"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := Check([]byte(test.in), sampleShape, "spec")

@@ -42,7 +42,7 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 		log.Info("Configuration", "configuration", cfg.String())
 	}
 	for _, warning := range cfg.Warnings() {
-		log.Error(warning, "A setting of the configuration cannot work; all others are in effect")
+		log.Error(warning, "A setting of the configuration has no effect; all others are in effect")
 	}
 	rc, err := restConfig(options.kubeconfig)
 	if err != nil {
@@ -95,7 +95,7 @@ func restConfig(path string) (*rest.Config, error) {
 	if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		rc, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, fmt.Errorf("not in a cluster, and neither --kubeconfig nor KUBECONFIG is given: %w", err)
+			return nil, fmt.Errorf("the operator does not run in a cluster, and neither --kubeconfig nor KUBECONFIG is set: %w", err)
 		}
 		return rc, nil
 	}

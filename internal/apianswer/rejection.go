@@ -114,8 +114,8 @@ func NotServed(object client.Object, err error) (cause lifecycle.Cause, missing 
 		return lifecycle.Cause{}, false
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
-	const message = "the cluster has no %s of %s, which this application asks for: install the " +
-		"CustomResourceDefinition %s and the program that it belongs to, or do without"
+	const message = "the cluster does not serve %s of %s, which this resource needs: install the " +
+		"CustomResourceDefinition %s and the program that it belongs to, or remove the field that needs it"
 	return lifecycle.Cause{
 		Reason:  ReasonNotServed,
 		Message: fmt.Sprintf(message, kind.Kind, kind.GroupVersion(), resource.GroupResource()),

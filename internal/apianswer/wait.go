@@ -55,7 +55,7 @@ func NamespaceTerminating(err error) bool {
 // same time as the application.
 func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 	if NamespaceTerminating(err) {
-		return nil, &Wait{After: terminatingInterval, Message: "the namespace is being deleted"}
+		return nil, &Wait{After: terminatingInterval, Message: "the namespace is being deleted, so nothing can be created in it"}
 	}
 	if cause, missing := NotServed(object, err); missing {
 		return nil, &Wait{Reason: cause.Reason, Message: cause.Message}

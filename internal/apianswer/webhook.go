@@ -28,14 +28,14 @@ const (
 // that it completes. The pods of this operator are complete. A webhook of a removed kubeflow operator either does not
 // answer any more, or adds the volumes a second time.
 func OfWebhook(object client.Object, err error) *Wait {
-	const remedy = "kubectl get mutatingwebhookconfigurations shows it. If it is what another Spark operator left, " +
-		"delete it, or let it pass by pods with the label " + identity.ManagedLabel + " (docs/migrate-kubeflow.md)"
+	const remedy = "kubectl get mutatingwebhookconfigurations lists the webhooks. If another Spark operator left this one, " +
+		"delete it, or make it skip pods with the label " + identity.ManagedLabel + " (docs/migrate-kubeflow.md)"
 	if text := err.Error(); apierrors.IsInternalError(err) && strings.Contains(text, "failed calling webhook") {
 		return &Wait{Reason: ReasonWebhookFailed, Message: text + "; " + remedy}
 	}
 	if doubled := doubledField(object, err); doubled != "" {
 		return &Wait{Reason: ReasonPodMutated, Message: fmt.Sprintf(
-			"an admission webhook adds to pod %s what it already has: %s; %s", object.GetName(), doubled, remedy)}
+			"an admission webhook adds to pod %s a part that the pod already has (%s); %s", object.GetName(), doubled, remedy)}
 	}
 	return nil
 }

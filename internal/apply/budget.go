@@ -16,5 +16,5 @@ func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decis
 	if err != nil || cause.Reason == "" {
 		return outcome, err
 	}
-	return outcome.Add(rejectedAction(view, cause, "the driver is not kept from evictions: "+cause.Message)), nil
+	return outcome.Add(rejectedAction(view, cause, "the driver is not protected from evictions, because its PodDisruptionBudget was not created: "+cause.Message)), nil
 }

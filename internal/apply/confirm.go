@@ -26,7 +26,7 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
 	if err != nil {
-		return Outcome{}, fmt.Errorf("look for driver pods: %w", err)
+		return Outcome{}, fmt.Errorf("read the driver pods: %w", err)
 	}
 	if slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return released(&pod, owner) }) {
 		if err := a.stillExists(ctx, owner); err != nil {
@@ -73,7 +73,7 @@ func released(pod *corev1.Pod, owner client.Object) bool {
 func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	live, err := a.Dependents.ReadLiveMetadata(ctx, owner)
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("look whether the owner of the pods is being deleted: %w", err)
+		return fmt.Errorf("read whether the owner of the pods is being deleted: %w", err)
 	}
 	if err != nil || live.UID != owner.GetUID() || live.DeletionTimestamp != nil {
 		return &apianswer.Wait{Message: "the custom resource is being deleted"}
@@ -97,7 +97,7 @@ func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int3
 			object := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 			err := a.Dependents.Live.Get(ctx, client.ObjectKey{Namespace: driver.Namespace, Name: volume.ConfigMap.Name}, object)
 			if client.IgnoreNotFound(err) != nil {
-				return nil, fmt.Errorf("look for the ConfigMap of driver pod %s: %w", driver.Name, err)
+				return nil, fmt.Errorf("read the ConfigMap of driver pod %s: %w", driver.Name, err)
 			}
 			torn = torn || apierrors.IsNotFound(err)
 		}

@@ -70,7 +70,7 @@ func rejectedAction(view dependents.View, cause lifecycle.Cause, why string) Out
 func (a Applier) expire(ctx context.Context, owner client.Object) error {
 	err := a.Dependents.Client.Delete(ctx, owner, client.Preconditions{UID: new(owner.GetUID()), ResourceVersion: new(owner.GetResourceVersion())})
 	if apierrors.IsConflict(err) {
-		return &apianswer.Wait{Message: "it was changed when it was to be deleted"}
+		return &apianswer.Wait{Message: "it was changed just before its deletion, so the operator decides again whether to delete it"}
 	}
 	return client.IgnoreNotFound(err)
 }

@@ -243,7 +243,7 @@ func (k Keeper) addCauses(ctx context.Context, results []lifecycle.AuxiliaryObje
 		}
 		results[i].Cause = cause
 		if failures == 1 || cause.Reason == ReasonUnavailable {
-			log.FromContext(ctx).Info("auxiliary object is not as wanted", "kind", results[i].Kind, "name", results[i].Name, "cause", err.Error())
+			log.FromContext(ctx).Info("Could not ensure an auxiliary object", "kind", results[i].Kind, "name", results[i].Name, "cause", err.Error())
 		}
 	}
 	return min(first<<min(failures-1, 16), MaxInterval)
@@ -372,7 +372,7 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	case identity.OwnedBy(existing, w.Owner.GetUID()):
 		return nil
 	case w.drivenElsewhere(existing):
-		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator made it"}}
+		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created it"}}
 	}
 	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
 		return &apianswer.Wait{Message: why} // the object will be deleted: retried soon, reported if that lasts
@@ -398,7 +398,7 @@ func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured,
 	}
 	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(identity.FieldOwner), identity.FieldOwner)
 	if err != nil {
-		return nil, fmt.Errorf("read who owns the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
+		return nil, fmt.Errorf("read the owners of the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
 	}
 	if len(upgrade) > 0 {
 		if err := k.Patch(ctx, existing, client.RawPatch(types.JSONPatchType, upgrade)); err != nil {

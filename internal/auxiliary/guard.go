@@ -92,7 +92,7 @@ func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructure
 	}
 	if wait := EditInterval - w.Now.Sub(k.Memory.seen(identity.Key(w.Owner), existing).at); wait > 0 {
 		return false, &causeError{lifecycle.Cause{Reason: ReasonEdited, Message: fmt.Sprintf(
-			"somebody changes it again and again, and the operator reverses that at most once in %s; see metadata.managedFields for who it is", EditInterval)}}
+			"another client changes it repeatedly, and the operator reverts that at most once in %s; metadata.managedFields names the client", EditInterval)}}
 	}
 	return true, nil
 }

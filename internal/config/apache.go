@@ -151,7 +151,7 @@ func (a *Apache) applyDefaults() {
 func validateApache(c *Configuration) (errs field.ErrorList) {
 	path, a := field.NewPath("apache"), &c.Apache
 	if !c.Applications() && !c.ApacheApplications() {
-		errs = append(errs, field.Invalid(path.Child("enabled"), false, "sparkOperator.enabled is false as well, so nothing would be served; switch one of the two on"))
+		errs = append(errs, field.Invalid(path.Child("enabled"), false, "sparkOperator.enabled is false as well, so nothing would be served; set one of the two to true"))
 	}
 	for _, problem := range validation.IsValidLabelValue(a.OperatorName) {
 		errs = append(errs, field.Invalid(path.Child("operatorName"), a.OperatorName, problem))

@@ -63,7 +63,7 @@ func validateDynamicConfig(c *Configuration) (errs field.ErrorList) {
 	case err != nil:
 		errs = append(errs, field.Invalid(path.Child("selector"), d.Selector, err.Error()))
 	case selector.Empty():
-		errs = append(errs, field.Invalid(path.Child("selector"), d.Selector, "selects every ConfigMap"))
+		errs = append(errs, field.Invalid(path.Child("selector"), d.Selector, "selects every ConfigMap; require at least one label"))
 	}
 	return append(errs, positive(path.Child("reloadInterval"), d.ReloadInterval)...)
 }

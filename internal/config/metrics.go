@@ -105,7 +105,7 @@ func validateBuckets(path *field.Path, buckets []float64) (errs field.ErrorList)
 		case bound <= 0 || math.IsInf(bound, 0) || math.IsNaN(bound):
 			errs = append(errs, field.Invalid(path.Index(i), bound, "must be a number of seconds above 0"))
 		case i > 0 && bound <= buckets[i-1]:
-			errs = append(errs, field.Invalid(path.Index(i), bound, "must be more than the one before"))
+			errs = append(errs, field.Invalid(path.Index(i), bound, "must be greater than the previous bound"))
 		}
 	}
 	return errs
@@ -126,11 +126,11 @@ func validateTracing(c *Configuration) (errs field.ErrorList) {
 		// The message omits the value, which may contain a password.
 		errs = append(errs, field.Invalid(endpoint, "", "must be a URL such as https://collector:4318"))
 	case u.User != nil:
-		errs = append(errs, field.Forbidden(endpoint, "must not hold a user or a password: the file is no Secret"))
+		errs = append(errs, field.Forbidden(endpoint, "must not contain a user or a password: the configuration is not stored in a Secret"))
 	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "":
 		errs = append(errs, field.Invalid(endpoint, t.Endpoint, "must be a URL such as https://collector:4318"))
 	case u.Scheme == "http" && !t.Insecure:
-		errs = append(errs, field.Invalid(endpoint, t.Endpoint, "is not encrypted; use https, or allow it by tracing.insecure: true"))
+		errs = append(errs, field.Invalid(endpoint, t.Endpoint, "is not encrypted; use https, or set tracing.insecure: true"))
 	}
 	return errs
 }

@@ -132,7 +132,7 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	ingress, route := &c.UI.Ingress, &c.UI.Route
 	switch {
 	case route.URLFormat == "" && ingress.URLFormat == "" && len(route.ParentRefs) > 0:
-		return field.ErrorList{field.Required(path, "every web UI has a route with parentRefs, which needs a host or a path; set it here or in ui.ingress.urlFormat")}
+		return field.ErrorList{field.Required(path, "with ui.route.parentRefs every web UI has a route, which needs a host or a path; set it here or in ui.ingress.urlFormat")}
 	case route.URLFormat == "":
 		return nil
 	}
@@ -142,7 +142,7 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	case err == nil && address.Host == "" && address.Path == "":
 		err = errors.New("has neither a host nor a path, so every route would match all requests; set one of them")
 	case err == nil && insideErr == nil && inside.Host != "" && *ingress.Enabled && inside.Path != address.Path:
-		err = errors.New("has another path than ui.ingress.urlFormat; a driver supports only one path (spark.ui.proxyBase)")
+		err = errors.New("has another path than ui.ingress.urlFormat, but a driver supports only one (spark.ui.proxyBase); use the same path in both")
 	}
 	return c.checkFormat(path, route.URLFormat, err)
 }

@@ -56,7 +56,7 @@ func validateNamespaces(c *Configuration) (errs field.ErrorList) {
 	case err != nil:
 		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, err.Error()))
 	case selector.Empty() && c.Namespaces.Selector != "":
-		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, "selects every namespace; leave it out for that"))
+		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, "selects every namespace; remove it, which has the same effect"))
 	}
 	for i, name := range c.Namespaces.Names {
 		for _, problem := range validation.IsDNS1123Label(name) {
@@ -90,7 +90,7 @@ func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
 	// deadline.
 	if float64(l.RetryPeriod.Duration)*1.2 >= float64(l.RenewDeadline.Duration) {
 		errs = append(errs, field.Invalid(path.Child("retryPeriod"), l.RetryPeriod.Duration.String(),
-			"1.2 times this must be shorter than renewDeadline"))
+			"must be shorter than renewDeadline / 1.2, because the period is jittered by up to 20 %"))
 	}
 	return errs
 }
@@ -107,7 +107,7 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 			continue
 		}
 		if endpoint.name == "apache.metrics" && c.Metrics.Authentication {
-			errs = append(errs, field.Forbidden(path, "these metrics are served without authentication, which metrics.authentication asks for; switch one of the two off"))
+			errs = append(errs, field.Forbidden(path, "these metrics are served without authentication, but metrics.authentication is true; set this address to 0 or metrics.authentication to false"))
 		}
 		host, port, err := net.SplitHostPort(endpoint.address)
 		if err != nil {
@@ -119,7 +119,7 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 			continue
 		}
 		if i := slices.IndexFunc(used[port], func(other taken) bool { return other.host == host || allHosts(other.host) || allHosts(host) }); i >= 0 && port != "0" {
-			errs = append(errs, field.Invalid(path, endpoint.address, "already the bind address of "+used[port][i].name))
+			errs = append(errs, field.Invalid(path, endpoint.address, "its port is in use by "+used[port][i].name+".bindAddress; choose another port"))
 		}
 		used[port] = append(used[port], taken{endpoint.name, host})
 	}
@@ -188,7 +188,7 @@ func validateIdentity(c *Configuration) (errs field.ErrorList) {
 		}
 	}
 	if i.ServiceAccount != "" && i.Namespace == "" {
-		errs = append(errs, field.Required(path.Child("namespace"), "the namespace of the service account"))
+		errs = append(errs, field.Required(path.Child("namespace"), "set it to the namespace of identity.serviceAccount"))
 	}
 	return errs
 }
@@ -218,7 +218,7 @@ func notNegative(path *field.Path, value int64) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, value, "must not be negative")}
 	}
 	if value > MaxSeconds {
-		return field.ErrorList{field.Invalid(path, value, "is more than 100 years")}
+		return field.ErrorList{field.Invalid(path, value, "must be at most 100 years")}
 	}
 	return nil
 }

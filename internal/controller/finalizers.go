@@ -39,6 +39,6 @@ func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, e
 	case err != nil:
 		return true, fmt.Errorf("release the finalizers %v of another operator: %w", r.kind.Inherited.Finalizers, err)
 	}
-	log.FromContext(ctx).Info("released the finalizers that another operator left", "finalizers", slices.DeleteFunc(slices.Clone(has), func(f string) bool { return !theirs(f) }))
+	log.FromContext(ctx).Info("Removed the finalizers of another operator", "finalizers", slices.DeleteFunc(slices.Clone(has), func(f string) bool { return !theirs(f) }))
 	return true, nil
 }

@@ -27,7 +27,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into cl
 	case apierrors.IsNotFound(err):
 		// The error is not a NotFound error, so that this pass does not treat the object as deleted. The pass after the
 		// deletion event does that.
-		return fmt.Errorf("%s is gone, and the cache does not show that yet", key)
+		return fmt.Errorf("%s was deleted, and the cache does not show that yet", key)
 	case err != nil:
 		return fmt.Errorf("read a spec of more than %d bytes, which the cache does not keep: %w", trim.MaxSpec, err)
 	}

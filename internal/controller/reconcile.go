@@ -171,7 +171,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		return reconcile.Result{}, fmt.Errorf("read the custom resource: %w", err)
 	}
 	if unswept != nil { // no reason to stop: if an orphan blocks a name that this object needs, its status reports it
-		log.FromContext(ctx).V(1).Info("orphans of a deleted object with the same name still exist", "cause", unswept.Error())
+		log.FromContext(ctx).V(1).Info("Orphans of a deleted object with the same name still exist", "cause", unswept.Error())
 		again = requeueSoon
 	}
 	if stale, err := r.stale(ctx, stored); stale || err != nil {
@@ -297,7 +297,7 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 		}
 		o.View = o.WithFact(fact)
 	}
-	return o, fmt.Errorf("no decision holds after %d rounds; last actions: %v", maxRounds, o.plan.Actions)
+	return o, fmt.Errorf("the pass ended without a final decision after %d rounds; last actions: %v", maxRounds, o.plan.Actions)
 }
 
 // finish ensures the auxiliary objects, records the status and reports. A conflict ends the pass without an error,

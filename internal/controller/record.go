@@ -120,7 +120,7 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 	if !r.writes.NewerThan(live) {
 		return true, nil
 	}
-	log.FromContext(ctx).Info("the API server has an older status than the last one written, as after a restore; continuing from the older one")
+	log.FromContext(ctx).Info("The API server has an older status than the last one written, as after a restore; continuing from the older one")
 	r.writes.Forget(key)
 	return false, nil
 }

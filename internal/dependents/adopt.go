@@ -148,7 +148,7 @@ func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kin
 	if len(refs) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%s %q still exists and is deleted after pod %q, which is gone or being deleted; nothing is launched before it is gone",
+	return fmt.Sprintf("%s %q still exists; Kubernetes deletes it after pod %q, which is gone or being deleted, and the operator waits for that",
 		kind, existing.GetName(), refs[0].Name), nil
 }
 

@@ -115,7 +115,7 @@ func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]c
 	err := c.EachLive(ctx, func() client.ObjectList { return &corev1.PodList{} }, func(item runtime.Object) error {
 		pod, ok := item.(*corev1.Pod)
 		if !ok {
-			return fmt.Errorf("a %T in a list of pods", item)
+			return fmt.Errorf("a list of pods contains a %T", item)
 		}
 		trimmed, err := trim.Pod(pod)
 		if err != nil {

@@ -59,7 +59,7 @@ func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cau
 	defer cancel()
 	cause, err := e.executorCause(ctx, s, now)
 	if err != nil {
-		log.FromContext(ctx).V(1).Info("it cannot be found out why executors are not made", "cause", err.Error())
+		log.FromContext(ctx).V(1).Info("Could not determine why executors are missing", "cause", err.Error())
 		return before
 	}
 	return cause

@@ -76,7 +76,7 @@ func (e *Explainer) logUnreadable(ctx context.Context, pod string, err error) {
 	if e.eventsUnreadable.Swap(true) {
 		logger = logger.V(1)
 	}
-	logger.Info("the events of a pending pod cannot be read; what it waits for is not told", "pod", pod, "cause", err.Error())
+	logger.Info("Could not read the events of a pending pod, so its wait reason is unknown", "pod", pod, "cause", err.Error())
 }
 
 // latestWarning returns the cause in the newest Event about the pod if that Event is a warning. A normal Event that is

@@ -137,7 +137,7 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 			t.Errorf("look again after %s", again)
 		}
 	}
-	if got := log.String(); strings.Count(got, "cannot be read") != 1 || !strings.Contains(got, "forbidden") {
+	if got := log.String(); strings.Count(got, "Could not read the events") != 1 || !strings.Contains(got, "forbidden") {
 		t.Errorf("logged:\n%s", got)
 	}
 }

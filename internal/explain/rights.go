@@ -60,7 +60,7 @@ func (e *Explainer) missingRightCause(ctx context.Context, namespace, account, d
 	missing, err := e.missingRight(ctx, namespace, account)
 	switch {
 	case err != nil:
-		log.FromContext(ctx).V(1).Info("the rights of a failed driver cannot be asked for", "pod", driver, "cause", err.Error())
+		log.FromContext(ctx).V(1).Info("Could not review the rights of a failed driver's service account", "pod", driver, "cause", err.Error())
 		return lifecycle.Cause{}, lifecycle.QueryInterval(0)
 	case missing == "":
 		return lifecycle.Cause{}, rightsWindow
@@ -70,7 +70,7 @@ func (e *Explainer) missingRightCause(ctx context.Context, namespace, account, d
 
 // missingRightMessage returns the message about a missing right, with what to do about it.
 func missingRightMessage(account, right, namespace string) string {
-	return fmt.Sprintf("service account %q is forbidden to %s in namespace %q; bind it to a Role like the one of the chart's driver service account",
+	return fmt.Sprintf("service account %q has no right to %s in namespace %q; bind it to a Role like the one that the chart creates for drivers",
 		account, right, namespace)
 }
 

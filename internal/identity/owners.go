@@ -63,11 +63,11 @@ func Orphan(object, owner client.Object, kind schema.GroupKind) bool {
 func WhyNameFrees(object client.Object, objectKind string, owner client.Object, kind schema.GroupKind) string {
 	switch {
 	case Orphan(object, owner, kind):
-		return fmt.Sprintf("%s %q is left by a resource of the same name that was deleted; "+
-			"nothing is launched before it is gone", objectKind, object.GetName())
+		return fmt.Sprintf("%s %q belongs to a deleted resource of the same name; "+
+			"the operator waits until it is gone", objectKind, object.GetName())
 	case object.GetDeletionTimestamp() != nil:
 		return fmt.Sprintf("%s %q does not belong to this resource (%s) and is being deleted; "+
-			"nothing is launched before it is gone", objectKind, object.GetName(), DescribeOwner(object))
+			"the operator waits until it is gone", objectKind, object.GetName(), DescribeOwner(object))
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ import (
 
 // ErrOver is the error of a pass that was ended, or of a request that was not sent, because the replica's term has
 // ended in the meantime.
-var ErrOver = errors.New("the right to act on this object is over: the replica's lease was not renewed in time")
+var ErrOver = errors.New("the replica no longer leads: its lease was not renewed in time, so its work on this object ended")
 
 // Leadership is a replica's right to act as the leader. It consists of consecutive terms, and a term lasts as long as
 // the lease is renewed in time. A pass is bound to the term in which it began, even if a later term has begun, because

@@ -97,7 +97,7 @@ func (g *guard) admit(req *http.Request, token string) int {
 	}
 	status, err := g.review(req, key, token)
 	if err != nil {
-		g.log.Error(err, "the right to read metrics cannot be reviewed")
+		g.log.Error(err, "Could not review whether a client may read metrics")
 		return http.StatusInternalServerError
 	}
 	holds := deniedFor

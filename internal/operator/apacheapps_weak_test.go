@@ -212,7 +212,7 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 	broken.Store(true)
 	w.Remove(driver)
 	w.WaitGone(driver)
-	w.waitLog("look for driver pods")
+	w.waitLog("read the driver pods")
 	if got := w.getApache("pi"); got.Status.CurrentState.CurrentStateSummary != sparkv1.ApplicationRunningHealthy {
 		t.Errorf("it is %+v", got.Status.CurrentState)
 	}
@@ -261,7 +261,7 @@ func TestApacheFinalizerIsReleased(t *testing.T) {
 	if got := w.getApache("pi"); len(got.Finalizers) != 1 || got.Finalizers[0] != others {
 		t.Errorf("the finalizers are %v", got.Finalizers)
 	}
-	w.waitLog("released the finalizers that another operator left")
+	w.waitLog("Removed the finalizers of another operator")
 	w.patchApache("pi", `{"metadata":{"finalizers":null}}`)
 }
 

@@ -170,7 +170,7 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
-	w.waitEvent(app, dependents.ReasonNameTaken, "not kept from evictions", "does not belong to this resource")
+	w.waitEvent(app, dependents.ReasonNameTaken, "not protected from evictions", "does not belong to this resource")
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
@@ -209,7 +209,7 @@ func TestBudgetIsForbidden(t *testing.T) {
 		}
 		return nil
 	})
-	w.waitEvent(app, apianswer.ReasonOperatorForbidden, "not kept from evictions", "cannot create resource")
+	w.waitEvent(app, apianswer.ReasonOperatorForbidden, "not protected from evictions", "cannot create resource")
 	asked, most := made.since(nil)["POST poddisruptionbudgets"], 1+int(time.Since(begun)/budgetInterval)
 	if asked < 1 || asked > most {
 		t.Errorf("asked %d times, want at most %d", asked, most)

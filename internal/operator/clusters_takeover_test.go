@@ -139,7 +139,7 @@ func TestStuckClusterIsTakenOver(t *testing.T) {
 	w.waitCluster("stuck", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	w.WaitGone(going)
 	testkit.Wait(t, "its pods to go", func(context.Context) error { return want(len(w.members("going")), 0) })
-	w.waitLog("released the finalizers that another operator left")
+	w.waitLog("Removed the finalizers of another operator")
 }
 
 // TestClusterSecrets checks that a value that looks secret is in a Secret and nowhere else. If the value changes, it is

@@ -250,7 +250,7 @@ func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 	w.serverService("x-server", led(pod))
 	before := made.since(nil)
 	w.editService("x-server", astray)
-	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, auxiliary.ReasonEdited, "again and again"),
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, auxiliary.ReasonEdited, "changes it repeatedly"),
 		holds("Ready", metav1.ConditionFalse, auxiliary.ReasonEdited), servedBy(""))
 	w.waitEvent(sc, auxiliary.ReasonEdited, "managedFields")
 	for range 10 {

@@ -218,7 +218,7 @@ func TestServerIsMadeAnew(t *testing.T) {
 	w.Remove(first)
 	w.WaitGone(first)
 	second := w.server("x")
-	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken, "of the same name that was deleted"))
+	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken, "a deleted resource of the same name"))
 	goes()
 	if err := w.API.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (d *publishedSchema) keeps(field []string) bool {
 func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKind, fields []string) ([]string, error) {
 	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, client)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the schema of %s: %w", kind.Kind, err)
+		return nil, fmt.Errorf("create a client for the schema of %s: %w", kind.Kind, err)
 	}
 	paths, err := discoveryClient.OpenAPIV3().Paths()
 	if err != nil {
@@ -46,7 +46,7 @@ func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKi
 	}
 	published, found := paths[path.Join("apis", kind.Group, kind.Version)]
 	if !found {
-		return nil, fmt.Errorf("no schema of %s is published yet", kind.GroupVersion())
+		return nil, fmt.Errorf("the API server publishes no schema of %s yet", kind.GroupVersion())
 	}
 	text, err := published.Schema(runtime.ContentTypeJSON)
 	if err != nil {
@@ -76,5 +76,5 @@ func missing(text []byte, kind schema.GroupVersionKind, fields []string) (droppe
 		}
 		return dropped, nil
 	}
-	return nil, fmt.Errorf("no schema of %s is published yet", kind.Kind)
+	return nil, fmt.Errorf("the API server publishes no schema of %s yet", kind.Kind)
 }

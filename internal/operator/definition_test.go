@@ -55,7 +55,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another operator's: it drops status.operator, ") || !strings.Contains(err.Error(), "crds.install") {
 		t.Errorf("another's definition: %v", err)
 	}
-	if !strings.Contains(w.Log.String(), "waiting for a kind to be served") {
+	if !strings.Contains(w.Log.String(), "Waiting until the API server serves a kind") {
 		t.Error("waited in silence")
 	}
 
@@ -100,7 +100,7 @@ func TestMissing(t *testing.T) {
 		kind schema.GroupVersionKind
 		want string
 	}{
-		"a kind that is not there": {document, schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "None"}, "no schema of None is published yet"},
+		"a kind that is not there": {document, schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "None"}, "publishes no schema of None yet"},
 		"no JSON":                  {"<html>", job, "decode the schema of g/v1"},
 	} {
 		if _, err := missing([]byte(c.text), c.kind, nil); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -66,7 +66,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	dynamic := a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: a.Namespace + "," + b.Namespace, "spark.nonsense": "1"})
 	a.Create(dynamic)
 	b.driverOf(waiting, 1)
-	for _, want := range []string{"the namespaces that are served have changed", a.Namespace + "," + b.Namespace, "spark.nonsense"} {
+	for _, want := range []string{"Served namespaces changed", a.Namespace + "," + b.Namespace, "spark.nonsense"} {
 		if !strings.Contains(a.Log.String(), want) {
 			t.Errorf("the log does not tell %q:\n%s", want, a.Log)
 		}

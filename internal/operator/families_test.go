@@ -144,7 +144,7 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 	driver := w.readyDriver(ours, 1)
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("ours", sparkv1.ApplicationResourceReleased)
-	w.waitLog("a kind is not served yet")
+	w.waitLog("A kind is not served yet")
 	hidden.Store(false)
 	w.runningDriver(w.Application("theirs", scene.WithDriver), 1)
 }

@@ -251,11 +251,11 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
 	w.run(op)
 	testkit.Wait(t, "the kind to be asked for", func(context.Context) error {
-		return want(strings.Contains(w.Log.String(), "an optional kind is not served yet"), true)
+		return want(strings.Contains(w.Log.String(), "An optional kind is not served yet"), true)
 	})
 	w.define(w.widgets())
 	w.waitWatched(op, true)
-	if !strings.Contains(w.Log.String(), "an optional kind cannot be watched; it is tried again") {
+	if !strings.Contains(w.Log.String(), "Could not watch an optional kind; retrying") {
 		t.Error("nothing failed, or nothing was reported")
 	}
 }

@@ -37,7 +37,7 @@ func TestMissingRights(t *testing.T) {
 		testkit.Wait(t, "the authorizer, which learns of a binding by a watch", func(ctx context.Context) error {
 			failed := &lifecycle.Driver{UID: "u", Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: scene.Noon}
 			why := explain.New(w.API, w.API, nil).FailedDriver(ctx, namespaced(w.Namespace, "pi"), failed, account, scene.Noon)
-			if reported := fmt.Sprintf("service account %q is forbidden to %s in namespace", account, lacks); lacks != "" && !strings.Contains(why.Message, reported) || lacks == "" && why.Reason != "" {
+			if reported := fmt.Sprintf("service account %q has no right to %s in namespace", account, lacks); lacks != "" && !strings.Contains(why.Message, reported) || lacks == "" && why.Reason != "" {
 				return fmt.Errorf("%s: %+v, want what is lacking to be %q", account, why, lacks)
 			}
 			return nil

@@ -38,7 +38,7 @@ func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind,
 		}
 		if !logged {
 			logged = true
-			op.GetLogger().Info("waiting for a kind to be served", "kind", gvk.Kind, "group", gvk.Group, "why", why.Error())
+			op.GetLogger().Info("Waiting until the API server serves a kind", "kind", gvk.Kind, "group", gvk.Group, "why", why.Error())
 		}
 		select {
 		case <-ctx.Done():
@@ -53,7 +53,7 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	_, err = op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
 	case meta.IsNoMatchError(err):
-		return fmt.Errorf("%s is not served: install its CustomResourceDefinition: %w", gvk, err), nil
+		return fmt.Errorf("the API server does not serve %s: install its CustomResourceDefinition: %w", gvk, err), nil
 	case err != nil:
 		return nil, fmt.Errorf("look up %s: %w", gvk.Kind, err)
 	case len(fields) == 0:
@@ -62,7 +62,7 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	dropped, err := pruned(op.GetConfig(), op.GetHTTPClient(), gvk, fields)
 	switch {
 	case apierrors.IsForbidden(err):
-		op.GetLogger().Info("cannot read the schema of the installed definition, assuming that it is this operator's", "kind", gvk.Kind, "error", err.Error())
+		op.GetLogger().Info("Could not read the schema of the installed CustomResourceDefinition; assuming that it is this operator's", "kind", gvk.Kind, "error", err.Error())
 		return nil, nil
 	case err != nil:
 		return err, nil
@@ -130,7 +130,7 @@ type servedWatcher struct {
 func (s *servedWatcher) obstacle(ctx context.Context) error {
 	for _, other := range s.needs {
 		if err := s.op.obstacle(ctx, other, nil); err != nil {
-			return fmt.Errorf("%s is needed: %w", other.Kind, err)
+			return fmt.Errorf("it needs %s: %w", other.Kind, err)
 		}
 	}
 	return s.op.obstacle(ctx, s.kind, s.fields)
@@ -152,13 +152,13 @@ func (s *servedWatcher) Start(ctx context.Context) error {
 		why := s.obstacle(ctx)
 		if why == nil {
 			if why = s.begin(ctx); why == nil {
-				log.Info("a kind is served from now on")
+				log.Info("Started to serve a kind")
 				return nil
 			}
 		}
 		if what := why.Error(); what != logged && ctx.Err() == nil {
 			logged = what
-			log.Info("a kind is not served yet; everything else is, and it begins without a restart once it can", "why", logged)
+			log.Info("A kind is not served yet; the operator serves the others, and this one without a restart when the obstacle is gone", "why", logged)
 		}
 		select {
 		case <-ctx.Done():
@@ -186,7 +186,7 @@ func (op *Operator) obstacle(ctx context.Context, gvk schema.GroupVersionKind, f
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		switch err := op.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1)); {
 		case apierrors.IsForbidden(err):
-			return fmt.Errorf("the operator's role does not let it list %s: update the role (the chart's does), or switch the kind off: %w", gvk.Kind, err)
+			return fmt.Errorf("the operator has no right to list %s: update its role (the chart's role has the right), or disable the kind: %w", gvk.Kind, err)
 		case err != nil:
 			return fmt.Errorf("list %s: %w", gvk.Kind, err)
 		}

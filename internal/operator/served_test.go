@@ -185,9 +185,9 @@ func TestServedLater(t *testing.T) {
 		ours.SetResourceVersion(theirs.GetResourceVersion())
 		return w.API.Update(ctx, ours)
 	})
-	w.waitLog("a kind is served from now on")
+	w.waitLog("Started to serve a kind")
 	w.seesGadget("one")
-	if n := strings.Count(w.Log.String(), "a kind is not served yet"); n > 4 {
+	if n := strings.Count(w.Log.String(), "A kind is not served yet"); n > 4 {
 		t.Errorf("it was reported %d times", n)
 	}
 
@@ -215,7 +215,7 @@ func TestServedOnceAllowed(t *testing.T) {
 		return w.API.List(ctx, listOf(w.gadgets()), client.InNamespace(w.Namespace))
 	})
 	w.runGadgets(account)
-	w.waitLog("role does not let it list Gadget")
+	w.waitLog("has no right to list Gadget")
 	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	w.grant("gadgets", account, rbacv1.PolicyRule{APIGroups: []string{w.gadgets().Group}, Resources: []string{"*"}, Verbs: []string{"*"}})

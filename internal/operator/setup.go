@@ -230,7 +230,7 @@ func (op *Operator) synced(req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 	defer cancel()
 	if !op.GetCache().WaitForCacheSync(ctx) {
-		return errors.New("the caches are not full yet")
+		return errors.New("the caches are not synced yet")
 	}
 	return nil
 }

@@ -252,7 +252,7 @@ func TestKindThatIsNotServed(t *testing.T) {
 	if err := op.waitServed(t.Context(), gvk, nil); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
 		t.Errorf("what is never served: %v", err)
 	}
-	if !strings.Contains(w.Log.String(), "waiting for a kind to be served") {
+	if !strings.Contains(w.Log.String(), "Waiting until the API server serves a kind") {
 		t.Error("waited in silence")
 	}
 }

@@ -84,11 +84,11 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 	}
 	built, err := work.Build(r)
 	if err != nil {
-		return fmt.Errorf("controller %s: %w", kind.Name, err)
+		return fmt.Errorf("create the controller of %s: %w", kind.Name, err)
 	}
 	if kind.Runs == nil {
 		if err := op.optional.Feed(built, toOwner); err != nil {
-			return fmt.Errorf("controller %s: %w", kind.Name, err)
+			return fmt.Errorf("create the controller of %s: %w", kind.Name, err)
 		}
 	}
 	// The kind is watched from the start, also while another replica leads: readiness then means that this replica

@@ -92,7 +92,7 @@ func (*Caches) NeedLeaderElection() bool { return false }
 func (c *Caches) Start(ctx context.Context) error {
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(c.mgr.GetConfig(), c.mgr.GetHTTPClient())
 	if err != nil {
-		return fmt.Errorf("ask which kinds are served: %w", err)
+		return fmt.Errorf("create a client for the list of served kinds: %w", err)
 	}
 	var all sync.WaitGroup
 	for _, kind := range c.Kinds {
@@ -121,17 +121,17 @@ func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface
 		}
 		switch {
 		case err != nil:
-			log.V(1).Info("it cannot be found out whether an optional kind is served", "cause", err.Error())
+			log.V(1).Info("Could not determine whether the API server serves an optional kind", "cause", err.Error())
 		case served && now == nil:
-			log.Info("watching an optional kind")
+			log.Info("Watching an optional kind")
 			now = c.watch(ctx, kind)
 		case !served && now != nil:
-			log.Info("an optional kind is no longer served")
+			log.Info("An optional kind is no longer served")
 			now.stop()
 			now = nil
 		case !served && !logged:
 			logged = true
-			log.Info("an optional kind is not served yet; what needs it waits until its CustomResourceDefinition is installed")
+			log.Info("An optional kind is not served yet; objects that need it wait until its CustomResourceDefinition is installed")
 		}
 		select {
 		case <-again.C:
@@ -194,7 +194,7 @@ func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) *watch
 	}}
 	all.Go(func() {
 		if err := c.fill(ctx, &all, kind); err != nil && ctx.Err() == nil {
-			c.mgr.GetLogger().Error(err, "an optional kind cannot be watched; it is tried again", "kind", kind.Kind, "group", kind.Group)
+			c.mgr.GetLogger().Error(err, "Could not watch an optional kind; retrying", "kind", kind.Kind, "group", kind.Group)
 			close(w.gone)
 		}
 	})
@@ -212,7 +212,7 @@ func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.Grou
 	}
 	all.Go(func() {
 		if err := children.Start(ctx); err != nil {
-			c.mgr.GetLogger().Error(err, "the cache of an optional kind ended", "kind", kind.Kind, "group", kind.Group)
+			c.mgr.GetLogger().Error(err, "The cache of an optional kind stopped", "kind", kind.Kind, "group", kind.Group)
 		}
 	})
 	// If the operator may not list the kind, this waits while the cache retries.

@@ -148,7 +148,7 @@ func (s *Set) probe(ctx context.Context, key key) {
 	case apierrors.IsNotFound(err):
 		delete(s.known, key)
 	case err != nil && ctx.Err() == nil:
-		s.log.Info("a sentinel cannot be written to; that says nothing about the operator",
+		s.log.Info("Could not write to a sentinel; this does not affect the operator's health",
 			"kind", key.kind, "sentinel", key.NamespacedName, "error", err.Error())
 	case err == nil && entry.wrote <= entry.generation: // otherwise the outstanding write keeps its start time
 		entry.wrote, entry.at, entry.passes = generation, at, passes
@@ -172,16 +172,16 @@ func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 	case err != nil:
 		return
 	case generation < wrote:
-		lost = "the watch does not bring it"
+		lost = "the watch did not deliver the write"
 	case entry.ended() == passes:
-		lost = "no pass has ended since"
+		lost = "no pass has ended since the write"
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if entry.wrote == wrote && entry.generation < wrote && lost != entry.lost {
 		entry.lost = lost
 		if lost != "" {
-			s.log.Error(errors.New(lost), "a write to a sentinel has not come back; the operator is unhealthy",
+			s.log.Error(errors.New(lost), "A write to a sentinel was not handled in time; the operator is unhealthy",
 				"kind", key.kind, "sentinel", key.NamespacedName, "after", delay.String())
 		}
 	}
@@ -223,7 +223,7 @@ func (s *Set) Check(*http.Request) error {
 	defer s.mu.Unlock()
 	for key, entry := range s.known {
 		if entry.lost != "" {
-			return fmt.Errorf("%s %s: a write to this sentinel has not come back: %s", key.kind, key.NamespacedName, entry.lost)
+			return fmt.Errorf("%s %s: a write to this sentinel was not handled in time: %s", key.kind, key.NamespacedName, entry.lost)
 		}
 	}
 	return nil

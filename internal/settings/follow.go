@@ -70,7 +70,7 @@ func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 	}
 	if cfg.Source == config.SourceConfigMap && d.namespace == "" {
 		if d.namespace, err = podNamespace(); err != nil {
-			return errors.New("dynamicConfig.namespace: the operator does not run in a pod, so the namespace of its ConfigMaps has to be said")
+			return errors.New("dynamicConfig.namespace: the operator does not run in a pod, so the namespace of its ConfigMaps must be set")
 		}
 	}
 	d.open = func() (cache.Cache, error) {
@@ -96,7 +96,7 @@ func (d *follower) Start(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		if err := d.watch(ctx); err != nil && ctx.Err() == nil {
-			d.log.Error(err, "the ConfigMaps of dynamic settings cannot be watched; what was read last goes on to hold", "namespace", d.namespace)
+			d.log.Error(err, "Could not watch the ConfigMaps of dynamic settings; keeping the last settings", "namespace", d.namespace)
 			select {
 			case <-ctx.Done():
 			case <-time.After(watchAgain):
@@ -133,7 +133,7 @@ func (d *follower) watch(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		if err := followed.Start(ctx); err != nil {
-			d.log.Error(err, "the watch of dynamic settings has ended")
+			d.log.Error(err, "The watch of dynamic settings stopped")
 		}
 	}()
 	defer func() {
@@ -177,7 +177,7 @@ func (d *follower) refresh(ctx context.Context, reader client.Reader) {
 	values, err := d.read(ctx, reader)
 	if err != nil {
 		if ctx.Err() == nil {
-			d.logOnce(err.Error(), func() { d.log.Error(err, "the dynamic settings cannot be read; what was read last goes on to hold") })
+			d.logOnce(err.Error(), func() { d.log.Error(err, "Could not read the dynamic settings; keeping the last settings") })
 		}
 		return
 	}
@@ -214,7 +214,7 @@ func (d *follower) apply(values map[string]string) {
 	next, unused, err := peer.Override(&d.live.initial, values)
 	if err != nil {
 		d.logOnce(err.Error(), func() {
-			d.log.Error(err, "the dynamic settings are not taken; what was read last goes on to hold")
+			d.log.Error(err, "Rejected the dynamic settings; keeping the last settings")
 		})
 		return
 	}
@@ -224,7 +224,7 @@ func (d *follower) apply(values map[string]string) {
 	}
 	d.logOnce(strings.Join(reasons, "\n"), func() {
 		for _, property := range unused {
-			d.log.Info("a dynamic property has no effect", "property", property.Name, "why", property.Why)
+			d.log.Info("Dynamic property has no effect", "property", property.Name, "why", property.Why)
 		}
 	})
 	previous := d.live.Now()
@@ -233,9 +233,9 @@ func (d *follower) apply(values map[string]string) {
 	}
 	d.live.Update(next)
 	if !slices.Equal(previous.Namespaces.Names, next.Namespaces.Names) {
-		d.log.Info("the namespaces that are served have changed", "from", named(previous.Namespaces), "to", named(next.Namespaces))
+		d.log.Info("Served namespaces changed", "from", named(previous.Namespaces), "to", named(next.Namespaces))
 	}
-	d.log.Info("the settings have changed", "missingDriverGracePeriod", next.Apache.MissingDriverGracePeriod.Duration.String(), "trimHistory", *next.Apache.TrimHistory,
+	d.log.Info("Dynamic settings changed", "missingDriverGracePeriod", next.Apache.MissingDriverGracePeriod.Duration.String(), "trimHistory", *next.Apache.TrimHistory,
 		"sentinels", next.Apache.Sentinels.Enabled, "sentinelDelay", next.Apache.Sentinels.Delay.Duration.String())
 }
 

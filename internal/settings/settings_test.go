@@ -63,7 +63,7 @@ func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	if names := live.Now().Namespaces.Names; !slices.Equal(names, []string{"team"}) {
 		t.Errorf("served are %v", names)
 	}
-	if n := strings.Count(log.String(), "the dynamic settings cannot be read"); n != 1 {
+	if n := strings.Count(log.String(), "Could not read the dynamic settings"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, &log)
 	}
 }
@@ -121,7 +121,7 @@ func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if strings.Contains(log.String(), "cannot be read") {
+	if strings.Contains(log.String(), "Could not read") {
 		t.Errorf("an error was logged at the start:\n%s", &log)
 	}
 }

@@ -70,7 +70,7 @@ func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, fro
 		page.SetGroupVersionKind(gvk)
 		for more := true; more; more = page.Continue != "" {
 			if err := from.Live.List(ctx, page, client.InNamespace(namespace), client.Limit(catchUpPage), client.Continue(page.Continue)); err != nil {
-				return fmt.Errorf("read what the leader before wrote last: %w", err)
+				return fmt.Errorf("read the last write of the previous leader: %w", err)
 			}
 			for i := range page.Items {
 				live[identity.Key(&page.Items[i])] = page.Items[i].UID

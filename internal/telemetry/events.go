@@ -218,6 +218,6 @@ func (r *Recorder) store(ctx context.Context, event *corev1.Event) error {
 func (r *Recorder) drop(event *corev1.Event, err error) {
 	r.metrics.EventDropped()
 	ref := event.InvolvedObject
-	r.log.Info("an event was not written", "object", types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name},
+	r.log.Info("Dropped an event", "object", types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name},
 		"kind", ref.Kind, "reason", event.Reason, "cause", err.Error())
 }

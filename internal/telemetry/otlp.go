@@ -92,7 +92,7 @@ func (q queued) OnEnd(span sdktrace.ReadOnlySpan) {
 	if q.to.waiting.Add(1) > maxWaiting {
 		q.to.waiting.Add(-1)
 		q.to.metrics.SpansDropped(1)
-		q.to.complain(errors.New("the collector is slower than spans come"), 1)
+		q.to.complain(errors.New("the collector accepts spans more slowly than they arrive"), 1)
 		return
 	}
 	q.SpanProcessor.OnEnd(span)
@@ -111,7 +111,7 @@ func (e *exporter) complain(err error, spans int) {
 		return
 	}
 	e.complained = time.Now()
-	e.log.Info("spans were not exported", "spans", spans, "cause", err.Error())
+	e.log.Info("Dropped spans of traces", "spans", spans, "cause", err.Error())
 }
 
 func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
@@ -143,7 +143,7 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) erro
 		return err
 	}
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answers %s", e.endpoint, response.Status)
+		return fmt.Errorf("%s answered %s", e.endpoint, response.Status)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func kindOf(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "time-out"
 	case errors.As(err, &status):
-		return cmp.Or(string(status.Status().Reason), http.StatusText(int(status.Status().Code)), "refused by the API server")
+		return cmp.Or(string(status.Status().Reason), http.StatusText(int(status.Status().Code)), "rejected by the API server")
 	}
 	return "failed"
 }

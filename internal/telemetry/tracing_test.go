@@ -204,7 +204,7 @@ func TestErrorsAreNotQuoted(t *testing.T) {
 		"Invalid":                   fmt.Errorf("%s: %w", secret, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, secret, nil)),
 		"Conflict":                  apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New(secret)),
 		"Gateway Timeout":           &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGatewayTimeout, Message: secret}},
-		"refused by the API server": &apierrors.StatusError{ErrStatus: metav1.Status{Message: secret}},
+		"rejected by the API server": &apierrors.StatusError{ErrStatus: metav1.Status{Message: secret}},
 		"failed":                    errors.New(secret),
 	} {
 		if got := kindOf(err); got != want {
@@ -307,7 +307,7 @@ func TestCollectorInTrouble(t *testing.T) {
 		if got := samples(t, reg, "sparkoperator_spans_dropped_total")["sparkoperator_spans_dropped_total{}"]; got != 3 {
 			t.Errorf("%s: %v spans are counted, want 3", name, got)
 		}
-		if lines := strings.Count(message.String(), "spans were not exported"); lines != 1 {
+		if lines := strings.Count(message.String(), "Dropped spans of traces"); lines != 1 {
 			t.Errorf("%s: told %d times: %s", name, lines, message.String())
 		}
 	}

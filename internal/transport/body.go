@@ -45,7 +45,7 @@ func (f *frames) next() error {
 	}
 	size := binary.BigEndian.Uint32(length[:])
 	if size > maxFrame {
-		return fmt.Errorf("an event of %d bytes, which is more than %d", size, maxFrame)
+		return fmt.Errorf("a watch event has %d bytes; the limit is %d", size, maxFrame)
 	}
 	if size <= keptFrame && cap(f.in) > keptFrame {
 		f.in, f.out = nil, nil // do not keep the memory of one large event as long as the watch lasts

@@ -28,7 +28,7 @@ func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duratio
 	own.Dial = dial.gather(pause)
 	client, err := rest.HTTPClientFor(own)
 	if err != nil {
-		return nil, fmt.Errorf("a connection for pods: %w", err)
+		return nil, fmt.Errorf("create a client for pods: %w", err)
 	}
 	objects := kept.objects()
 	both := &router{pods: transportOf(client), others: transportOf(others), objects: objects, event: objects.event(), decode: decode}

@@ -37,7 +37,7 @@ func Fields(fields map[protowire.Number]*Message) *Message {
 func Named(names ...string) *Message { return &Message{named: names} }
 
 // errMalformed is the error for bytes that are not a protobuf message.
-var errMalformed = errors.New("not a message of protocol buffers")
+var errMalformed = errors.New("not a protocol buffers message")
 
 // shed appends the kept part of a message to out.
 func (m *Message) shed(out, in []byte) ([]byte, error) {

@@ -98,7 +98,7 @@ func (j *job) Drop() {
 	defer j.owner.mu.Unlock()
 	delete(j.owner.jobs, j)
 	if j.reported && j.begun.Load() != 0 {
-		j.owner.logger.Info("Work that hung has ended", "work", j.what, "kind", j.kind, "object", j.key)
+		j.owner.logger.Info("Hanging work has ended", "work", j.what, "kind", j.kind, "object", j.key)
 	}
 }
 
@@ -158,7 +158,7 @@ func (h *Watchdog) Count() {
 			continue
 		}
 		j.reported = true
-		h.logger.Error(errHangs, "Work hangs: the operator reports that it is not ready now, and asks to be restarted if this lasts",
+		h.logger.Error(errHangs, "Work hangs; the operator is not ready, and its liveness probe fails if this lasts",
 			"work", j.what, "kind", j.kind, "object", j.key, "seconds", age*int64(Tick/time.Second))
 	}
 	if h.spread != nil && hogs != h.hogs {
@@ -181,7 +181,7 @@ func (h *Watchdog) measure() {
 	h.at, h.used = at, used
 }
 
-var errHangs = errors.New("work of the operator's own does not come to an end")
+var errHangs = errors.New("work in the operator does not end")
 
 // Ready is a readiness check. It fails while a job hangs.
 func (h *Watchdog) Ready(*http.Request) error {
@@ -199,7 +199,7 @@ func (h *Watchdog) findJob(bad func(j *job, age int64) bool) error {
 	defer h.mu.Unlock()
 	for j := range h.jobs {
 		if age := j.age(now); age > 0 && bad(j, age) {
-			return fmt.Errorf("%w: a %s of %s %s for %d s", errHangs, j.what, j.kind, j.key, age*int64(Tick/time.Second))
+			return fmt.Errorf("%w: a %s of %s %s has run for %d s", errHangs, j.what, j.kind, j.key, age*int64(Tick/time.Second))
 		}
 	}
 	return nil

@@ -175,7 +175,7 @@ func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 	file.merge(fromFlags)
 	c, err := file.parse()
 	if err != nil {
-		return config.Configuration{}, nil, fmt.Errorf("configuration %s with the flags and properties over it: %w", cmp.Or(path, "of no file"), err)
+		return config.Configuration{}, nil, fmt.Errorf("configuration %s, with flags and properties merged over it: %w", cmp.Or(path, "without a file"), err)
 	}
 	return c, unused, nil
 }

@@ -162,7 +162,7 @@ func TestFlagsThatAreRefused(t *testing.T) {
 		{"--ingress-tls={", "JSON"},
 		{"--leader-election=perhaps", "perhaps"},
 		{"--secure-metrics", "--secure-metrics=true: metrics are not served over TLS"},
-		{"--feature-gates=Telepathy=true", `no feature gate "Telepathy"`},
+		{"--feature-gates=Telepathy=true", `unknown feature gate "Telepathy"`},
 		{"--feature-gates=PartialRestart=perhaps", "PartialRestart"},
 		{"--feature-gates=LoadSparkDefaults=true", "sparkConf"},
 		{"--zap-log-level=chatty", "--zap-log-level=chatty"},

@@ -12,8 +12,8 @@ import (
 // This file lists the flags of kubeflow/spark-operator 2.5 and its master branch (cmd/operator/controller/start.go).
 
 const (
-	notLimited  = "requests are not limited; the API server's priority and fairness decides"
-	notQueued   = "events are not rate limited, only errors back off"
+	notLimited  = "the operator does not limit its requests; the API server's priority and fairness does"
+	notQueued   = "the queue has no rate limit; only retries after errors are delayed"
 	noSubmitter = "there is no submitter service; the controller creates the driver's objects itself"
 	noTLS       = "metrics.authentication serves the metrics over TLS with fixed settings"
 	fixedLog    = "the log's format is fixed"
@@ -27,7 +27,7 @@ var controllerFlags = []known{
 	{name: "max-tracked-executor-per-app", kind: number, field: "application.maxTrackedExecutorPerApp"},
 	{name: "default-time-to-live-seconds", kind: number, field: "application.defaultTimeToLiveSeconds"},
 	{name: "driver-pod-creation-grace-period", kind: period, field: "application.driverPodCreationGracePeriod"},
-	{name: "enable-driver-pdb", kind: boolean, why: "an application's driverPodDisruptionBudget is enough; nothing has to be switched on"},
+	{name: "enable-driver-pdb", kind: boolean, why: "an application's driverPodDisruptionBudget works without this flag"},
 	{name: "workqueue-ratelimiter-bucket-qps", kind: number, why: notQueued},
 	{name: "workqueue-ratelimiter-bucket-size", kind: number, why: notQueued},
 	{name: "workqueue-ratelimiter-max-delay", kind: period, why: notQueued},
@@ -49,7 +49,7 @@ var controllerFlags = []known{
 	{name: "leader-election-retry-period", kind: period, field: "leaderElection.retryPeriod"},
 	{name: "metrics-bind-address", kind: text, field: "metrics.bindAddress"},
 	{name: "enable-metrics", kind: boolean, apply: enableMetrics}, // after the address flag: can set it to "0"
-	{name: "metrics-endpoint", kind: text, why: "metrics are served at /metrics; that operator ignores this flag too"},
+	{name: "metrics-endpoint", kind: text, why: "metrics are served at /metrics; the kubeflow operator ignores this flag, too"},
 	{name: "metrics-prefix", kind: text, field: "metrics.prefix"},
 	{name: "metrics-labels", kind: texts, apply: metricsLabels},
 	{name: "metrics-job-submit-latency-buckets", kind: numbers, field: "metrics.jobSubmitLatencyBuckets"},
@@ -140,7 +140,7 @@ func gatesOn(value string) (names []string, _ error) {
 		switch {
 		case name == "" && !found:
 		case !slices.Contains(gates, name):
-			return nil, fmt.Errorf("there is no feature gate %q; known are %s", name, strings.Join(gates, ", "))
+			return nil, fmt.Errorf("unknown feature gate %q; the known gates are %s", name, strings.Join(gates, ", "))
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case enabled:
@@ -155,7 +155,7 @@ func gatesOn(value string) (names []string, _ error) {
 func featureGates(_ overlay, value string) error {
 	on, err := gatesOn(value)
 	if slices.Contains(on, "LoadSparkDefaults") {
-		return fmt.Errorf("LoadSparkDefaults: the operator reads no spark-defaults.conf; use each application's sparkConf, and leave the gate out")
+		return fmt.Errorf("LoadSparkDefaults: the operator reads no spark-defaults.conf; use each application's sparkConf, and remove the gate")
 	}
 	return err
 }
@@ -167,7 +167,7 @@ func lostGates(value string) string {
 	for _, name := range on {
 		switch name {
 		case "PartialRestart":
-			why = append(why, "PartialRestart: an edit of executors starts a new run, as other edits do")
+			why = append(why, "PartialRestart: an edit of spec.executor restarts the application, as other edits do")
 		case "RestSubmitter":
 			why = append(why, "RestSubmitter: "+noSubmitter)
 		}

@@ -41,7 +41,7 @@ type property struct {
 
 // errRefused marks an invalid value that the operator must not ignore, because it would then serve more than was
 // requested.
-var errRefused = errors.New("the operator cannot ignore it, because it would then serve more than was requested")
+var errRefused = errors.New("correct it: the operator cannot ignore it, because it would then serve more than was requested")
 
 // refused returns an error for an invalid value that the operator must not ignore (errRefused).
 func refused(format string, args ...any) error {
@@ -52,7 +52,7 @@ func refused(format string, args ...any) error {
 func readProperties(text string) (map[string]string, error) {
 	c, err := conf.UnmarshalProperties(text)
 	if err != nil {
-		return nil, fmt.Errorf("not properties: %w", err)
+		return nil, fmt.Errorf("not a properties file: %w", err)
 	}
 	return c.Map(), nil
 }
@@ -85,7 +85,7 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 	}
 	if strings.TrimSpace(values[watchedNamespaces]) == "" {
 		unused = append(unused, Unused{Name: watchedNamespaces, Property: true,
-			Why: "it is not set: that operator then serves the namespace default, this one serves the namespaces of its configuration file, by default all"})
+			Why: "it is not set: without it the Apache operator serves the namespace default, and this operator the namespaces of its configuration file (by default all)"})
 	}
 	return laid, unused, nil
 }
@@ -121,7 +121,7 @@ func unknownProperties(values map[string]string) (unused []Unused) {
 		}
 		why := "there is no such property"
 		if strings.HasPrefix(key, "spark.metrics.conf.") {
-			why = "sinks of metrics are Java classes; Prometheus metrics are served, see docs/metrics.md"
+			why = "sinks of metrics are Java classes, which this operator cannot load; it serves Prometheus metrics (docs/metrics.md)"
 		}
 		unused = append(unused, Unused{Name: key, Why: why, Property: true})
 	}
@@ -160,7 +160,7 @@ func Override(c *config.Configuration, values map[string]string) (config.Configu
 		case i >= 0 && properties[i].dynamic:
 			changing[key] = value
 		case i >= 0:
-			unused = append(unused, Unused{Name: key, Why: "it is read only at the start", Property: true})
+			unused = append(unused, Unused{Name: key, Why: "it is read only when the operator starts, not from the dynamic settings", Property: true})
 		default:
 			unused = append(unused, Unused{Name: key, Why: "there is no such property", Property: true})
 		}
@@ -196,7 +196,7 @@ func toField(field string) func(overlay, string) error {
 func boolTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		if value != "true" && value != "false" {
-			return errors.New("it is neither true nor false")
+			return errors.New("it must be true or false")
 		}
 		to.set(field, value == "true")
 		return nil
@@ -209,7 +209,7 @@ func seconds(field string) func(overlay, string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
 		case err != nil:
-			return errors.New("it is not an integer")
+			return errors.New("it must be an integer")
 		case n < 1 || n > config.MaxSeconds:
 			return errors.New("it must be at least 1 second and at most 100 years")
 		}
@@ -224,7 +224,7 @@ func portTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
 		if err != nil || n == 0 {
-			return errors.New("it is not a port between 1 and 65535")
+			return errors.New("it must be a port between 1 and 65535")
 		}
 		to.set(field, ":"+value)
 		return nil
@@ -235,11 +235,11 @@ func layParallelism(to overlay, value string) error {
 	n, err := strconv.Atoi(value)
 	switch {
 	case err != nil:
-		return errors.New("it is not an integer")
+		return errors.New("it must be an integer")
 	case n < 1:
 		return errors.New("it must be at least 1: an unlimited number of workers is not supported")
 	case n > config.MaxWorkers:
-		return fmt.Errorf("it is more than %d", config.MaxWorkers)
+		return fmt.Errorf("it must be at most %d", config.MaxWorkers)
 	}
 	to.set("controller.workers", n)
 	return nil
@@ -266,7 +266,7 @@ func layNamespaces(to overlay, value string) error {
 		}
 	}
 	if len(names) == 0 {
-		return refused("it names no namespace; * means all of them")
+		return refused("it names no namespace; write * for all namespaces")
 	}
 	to.set("namespaces.names", names)
 	return nil

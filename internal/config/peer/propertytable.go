@@ -1,10 +1,10 @@
 package peer
 
 const (
-	javaListener = "listeners are Java classes; the operator's Events and metrics, and watches of the custom resources, report the same"
-	notPeriodic  = "the operator does not poll; each pass schedules the next one, to the deadline"
-	notPaced     = "passes are not rate limited; each event is handled once, and only errors back off, from 200 ms to a minute"
-	errorsGoOn   = "failed requests are tried again after growing intervals of 200 ms to a minute, as long as they are needed"
+	javaListener = "listeners are Java classes, which this operator cannot load; use its Events and metrics, or watch the custom resources"
+	notPeriodic  = "the operator does not poll; a pass runs when an object changes or a deadline expires"
+	notPaced     = "passes are not rate limited; only retries after errors are delayed, from 200 ms to a minute"
+	errorsGoOn   = "failed requests are retried after growing delays of 200 ms to a minute, for as long as they are needed"
 	noGauge      = "the operator has metrics of its own, see docs/metrics.md"
 )
 
@@ -23,7 +23,7 @@ var properties = []property{
 	{key: peerPrefix + "informer.cacheSyncTimeoutSeconds", lay: seconds("controller.cacheSyncTimeout")},
 	{key: peerPrefix + "reconciler.terminationTimeoutSeconds", lay: seconds("controller.shutdownTimeout")},
 	{key: peerPrefix + "reconciler.parallelism", lay: layParallelism},
-	{key: peerPrefix + "reconciler.foregroundRequestTimeoutSeconds", dynamic: true, why: "the operator does not wait for deletions; the end of each is an event"},
+	{key: peerPrefix + "reconciler.foregroundRequestTimeoutSeconds", dynamic: true, why: "the operator does not wait for deletions; a watch event reports the end of each"},
 	{key: peerPrefix + "reconciler.intervalSeconds", dynamic: true, why: notPeriodic},
 	{key: peerPrefix + "reconciler.missingDriverGracePeriodSeconds", dynamic: true, lay: seconds("apache.missingDriverGracePeriod")},
 	{key: peerPrefix + "reconciler.missingDriverRequeueIntervalSeconds", dynamic: true, why: notPeriodic},
