@@ -89,19 +89,19 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 		}
 		return register(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels))
 	}
-	const submit, start = "From creation to the first submission.", "From creation to the first running driver."
+	const submit, start = "Time from creation to the first submission.", "Time from creation to the first running driver."
 	m.seen = counter("spark_application_count", "Applications seen for the first time.")
 	m.submitted = counter("spark_application_submit_count", "Submissions whose objects were all created.")
-	m.refused = counter("spark_application_failed_submission_count", "Submissions that could not be made.")
-	m.succeeded = counter("spark_application_success_count", "Applications that ended well, for good.")
-	m.failed = counter("spark_application_failure_count", "Applications that failed, for good.")
-	m.succeededTime = summary("spark_application_success_execution_time_seconds", "From the last submission to the end, of applications that ended well.")
-	m.failedTime = summary("spark_application_failure_execution_time_seconds", "From the last submission to the end, of applications that failed.")
+	m.refused = counter("spark_application_failed_submission_count", "Submissions that failed.")
+	m.succeeded = counter("spark_application_success_count", "Applications that succeeded and reached their final state.")
+	m.failed = counter("spark_application_failure_count", "Applications that failed and reached their final state.")
+	m.succeededTime = summary("spark_application_success_execution_time_seconds", "Time from the last submission to the end of successful applications.")
+	m.failedTime = summary("spark_application_failure_execution_time_seconds", "Time from the last submission to the end of failed applications.")
 	m.submitSummary = summary("spark_application_submit_latency_seconds", submit)
 	m.startSummary = summary("spark_application_start_latency_seconds", start)
 	m.submitHistogram = histogram("spark_application_submit_latency_seconds_histogram", submit, options.SubmitBuckets, DefaultSubmitBuckets())
 	m.startHistogram = histogram("spark_application_start_latency_seconds_histogram", start, options.StartBuckets, DefaultStartBuckets())
-	m.executorsSucceeded = counter("spark_executor_success_count", "Executors that ended well, or were not needed any more.")
+	m.executorsSucceeded = counter("spark_executor_success_count", "Executors that succeeded, or were no longer needed.")
 	m.executorsFailed = counter("spark_executor_failure_count", "Executors that failed.")
 	if len(labels) == 0 { // the only series exists from the start
 		for _, vec := range []*prometheus.CounterVec{m.seen, m.submitted, m.refused, m.succeeded, m.failed, m.executorsSucceeded, m.executorsFailed} {
@@ -116,10 +116,10 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 		sets: m.sets, now: time.Now, all: map[subjectKey]entry{}, namespaces: newSlots(MaxNamespaces), states: newSlots(maxStates),
 		running:   gauge(prefix+"spark_application_running_count", "Applications whose driver runs now.", labels...),
 		executors: gauge(prefix+"spark_executor_running_count", "Executors that run now.", labels...),
-		applications: gauge("sparkoperator_applications", "Custom resources that exist now, by where they stand.",
+		applications: gauge("sparkoperator_applications", "Custom resources that exist now, by phase and state.",
 			"kind", "app_namespace", "state", "phase"),
-		waiting: gauge("sparkoperator_applications_waiting", "Custom resources that wait now, by what for.", "kind", "phase", "reason"),
-		longest: gauge("sparkoperator_applications_waiting_longest_seconds", "For how long the one that waits longest has been in its phase.",
+		waiting: gauge("sparkoperator_applications_waiting", "Custom resources that wait now, by wait reason.", "kind", "phase", "reason"),
+		longest: gauge("sparkoperator_applications_waiting_longest_seconds", "Time that the longest-waiting custom resource has been in its phase.",
 			"kind", "phase", "reason"),
 	})
 }
@@ -135,22 +135,22 @@ func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 		return register(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels))
 	}
-	m.transitions = counter("sparkoperator_transitions_total", "Phases entered, after the status that tells them was stored.",
+	m.transitions = counter("sparkoperator_transitions_total", "Phases entered, counted when the status is stored.",
 		"kind", "phase", "outcome")
 	m.retries = counter("sparkoperator_retries_total", "Decisions to make another attempt, by how the last one ended.", "kind", "outcome")
-	m.statusWrites = counter("sparkoperator_status_writes_total", "Status patches sent, by what became of them.", "kind", "result")
-	m.runs = counter("sparkoperator_runs_total", "What became of the runs of schedules, after the status that tells it was stored.", "kind", "result")
-	m.runDelaySeconds = histogram("sparkoperator_run_delay_seconds", "From the time that a run was due to when its application existed.",
+	m.statusWrites = counter("sparkoperator_status_writes_total", "Status patches sent, by result.", "kind", "result")
+	m.runs = counter("sparkoperator_runs_total", "Runs of schedules, by result, counted when the status is stored.", "kind", "result")
+	m.runDelaySeconds = histogram("sparkoperator_run_delay_seconds", "Time from when a run was due to the creation of its application.",
 		prometheus.ExponentialBuckets(0.125, 2, 15), "kind")
 	m.eventsDropped = single("sparkoperator_events_dropped_total", "Kubernetes Events that could not be written.")
 	m.spansDropped = single("sparkoperator_spans_dropped_total", "Spans of traces that could not be exported.")
-	m.phaseSeconds = histogram("sparkoperator_phase_duration_seconds", "How long a phase lasted that was left.", phaseBuckets, "kind", "phase")
+	m.phaseSeconds = histogram("sparkoperator_phase_duration_seconds", "Duration of phases that have ended.", phaseBuckets, "kind", "phase")
 	m.submissionSeconds = histogram("sparkoperator_submission_duration_seconds",
-		"From the decision to submit to the last object created, in the operator and waiting for the API server.",
+		"Time from the decision to submit to the last created object, in the operator and in the API server.",
 		prometheus.ExponentialBuckets(0.001, 2, 14), "kind", "part")
-	m.lagSeconds = histogram("sparkoperator_status_lag_seconds", "From what happened to a driver's container to the stored status that shows it.",
+	m.lagSeconds = histogram("sparkoperator_status_lag_seconds", "Time from a change of a driver's container to the stored status that shows it.",
 		prometheus.ExponentialBuckets(0.25, 2, 12), "kind", "phase")
-	m.requestSeconds = histogram("sparkoperator_api_request_duration_seconds", "Requests to the API server until the answer begins; watches left out.",
+	m.requestSeconds = histogram("sparkoperator_api_request_duration_seconds", "Duration of requests to the API server until the answer begins, without watches.",
 		prometheus.ExponentialBuckets(0.002, 2, 13), "verb", "resource")
 }
 

@@ -200,12 +200,12 @@ func TestTraces(t *testing.T) {
 func TestErrorsAreNotQuoted(t *testing.T) {
 	const secret = "password=hunter2"
 	for want, err := range map[string]error{
-		"time-out":                  fmt.Errorf("write %s: %w", secret, context.DeadlineExceeded),
-		"Invalid":                   fmt.Errorf("%s: %w", secret, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, secret, nil)),
-		"Conflict":                  apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New(secret)),
-		"Gateway Timeout":           &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGatewayTimeout, Message: secret}},
+		"time-out":                   fmt.Errorf("write %s: %w", secret, context.DeadlineExceeded),
+		"Invalid":                    fmt.Errorf("%s: %w", secret, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, secret, nil)),
+		"Conflict":                   apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New(secret)),
+		"Gateway Timeout":            &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGatewayTimeout, Message: secret}},
 		"rejected by the API server": &apierrors.StatusError{ErrStatus: metav1.Status{Message: secret}},
-		"failed":                    errors.New(secret),
+		"failed":                     errors.New(secret),
 	} {
 		if got := kindOf(err); got != want {
 			t.Errorf("%v: %q, want %q", err, got, want)

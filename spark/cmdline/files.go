@@ -66,7 +66,7 @@ func (p *parser) template(key string) ([]byte, error) {
 		}
 	}
 	if !strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
-		return nil, keyError(key, "%s holds no pod", file)
+		return nil, keyError(key, "%s contains no pod", file)
 	}
 	p.conf.Delete(key)
 	return data, nil
@@ -184,7 +184,7 @@ func (p *parser) hadoopConf() error {
 		return err
 	}
 	if len(files) == 0 {
-		p.warns.Add("%s: %s holds no files", variable, p.absolute(dir))
+		p.warns.Add("%s: %s contains no files", variable, p.absolute(dir))
 		return nil
 	}
 	p.r.HadoopConfFiles = make(map[string]string, len(files))

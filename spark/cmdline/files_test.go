@@ -121,7 +121,7 @@ func TestHadoopConfDir(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	s.Environment["HADOOP_CONF_DIR"] = "none"
-	if r, warnings := parsed(t, s, line()); r.HadoopConfFiles != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "/case/none holds no files") {
+	if r, warnings := parsed(t, s, line()); r.HadoopConfFiles != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "/case/none contains no files") {
 		t.Errorf("a directory that is not there: %v, %q", r.HadoopConfFiles, warnings)
 	}
 	s.Environment["HADOOP_CONF_DIR"] = ""

@@ -111,7 +111,7 @@ func (p *parser) scan(args []string) error {
 			return fieldError(o.name, "is not a submission: it %s; remove the option, or run spark-submit itself", o.special)
 		case !o.toggle && !joined:
 			if i++; i == len(args) {
-				return fieldError(o.name, "is the last word, but needs a value")
+				return fieldError(o.name, "needs a value, but is the last argument")
 			}
 			value = args[i]
 		}
@@ -147,7 +147,7 @@ func (p *parser) take(o *option, value string) error {
 			if strings.HasPrefix(value, "spark.") {
 				shown = " " + conf.Quote("", value)
 			}
-			return fieldError(o.name, "needs KEY=VALUE, but the next word%s has no \"=\"", shown)
+			return fieldError(o.name, "needs KEY=VALUE, but the next argument%s has no \"=\"", shown)
 		}
 		p.conf.Set(key, text)
 	case o.asConf:
@@ -175,7 +175,7 @@ func (p *parser) resource(word string) error {
 		name, _, _ := strings.Cut(word, "=")
 		return fieldError(conf.Shorten(name), "is an unrecognized option; see spark-submit --help")
 	case word == "":
-		return fieldError("Resource", "is an empty word: name the application's jar, .py or .R file after the options")
+		return fieldError("Resource", "is an empty argument: name the application's jar, .py or .R file after the options")
 	}
 	if word == noResource {
 		return nil

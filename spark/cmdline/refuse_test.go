@@ -43,7 +43,7 @@ func TestRefusedLines(t *testing.T) {
 		// The line itself.
 		"nothing":                      {nil, "Resource", "is missing"},
 		"no resource":                  {with("--class", "a.B"), "Resource", "after the options"},
-		"an empty resource":            {with(""), "Resource", "empty word"},
+		"an empty resource":            {with(""), "Resource", "empty argument"},
 		"an unknown option":            {with("--no-such", "x"), "--no-such", "unrecognized"},
 		"an unknown option with value": {with("--no-such=hunter2", "x"), "--no-such", "unrecognized"},
 		"an unknown short option":      {with("-x"), "-x", "unrecognized"},
@@ -53,8 +53,8 @@ func TestRefusedLines(t *testing.T) {
 		"a value of two lines":         {with("--conf=spark.a=1\n2", "x"), "--conf", "unrecognized"},
 		"an option without value":      {with("--name"), "--name", "needs a value"},
 		"--conf without value":         {with("x.py", "-c"), "", ""},
-		"--conf without =":             {line("--conf", "spark.a"), "--conf", `next word "spark.a" has no "="`},
-		"--conf with another word":     {line("--conf", "hunter2"), "--conf", `next word has no "="`},
+		"--conf without =":             {line("--conf", "spark.a"), "--conf", `next argument "spark.a" has no "="`},
+		"--conf with another word":     {line("--conf", "hunter2"), "--conf", `next argument has no "="`},
 		"--conf with a secret":         {line("--conf", "spark.my.password:hunter2"), "--conf", `(redacted)`},
 
 		// Lines that are not a submission.
@@ -187,9 +187,9 @@ func TestRefusedFiles(t *testing.T) {
 	}{
 		"no template":                 {nil, []string{"-c", driver + "=none"}, driver, "/case/none cannot be read", false},
 		"no executor template":        {nil, []string{"-c", executor + "=local:///none"}, executor, "/none cannot be read", false},
-		"words for a template":        {nil, []string{"-c", driver + "=text"}, driver, "holds no pod", false},
-		"a list for a template":       {nil, []string{"-c", driver + "=list"}, driver, "holds no pod", false},
-		"an empty template":           {nil, []string{"-c", driver + "=empty"}, driver, "holds no pod", false},
+		"words for a template":        {nil, []string{"-c", driver + "=text"}, driver, "contains no pod", false},
+		"a list for a template":       {nil, []string{"-c", driver + "=list"}, driver, "contains no pod", false},
+		"an empty template":           {nil, []string{"-c", driver + "=empty"}, driver, "contains no pod", false},
 		"a broken template":           {nil, []string{"-c", driver + "=open"}, driver, "neither JSON nor YAML", false},
 		"a template in another file":  {nil, []string{"-c", executor + "=latin"}, executor, "not UTF-8", false},
 		"a template in a store":       {nil, []string{"-c", driver + "=s3a://b/t.yaml"}, driver, "download it", true},

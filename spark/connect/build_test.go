@@ -183,10 +183,10 @@ func TestRefusals(t *testing.T) {
 		"blanks and NUL":          {set("spark.x", "a\x00b "), "spark.x", "blanks at its ends"},
 		"blanks and much":         {set("spark.x", strings.Repeat("y", argumentLimit)+" "), "spark.x", "blanks at its ends"},
 		"too much":                {set("spark.x", big), "Conf", "more than a ConfigMap holds"},
-		"a server template":       {template("- 1"), "ServerTemplate", "is no pod template"},
+		"a server template":       {template("- 1"), "ServerTemplate", "is not a pod template"},
 		"of another kind":         {template("kind: Deployment"), "ServerTemplate", "has another kind"},
 		"of a wrong type":         {template("spec: {containers: 3}"), "ServerTemplate", "spec.containers"},
-		"an executor template":    {func(r *Request) { r.ExecutorTemplate = []byte("{") }, "ExecutorTemplate", "is no pod template"},
+		"an executor template":    {func(r *Request) { r.ExecutorTemplate = []byte("{") }, "ExecutorTemplate", "is not a pod template"},
 		"a big executor template": {func(r *Request) { r.ExecutorTemplate = []byte(`{"spec":{"hostname":"` + big + `"}}`) }, "ExecutorTemplate", "more than a ConfigMap holds"},
 		"a volume in the way": {func(r *Request) {
 			r.ExecutorTemplate = []byte("{}")

@@ -72,7 +72,7 @@ func (d *draft) executors() (executorTemplate, error) {
 // warnDropped adds a warning for each field of a template that was dropped.
 func (d *draft) warnDropped(field string, left []string) {
 	for _, name := range left {
-		d.warns.OfField(field, "%s is left out: it is not the template's to say", name)
+		d.warns.OfField(field, "%s is left out: the operator sets it", name)
 	}
 }
 

@@ -23,7 +23,7 @@ var ineffectiveKeys = []struct {
 	{prefix: "spark.kubernetes.driver.podTemplateFile", advice: "use the server's template itself"},
 	{prefix: "spark.kubernetes.driver.pod.featureSteps", advice: "use the server's template"},
 	{prefix: "spark.kubernetes.driver.service.", advice: "use the server's Service"},
-	{prefix: "spark.kubernetes.submission.", advice: "remove it: nobody waits for a server's submission"},
+	{prefix: "spark.kubernetes.submission.", advice: "remove it: no client waits for the submission of a server"},
 }
 
 // warnIneffective adds a warning for each prefix of ineffectiveKeys that the configuration uses, a warning for each

@@ -88,7 +88,7 @@ func (d *draft) override(c *conf.Conf, key, value string) {
 // server gets.
 func (d *draft) drop(key, instead string) {
 	if given, ok := d.conf.Get(key); ok && given != instead {
-		d.warns.OfKey(key, "%s has no effect, it is %s", conf.Quote(key, given), instead)
+		d.warns.OfKey(key, "%s has no effect: the operator sets %s", conf.Quote(key, given), instead)
 	}
 	d.conf.Delete(key)
 }
@@ -146,7 +146,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 			return nil, "", false, keyError(key, "cannot be passed to Spark unchanged: it has blanks at its ends and content that survives only in a file "+
 				"(a carriage return, NUL, more than %d bytes); remove one of the two", argumentLimit)
 		default:
-			d.warns.OfKey(key, "%s arrives only where the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
+			d.warns.OfKey(key, "%s reaches Spark unchanged only if the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
 				conf.Quote(key, value))
 		}
 		pairs = append(pairs, "--conf", key+"="+value)

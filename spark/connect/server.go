@@ -71,7 +71,7 @@ func (d *draft) meta(s *server) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(pod.Labels)) {
 		if mine, ok := own[key]; ok && mine != pod.Labels[key] {
-			d.warns.OfField("ServerTemplate", "metadata.labels: %s is not the template's to say, it is %q", conf.Shorten(key), mine)
+			d.warns.OfField("ServerTemplate", "metadata.labels: %s has no effect: the operator sets it to %q", conf.Shorten(key), mine)
 		}
 	}
 	pod.Labels = merged(pod.Labels, labels, own)
@@ -89,7 +89,7 @@ func (d *draft) meta(s *server) error {
 		pod.Annotations = merged(map[string]string{submit.DefaultContainerAnnotation: s.container().Name}, pod.Annotations)
 	}
 	if policy := pod.Spec.RestartPolicy; policy != "" && policy != corev1.RestartPolicyNever {
-		d.warns.OfField("ServerTemplate", "spec.restartPolicy: %s has no effect, it is Never: a server that ends is made again as a new pod", policy)
+		d.warns.OfField("ServerTemplate", "spec.restartPolicy: %s has no effect: the operator sets Never, and replaces a server that ends by a new pod", policy)
 	}
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return nil

@@ -89,7 +89,7 @@ func TestMetadataOfThePod(t *testing.T) {
 		t.Errorf("there are a status %q and fields %v", o.Server.Status.Phase, o.ServerExtra)
 	}
 	warned(t, o, "ServerTemplate: metadata.name", "ServerTemplate: metadata.generateName", "ServerTemplate: metadata.namespace", "ServerTemplate: metadata.ownerReferences",
-		"spark-version is not the template's", "spark.kubernetes.driver.label.example.org/server")
+		"spark-version has no effect", "spark.kubernetes.driver.label.example.org/server")
 }
 
 // texts returns the warnings of o as text.

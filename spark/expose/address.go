@@ -62,7 +62,7 @@ func ParseAddress(format string, names Names) (Address, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return Address{}, fmt.Errorf("%q is no URL: %w; write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}", format, errors.Unwrap(err))
+		return Address{}, fmt.Errorf("%q is not a URL: %w; write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}", format, errors.Unwrap(err))
 	}
 	a := Address{Scheme: u.Scheme, Host: u.Hostname(), Port: u.Port(), Path: strings.TrimRight(u.Path, "/")}
 	if a.Scheme == "" {
@@ -96,7 +96,7 @@ func fill(format string, names Names) (string, error) {
 		unknown = text
 	}
 	if unknown != "" {
-		return "", fmt.Errorf("%q is no placeholder; there are {{$appName}}, {{$appNamespace}} and {{$appId}}", unknown)
+		return "", fmt.Errorf("%q is not a placeholder; the placeholders are {{$appName}}, {{$appNamespace}} and {{$appId}}", unknown)
 	}
 	return text, nil
 }
@@ -111,9 +111,9 @@ func (a Address) check(text string, u *url.URL) error {
 	case a.Host == "" && !strings.HasPrefix(text, "/"):
 		return fmt.Errorf("%q has no host; write one before the path, such as spark.example.com/{{$appNamespace}}/{{$appName}}", text)
 	case a.Host != "" && len(validation.IsDNS1123Subdomain(host)) > 0:
-		return fmt.Errorf("%q is no host name: %s", a.Host, strings.Join(validation.IsDNS1123Subdomain(host), "; "))
+		return fmt.Errorf("%q is not a host name: %s", a.Host, strings.Join(validation.IsDNS1123Subdomain(host), "; "))
 	case slices.ContainsFunc(strings.Split(host, "."), func(label string) bool { return len(label) > labelLimit }):
-		return fmt.Errorf("%q is no host name: a part between two dots has more than %d characters", a.Host, labelLimit)
+		return fmt.Errorf("%q is not a host name: a part between two dots has more than %d characters", a.Host, labelLimit)
 	case !plainPath.MatchString(a.Path) || strings.Contains(a.Path, "//"):
 		return fmt.Errorf("the path %q has other characters than letters, digits and /_.~-, or an empty part", a.Path)
 	}

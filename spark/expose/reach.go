@@ -35,7 +35,7 @@ func TypeNotAllowed(t corev1.ServiceType) string {
 }
 
 // EnableExposure is the part of a message that says how to enable exposure outside the cluster.
-const EnableExposure = "let the operator's configuration say exposure.enabled: true (chart: controller.exposure.enable=true)"
+const EnableExposure = "set exposure.enabled: true in the operator's configuration (chart: controller.exposure.enable=true)"
 
 // externalFields are the fields of a Service's spec that the API server accepts only with the types NodePort and
 // LoadBalancer.

@@ -45,14 +45,14 @@ func Read(data []byte) (Template, error) {
 	}
 	tree, err := decode(data, bounds.RawShape[corev1.Pod]())
 	if err != nil {
-		return t, unreadable("is no pod template", err)
+		return t, unreadable("is not a pod template", err)
 	}
 	if kind, ok := tree["kind"]; ok && kind != "Pod" && kind != "" {
 		return t, errors.New("should be a Pod or a PodTemplateSpec, but has another kind")
 	}
 	delete(tree, "status")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, t.Pod); err != nil {
-		return t, fmt.Errorf("is no pod template: %s", conf.Shorten(misfit(tree, &corev1.Pod{}, err)))
+		return t, fmt.Errorf("is not a pod template: %s", conf.Shorten(misfit(tree, &corev1.Pod{}, err)))
 	}
 	t.Extra, _ = unknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
 	t.dropMeta()

@@ -42,10 +42,10 @@ func TestRead(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for text, says := range map[string]string{
-		"[]":                                "is no pod template",
-		"3":                                 "is no pod template",
-		"{":                                 "is no pod template",
-		"a: b: c":                           "is no pod template",
+		"[]":                                "is not a pod template",
+		"3":                                 "is not a pod template",
+		"{":                                 "is not a pod template",
+		"a: b: c":                           "is not a pod template",
 		"kind: Deployment":                  "has another kind",
 		`{"kind":3}`:                        "has another kind",
 		`{"metadata":3}`:                    "metadata should be an object, but is number",
@@ -54,7 +54,7 @@ func TestReadRefuses(t *testing.T) {
 		`{"spec":{"hostNetwork":"yes"}}`:    "spec.hostNetwork should be true or false, but is string",
 		`{"spec":{"priority":"high"}}`:      "spec.priority should be a whole number, but is string",
 		`{"spec":{"nodeName":3}}`:           "spec.nodeName should be text, but is number",
-		"x: " + strings.Repeat("[", 100000): "is no pod template",
+		"x: " + strings.Repeat("[", 100000): "is not a pod template",
 	} {
 		_, err := Read([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 {

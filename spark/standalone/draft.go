@@ -124,10 +124,10 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 		return err
 	}
 	if m.Name != "" && m.Name != name {
-		d.warns.OfField(field, "name has no effect: the object is %q, by which others find it", name)
+		d.warns.OfField(field, "name has no effect: the object has the name %q, by which other objects find it", name)
 	}
 	if m.Namespace != "" && m.Namespace != d.r.Namespace {
-		d.warns.OfField(field, "namespace has no effect: the object is in the cluster's own")
+		d.warns.OfField(field, "namespace has no effect: the object is in the cluster's namespace")
 	}
 	return nil
 }

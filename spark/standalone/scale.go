@@ -44,7 +44,7 @@ func (d *draft) autoscaler(o *Objects) error {
 		d.warns.OfField("MinWorkers", "the autoscaler keeps at least one worker: without workers it has nothing to measure")
 	}
 	if d.r.InitWorkers < int64(d.minWorkers()) {
-		d.warns.OfField("InitWorkers", "the cluster starts with %d: an autoscaler does not scale up from zero, and keeps at least %d", d.initialWorkers(), d.minWorkers())
+		d.warns.OfField("InitWorkers", "the cluster starts with %d workers: an autoscaler does not scale up from zero, and keeps at least %d", d.initialWorkers(), d.minWorkers())
 	}
 	spec.MinReplicas, spec.MaxReplicas = new(d.minWorkers()), int32(d.r.MaxWorkers)
 	spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: StatefulSetName(d.r.Name, RoleWorker)}

@@ -118,8 +118,8 @@ func TestMetadata(t *testing.T) {
 		r.Master.Service = []byte(`{"future":1}`)
 	}))
 	if diff := cmp.Diff([]string{
-		"Master.ServiceMeta: name has no effect: the object is \"qa-master-svc\", by which others find it",
-		"Master.ServiceMeta: namespace has no effect: the object is in the cluster's own",
+		"Master.ServiceMeta: name has no effect: the object has the name \"qa-master-svc\", by which other objects find it",
+		"Master.ServiceMeta: namespace has no effect: the object is in the cluster's namespace",
 	}, warningTexts(o)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

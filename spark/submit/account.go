@@ -23,7 +23,7 @@ const defaultAccount = "default"
 
 // DeniedAccountMessage returns the message that no pod of a custom resource may use this service account, and why.
 func DeniedAccountMessage(account string) string {
-	return fmt.Sprintf("service account %q is the operator's own, with which a pod could do all that the operator may; name another", account)
+	return fmt.Sprintf("service account %q is the operator's own, and a pod with it would have all rights of the operator; name another", account)
 }
 
 // checkAccounts rejects Request.DeniedServiceAccount as the service account of the driver, the executors or the runner.

@@ -186,7 +186,7 @@ func (d *draft) checkRequest() error {
 		return fieldError("AppID", "%q should be a label value such as spark-0123456789abcdef0123456789abcdef", r.AppID)
 	}
 	if errs := validation.IsDNS1123Subdomain(r.ResourceNamePrefix); len(errs) > 0 {
-		return fieldError("ResourceNamePrefix", "%q cannot begin names: %s", r.ResourceNamePrefix, errs[0])
+		return fieldError("ResourceNamePrefix", "%q cannot be the prefix of object names: %s", r.ResourceNamePrefix, errs[0])
 	}
 	if r.DriverPodName == "" {
 		r.DriverPodName = DriverPodName(r.ResourceNamePrefix)
@@ -228,7 +228,7 @@ func (d *draft) checkApplication() error {
 		}
 	}
 	if d.kind == typeJava && r.MainClass == "" {
-		err := fieldError("MainClass", "a Java or Scala application needs its main class: the jar is not opened to look for one")
+		err := fieldError("MainClass", "a Java or Scala application needs a main class: the operator does not read it from the jar")
 		if !d.jarCanBeOpened() {
 			return err
 		}

@@ -46,8 +46,8 @@ var rejectedKeys = []struct {
 }{
 	{"spark.kubernetes.authenticate.submission.", false, "the objects are created with the submitter's own credentials; remove the key"},
 	{"spark.driver.bindAddress", false, "is not supported on Kubernetes: the driver binds to its pod's address"},
-	{"spark.kubernetes.driver.podTemplateFile", true, "files and URLs that a configuration names are never read; give the driver's pod template itself"},
-	{"spark.kubernetes.executor.podTemplateFile", true, "files and URLs that a configuration names are never read; give the executors' pod template itself"},
+	{"spark.kubernetes.driver.podTemplateFile", true, "the operator never reads files and URLs that a configuration names; give the content as the driver's pod template"},
+	{"spark.kubernetes.executor.podTemplateFile", true, "the operator never reads files and URLs that a configuration names; give the content as the executors' pod template"},
 	{"spark.kubernetes.authenticate.driver.caCertFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.caCertFile"},
 	{"spark.kubernetes.authenticate.driver.clientKeyFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientKeyFile"},
 	{"spark.kubernetes.authenticate.driver.clientCertFile", true, "a file of the submitter is never read; mount a Secret and use spark.kubernetes.authenticate.driver.mounted.clientCertFile"},
@@ -101,7 +101,7 @@ func (d *draft) customSteps() error {
 	switch {
 	case !d.conf.Has(volcanoFileKey):
 	case d.volcano:
-		d.onlyByJVM(keyError(volcanoFileKey, "files and URLs that a configuration names are never read; give the PodGroup itself"))
+		d.onlyByJVM(keyError(volcanoFileKey, "the operator never reads files and URLs that a configuration names; give the content of the PodGroup"))
 	default:
 		d.warn("%s: has no effect without %s in %s", volcanoFileKey, volcanoClass, key)
 	}
@@ -210,7 +210,7 @@ func (d *draft) checkConf() error {
 		}
 	}
 	if raw, ok := d.conf.Get("spark.driver.memory"); ok && !heapSize(raw) {
-		return keyError("spark.driver.memory", "%q reaches the driver's JVM as -Xmx%[1]s, which it does not take as meant (a number without unit is bytes "+
+		return keyError("spark.driver.memory", "%q becomes the option -Xmx%[1]s of the driver's JVM, which reads it differently (a number without unit is bytes "+
 			"there); use one of the units k, m, g or t, such as 512m or 2g", conf.Shorten(strings.TrimSpace(raw)))
 	}
 	if err := d.checkJavaOptions(); err != nil {

@@ -114,7 +114,7 @@ func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(text), e.pod); err != nil {
-		return nil, fieldError("ExecutorTemplate", "is no pod template: %s", conf.Shorten(err.Error()))
+		return nil, fieldError("ExecutorTemplate", "is not a pod template: %s", conf.Shorten(err.Error()))
 	}
 	// The driver uses the first container of the template as the Spark container.
 	e.spark, e.pod.Spec.Containers = e.pod.Spec.Containers[0], e.pod.Spec.Containers[1:]

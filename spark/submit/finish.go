@@ -94,11 +94,11 @@ func (d *draft) confFiles() (map[string]string, error) {
 	for _, name := range names {
 		switch {
 		case SkipsConfFile(name):
-			d.warn("ConfFiles: %s: is left out: Spark takes no archives, templates and spark*conf or spark*properties", name)
+			d.warn("configuration file %s is left out: Spark accepts no archives, templates, spark*conf and spark*properties", name)
 		case !utf8.ValidString(d.r.ConfFiles[name]):
-			d.warn("ConfFiles: %s: is left out: it is not UTF-8 text, and a ConfigMap holds only that", name)
+			d.warn("configuration file %s is left out: it is not UTF-8 text, and a ConfigMap can contain nothing else", name)
 		case total+size(name) >= limit:
-			d.warn("ConfFiles: %s: is left out: together the files are more than %s allows (%d)", name, key, limit)
+			d.warn("configuration file %s is left out: together the files exceed the size that %s allows (%d)", name, key, limit)
 		default:
 			data[name] = d.r.ConfFiles[name]
 			total += size(name)

@@ -39,8 +39,8 @@ func TestRefusedConfiguration(t *testing.T) {
 	}{
 		// Keys that would read from the submitter's machine.
 		{[]string{"spark.kubernetes.driver.podTemplateFile", "/etc/x"}, "spark.kubernetes.driver.podTemplateFile", "never read"},
-		{[]string{"spark.kubernetes.driver.podTemplateFile", "https://example.org/x"}, "spark.kubernetes.driver.podTemplateFile", "template itself"},
-		{[]string{"spark.kubernetes.executor.podTemplateFile", "s3a://b/x"}, "spark.kubernetes.executor.podTemplateFile", "template itself"},
+		{[]string{"spark.kubernetes.driver.podTemplateFile", "https://example.org/x"}, "spark.kubernetes.driver.podTemplateFile", "give the content as the driver's pod template"},
+		{[]string{"spark.kubernetes.executor.podTemplateFile", "s3a://b/x"}, "spark.kubernetes.executor.podTemplateFile", "give the content as the executors' pod template"},
 		{[]string{"spark.kubernetes.authenticate.driver.caCertFile", "/ca"}, "spark.kubernetes.authenticate.driver.caCertFile", "mounted.caCertFile"},
 		{[]string{"spark.kubernetes.authenticate.driver.clientKeyFile", "/k"}, "spark.kubernetes.authenticate.driver.clientKeyFile", "mount a Secret"},
 		{[]string{"spark.kubernetes.authenticate.driver.clientCertFile", "/c"}, "spark.kubernetes.authenticate.driver.clientCertFile", "mount a Secret"},
@@ -159,7 +159,7 @@ func TestRefusedRequests(t *testing.T) {
 			r.Conf.Set("spark.kubernetes.container.image", strings.Repeat("{{SPARK_VERSION}}", 1<<10))
 		}, "SparkVersion", "no longer than 128"},
 		"no id":               {func(r *Request) { r.AppID = "" }, "AppID", "label value"},
-		"no prefix":           {func(r *Request) { r.ResourceNamePrefix = "" }, "ResourceNamePrefix", "cannot begin"},
+		"no prefix":           {func(r *Request) { r.ResourceNamePrefix = "" }, "ResourceNamePrefix", "cannot be the prefix of"},
 		"pod name":            {func(r *Request) { r.DriverPodName = "Big" }, "DriverPodName", "not a valid pod name"},
 		"long pod name":       {func(r *Request) { r.DriverPodName = strings.Repeat("a", 254) }, "DriverPodName", "253"},
 		"ConfigMap name":      {func(r *Request) { r.ConfigMapName = "a_b" }, "ConfigMapName", "not a valid ConfigMap name"},
@@ -172,9 +172,9 @@ func TestRefusedRequests(t *testing.T) {
 		"label value":         {func(r *Request) { r.Labels = map[string]string{"a": "b c"} }, "Labels", "not a valid label value"},
 		"driver's label":      {func(r *Request) { r.Driver.Labels = map[string]string{"spark-app-selector": "x"} }, "Driver.Labels", "Spark's own"},
 		"executors' label":    {func(r *Request) { r.Executor.Labels = map[string]string{"-": "x"} }, "Executor.Labels", "not a valid label name"},
-		"template":            {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "no pod template"},
-		"template's text":     {func(r *Request) { r.DriverTemplate = []byte(`spec: {`) }, "DriverTemplate", "no pod template"},
-		"executors' template": {func(r *Request) { r.ExecutorTemplate = []byte(`[]`) }, "ExecutorTemplate", "no pod template"},
+		"template":            {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "not a pod template"},
+		"template's text":     {func(r *Request) { r.DriverTemplate = []byte(`spec: {`) }, "DriverTemplate", "not a pod template"},
+		"executors' template": {func(r *Request) { r.ExecutorTemplate = []byte(`[]`) }, "ExecutorTemplate", "not a pod template"},
 		"large template": {func(r *Request) {
 			r.ExecutorTemplate = []byte(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 1<<20) + `"}}}`)
 		}, "ExecutorTemplate", "more than a ConfigMap"},

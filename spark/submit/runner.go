@@ -83,7 +83,7 @@ func RunnerName(resourceNamePrefix string) string { return bounded("", resourceN
 // restricted Pod Security Standard requires.
 func BuildRunner(r Request) (Runner, error) {
 	if r.DriverMaster != "" {
-		return Runner{}, fieldError("DriverMaster", "spark-submit would submit to %s; what needs a JVM can only be submitted to Kubernetes", conf.Shorten(r.DriverMaster))
+		return Runner{}, fieldError("DriverMaster", "spark-submit would submit to %s; a submission that needs a JVM is possible only to Kubernetes", conf.Shorten(r.DriverMaster))
 	}
 	r.StrictVersion = false // the image's spark-submit knows its own version
 	_, err := Build(r)
@@ -174,11 +174,11 @@ var lateDriverEnv = []string{"SPARK_APPLICATION_ID", "SPARK_DRIVER_BIND_ADDRESS"
 // right that the service accounts of drivers do not have.
 func (d *draft) runnerTemplates(files *runnerFiles) error {
 	if d.r.Driver.MemoryLimit != nil {
-		d.warn("Driver.MemoryLimit: has no effect: spark-submit computes the driver's memory limit from spark.driver.memory and spark.driver.memoryOverhead")
+		d.warn("the driver's memoryLimit has no effect: spark-submit computes the limit from spark.driver.memory and spark.driver.memoryOverhead; set spark.driver.memoryOverhead")
 	}
 	for _, v := range d.r.Driver.Env {
 		if slices.Contains(lateDriverEnv, v.Name) {
-			d.warn("Driver.Env[%s]: has no effect: spark-submit sets the variable over the pod template's", v.Name)
+			d.warn("the driver's env of %s has no effect: spark-submit sets the variable itself", v.Name)
 		}
 	}
 	pod, spark := d.pod.DeepCopy(), *d.spark.DeepCopy()
@@ -236,7 +236,7 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	}
 	for _, key := range replaced {
 		if given.Has(key) {
-			d.warn("%s: has no effect: spark-submit is given the pod template of the request", key)
+			d.warn("%s: has no effect: spark-submit gets the pod template of the request instead", key)
 		}
 	}
 	appName := d.r.AppName

@@ -160,8 +160,8 @@ func TestDriverOfARunner(t *testing.T) {
 			delete(differ, "HADOOP_CONF_DIR")
 			var warned []string
 			for _, warning := range o.Warnings {
-				if name, ok := strings.CutPrefix(warning, "Driver.Env["); ok {
-					warned = append(warned, name[:strings.Index(name, "]")])
+				if name, ok := strings.CutPrefix(warning, "the driver's env of "); ok {
+					warned = append(warned, name[:strings.Index(name, " ")])
 				}
 			}
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(differ)), warned); diff != "" {

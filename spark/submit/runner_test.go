@@ -421,7 +421,7 @@ func TestRunnerWarns(t *testing.T) {
 	limit := resource.MustParse("3Gi")
 	r.Driver.MemoryLimit, r.Executor.MemoryLimit = &limit, &limit
 	o := buildRunner(t, r)
-	for _, about := range []string{"Driver.MemoryLimit", "Executor.MemoryLimit", "not.spark",
+	for _, about := range []string{"the driver's memoryLimit", "the executors' memoryLimit", "not.spark",
 		"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"} {
 		if !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, about) }) {
 			t.Errorf("no warning of %s among %q", about, o.Warnings)

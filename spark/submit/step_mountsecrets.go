@@ -11,7 +11,7 @@ func mountSecretsStep(d *draft) error {
 	for name, path := range d.conf.WithPrefix(prefix) {
 		volume := name + "-volume"
 		if errs := validation.IsDNS1123Label(volume); len(errs) > 0 {
-			return keyError(prefix+name, "the Secret's name makes a volume %q, which cannot be: %s; mount it by a pod template", volume, errs[0])
+			return keyError(prefix+name, "the volume of this Secret would have the name %q, which is not valid: %s; mount the Secret by a pod template", volume, errs[0])
 		}
 		if path == "" {
 			return keyError(prefix+name, "should be the path at which the Secret is mounted")

@@ -235,7 +235,7 @@ func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 		return q, keyError(key, "should be an amount such as 500Mi or 10Gi, but is %s", conf.Quote(key, text))
 	}
 	if d.q.volumeExtras && strings.Trim(text, "0123456789") == "" && q.CmpInt64(1024) < 0 {
-		return q, keyError(key, "%s bytes are too few; say a unit, such as %[1]sGi", conf.Shorten(text))
+		return q, keyError(key, "%s bytes are too few; add a unit, such as %[1]sGi", conf.Shorten(text))
 	}
 	return q, nil
 }
@@ -247,7 +247,7 @@ func (d *draft) claim(v volume, name string) error {
 	_, hasSize := v.settings["options.sizeLimit"]
 	if !hasClass || !hasSize {
 		if strings.Contains(v.settings["options.claimName"], onDemand) {
-			return keyError(v.key("options.claimName"), "a claim on demand needs options.storageClass and options.sizeLimit too; without them nothing makes it")
+			return keyError(v.key("options.claimName"), "a claim on demand needs options.storageClass and options.sizeLimit, too; without them no claim is created")
 		}
 		return nil
 	}
@@ -277,7 +277,7 @@ func (d *draft) claim(v volume, name string) error {
 		return err
 	}
 	if d.claims++; d.claims > MaxClaims {
-		return keyError(v.key("options.claimName"), "a driver can have at most %d claims that are made for it; use existing claims for some of the volumes", MaxClaims)
+		return keyError(v.key("options.claimName"), "at most %d claims can be created for a driver; use existing claims for some of the volumes", MaxClaims)
 	}
 	d.add(pvc)
 	return nil

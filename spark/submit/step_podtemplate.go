@@ -130,11 +130,11 @@ func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 
 // warnOverwritten warns about fields of the executors' overlay that have no effect.
 func (d *draft) warnOverwritten() {
-	ways := map[string]string{
-		"MemoryLimit":                   "Spark computes the executors' memory limit from spark.executor.memory and spark.executor.memoryOverhead; set spark.executor.memoryOverhead",
-		"TerminationGracePeriodSeconds": "Spark sets the executors' grace period itself; set spark.kubernetes.executor.terminationGracePeriodSeconds",
+	messages := map[string]string{
+		"MemoryLimit":                   "the executors' memoryLimit has no effect: Spark computes the limit from spark.executor.memory and spark.executor.memoryOverhead; set spark.executor.memoryOverhead",
+		"TerminationGracePeriodSeconds": "the executors' terminationGracePeriodSeconds has no effect: Spark sets the period itself; set spark.kubernetes.executor.terminationGracePeriodSeconds",
 	}
 	for _, field := range Overwritten(d.r.SparkVersion, d.r.Executor) {
-		d.warn("Executor.%s: has no effect: %s", field, ways[field])
+		d.warn("%s", messages[field])
 	}
 }

@@ -33,7 +33,7 @@ func volcanoStep(d *draft) error {
 	}
 	name := d.r.AppID + "-podgroup"
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
-		return fieldError("AppID", "makes the name of a PodGroup, and %q is none: %s", name, errs[0])
+		return fieldError("AppID", "becomes part of a PodGroup's name, and %q is not a valid name: %s", name, errs[0])
 	}
 	group, err := podGroup(d)
 	if err != nil {
@@ -103,17 +103,17 @@ func podGroup(d *draft) (map[string]any, error) {
 	}
 	tree, err := read(template)
 	if err != nil {
-		return nil, wrong("is no PodGroup: %s", conf.Shorten(err.Error()))
+		return nil, wrong("is not a PodGroup: %s", conf.Shorten(err.Error()))
 	}
 	for _, f := range [...]struct{ field, want string }{{"apiVersion", podGroupVersion}, {"kind", podGroupKind}} {
 		if value, ok := tree[f.field]; ok && value != f.want {
-			return nil, wrong("should be a %s of %s, but its %s is another", podGroupKind, podGroupVersion, f.field)
+			return nil, wrong("should be a %s of %s, but has another %s", podGroupKind, podGroupVersion, f.field)
 		}
 	}
 	for _, field := range []string{"metadata", "spec"} {
 		if value, ok := tree[field]; ok && value != nil {
 			if _, ok := value.(map[string]any); !ok {
-				return nil, wrong("is no PodGroup: %s should be an object", field)
+				return nil, wrong("is not a PodGroup: %s should be an object", field)
 			}
 		}
 	}

@@ -481,8 +481,8 @@ func TestOverwritten(t *testing.T) {
 	r := minimal()
 	r.Executor = o
 	for version, want := range map[string][]string{
-		"3.5.9": {"Executor.MemoryLimit: has no effect"},
-		"4.1.4": {"Executor.MemoryLimit: has no effect", "Executor.TerminationGracePeriodSeconds: has no effect"},
+		"3.5.9": {"the executors' memoryLimit has no effect"},
+		"4.1.4": {"the executors' memoryLimit has no effect", "the executors' terminationGracePeriodSeconds has no effect"},
 	} {
 		r.SparkVersion = version
 		var got []string

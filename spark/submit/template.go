@@ -27,7 +27,7 @@ func (d *draft) template(field string, data []byte, key, name string) (podTempla
 		return podTemplate{}, fieldError(field, "%v", err)
 	}
 	if slices.Contains(t.Dropped, "metadata.ownerReferences") {
-		d.warn("%s: metadata.ownerReferences are left out: the owner is not the template's to choose", field)
+		d.warn("%s: metadata.ownerReferences are left out: the operator sets the owner", field)
 	}
 	wanted := ""
 	if len(t.Pod.Spec.Containers) > 0 {

@@ -281,11 +281,11 @@ func TestInvalidTemplateErrorNamesField(t *testing.T) {
 		`{"spec":{"terminationGracePeriodSeconds":1.5}}`:                        "spec.terminationGracePeriodSeconds should be a whole number, but is number 1.5",
 		`{"metadata":{"labels":[]}}`:                                            "metadata.labels should be an object, but is array",
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}`:     "quantities must match",
-		`{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":true}}}]}}`: "is no pod template",
+		`{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":true}}}]}}`: "is not a pod template",
 		`{"kind":"Deployment"}`:                                                 "has another kind",
 		`{"kind":{}}`:                                                           "has another kind",
 		`{`:                                                                     "unexpected end",
-		`just words`:                                                            "is no pod template",
+		`just words`:                                                            "is not a pod template",
 	} {
 		r := minimal()
 		r.DriverTemplate = []byte(template)

@@ -95,14 +95,14 @@ func TestPodGroupRefused(t *testing.T) {
 		name, text string
 		notNative  bool
 	}{
-		"no JSON":           {func(r *Request) { r.Conf.Set(json, "{") }, json, "no PodGroup", false},
+		"no JSON":           {func(r *Request) { r.Conf.Set(json, "{") }, json, "not a PodGroup", false},
 		"YAML for JSON":     {func(r *Request) { r.Conf.Set(json, "spec:\n  queue: q\n") }, json, "begin with a brace; YAML is not accepted", false},
 		"much JSON":         {func(r *Request) { r.Conf.Set(json, `{"spec":{"queue":"`+strings.Repeat("q", 64<<10)+`"}}`) }, json, "the limit is 65536 bytes", false},
 		"deep JSON":         {func(r *Request) { r.Conf.Set(json, strings.Repeat(`{"spec":`, 200)+"0"+strings.Repeat("}", 200)) }, json, "nested more than 100 deep", false},
 		"aliases":           {template("spec: &a\n  queue: q\nmetadata: {annotations: *a}"), "PodGroupTemplate", "has the alias *a", false},
-		"a list":            {template("- a"), "PodGroupTemplate", "no PodGroup", false},
-		"another kind":      {template("kind: Pod"), "PodGroupTemplate", "kind is another", false},
-		"another version":   {template("apiVersion: v1"), "PodGroupTemplate", "apiVersion is another", false},
+		"a list":            {template("- a"), "PodGroupTemplate", "not a PodGroup", false},
+		"another kind":      {template("kind: Pod"), "PodGroupTemplate", "has another kind", false},
+		"another version":   {template("apiVersion: v1"), "PodGroupTemplate", "has another apiVersion", false},
 		"a spec of text":    {template("spec: x"), "PodGroupTemplate", "spec should be an object", false},
 		"metadata as list":  {template("metadata: []"), "PodGroupTemplate", "metadata should be an object", false},
 		"a label":           {template(`{"metadata":{"labels":{"a b":"c"}}}`), "PodGroupTemplate", "not a valid label name", false},

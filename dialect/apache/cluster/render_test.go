@@ -194,8 +194,8 @@ func TestClusterWarningsByField(t *testing.T) {
 	}
 	got := inClusterFields(slices.Concat(o.Warnings, o.Warnings))
 	want := []string{
-		`spec.workerSpec.statefulSetMetadata: name has no effect: the object is "c-worker", by which others find it`,
-		`spec.workerSpec.statefulSetMetadata: namespace has no effect: the object is in the cluster's own`,
+		`spec.workerSpec.statefulSetMetadata: name has no effect: the object has the name "c-worker", by which other objects find it`,
+		`spec.workerSpec.statefulSetMetadata: namespace has no effect: the object is in the cluster's namespace`,
 		`spec.sparkConf[spark.kubernetes.namespace]: has no effect: the cluster is in its own namespace, "ns"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

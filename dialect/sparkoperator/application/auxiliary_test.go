@@ -105,7 +105,7 @@ func TestExposure(t *testing.T) {
 			[]string{svc, "Ingress pi-ui-ingress spark.example.com/jobs/pi(/|$)(.*) to pi-ui-svc:4040 class=nginx from=application tls=mine", route}, nil},
 		{"Ingresses, but no address", inside, `sparkUIOptions: {ingressTLS: [{secretName: mine}]}`, []string{svc}, nil},
 		{"an address that does not suit this name", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}." + strings.Repeat("a", 64) + ".com"}}, ``, []string{svc},
-			[]string{"InvalidAddress: ui.ingress.urlFormat of the operator's configuration: ", "is no host name"}},
+			[]string{"InvalidAddress: ui.ingress.urlFormat of the operator's configuration: ", "is not a host name"}},
 		{"an address without a host", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "/{{$appName}}"}}, ``, []string{svc}, []string{"needs a host before the path"}},
 
 		{"a route that nobody may make", only, `sparkUIOptions: {route: {}}`, []string{svc}, []string{"SwitchedOff: spec.sparkUIOptions.route: ", "ui.route.enabled: true", "controller.uiRoute.enable=true"}},
@@ -121,7 +121,7 @@ func TestExposure(t *testing.T) {
 		{"a route of another path", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "a.b/{{$appName}}"}, Route: &sparkoperator.UIRoute{URLFormat: "/x/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}, ``,
 			[]string{svc, "Ingress pi-ui-ingress a.b/pi(/|$)(.*) to pi-ui-svc:4040 class= from="}, []string{"InvalidAddress: ui.route.urlFormat of the operator's configuration: ", `"/x/pi" has another path`}},
 		{"a route's address that is none", sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "a b", Parents: []expose.Parent{{Name: "g"}}}}, ``, []string{svc},
-			[]string{"InvalidAddress: ui.route.urlFormat of the operator's configuration: ", "is no URL"}},
+			[]string{"InvalidAddress: ui.route.urlFormat of the operator's configuration: ", "is not a URL"}},
 
 		{"ports of the driver", sparkoperator.UI{Outside: true}, `driverIngressOptions: [{servicePort: 9090, servicePortName: rpc}, {servicePort: 9091, servicePortName: web, serviceType: NodePort}]`,
 			[]string{"Service pi-driver-9090 ClusterIP rpc 9090->9090", "Service pi-driver-9091 NodePort web 9091->9091"}, nil},

@@ -19,7 +19,7 @@ var onlyBySparkSubmit = []struct{ field, when, piece, why string }{
 	{"spec.deps.jars", "is a pattern on a remote file system, whose client would have to expand it; the same holds for `files`, `pyFiles` and `archives`", `spec: {deps: {jars: ["s3a://b/*.jar"]}}`,
 		`"s3a://b/*.jar" is a pattern, which needs the file system's own client to expand`},
 	{"spec.mainClass", "is missing, and the jar that may name it is remote", `spec: {mainClass: null, mainApplicationFile: "s3a://b/a.jar"}`,
-		"a Java or Scala application needs its main class: the jar is not opened to look for one"},
+		"a Java or Scala application needs a main class: the operator does not read it from the jar"},
 	{"spec.deps.files", "is a file of the image that is to be uploaded (`spark.kubernetes.file.upload.path`); the same holds for `jars`, `pyFiles` and `archives`",
 		`spec: {deps: {files: [/opt/f]}, sparkConf: {spark.kubernetes.file.upload.path: "s3a://b"}}`, `"/opt/f" is a file of the submitter, which is never read`},
 	{"spec.mainApplicationFile", "the same", `spec: {mainApplicationFile: /opt/a.jar, sparkConf: {spark.kubernetes.file.upload.path: "s3a://b"}}`,
