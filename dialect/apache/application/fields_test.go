@@ -47,11 +47,11 @@ var fieldSamples = map[string]struct{ value, with string }{
 
 // steeringFields are prefixes of fields that steer the operator and change no pod.
 var steeringFields = []struct{ path, does string }{
-	{"deploymentMode", "`ClientMode` makes the application fail: nobody runs such drivers"},
-	{"applicationTolerations.restartConfig.", "when another attempt is made"},
-	{"applicationTolerations.applicationTimeoutConfig.", "when an attempt is given up, and how patiently what is left of it is deleted"},
-	{"applicationTolerations.instanceConfig.", "the states by how many executors run"},
-	{"applicationTolerations.resourceRetain", "what is kept after the end"},
+	{"deploymentMode", "`ClientMode` makes the application fail: the operator runs drivers only in the cluster"},
+	{"applicationTolerations.restartConfig.", "whether and when the operator makes another attempt"},
+	{"applicationTolerations.applicationTimeoutConfig.", "how long an attempt may take until the operator ends it, and how its pods are then deleted"},
+	{"applicationTolerations.instanceConfig.", "how many executors have to run for the states that report executors"},
+	{"applicationTolerations.resourceRetain", "which objects are kept after the end, and how long"},
 	{"applicationTolerations.ttlAfterStopMillis", "when the finished application is deleted"},
 }
 
@@ -105,8 +105,15 @@ func TestFieldsDocument(t *testing.T) {
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	line("# Where each field of spark.apache.org ends up")
 	line("")
-	line("Written by `go test -p 1 ./dialect/apache/... -run TestFieldsDocument -update`, which sets every field of the API and looks at what changes; the same test")
-	line("fails when a field is missing here. *container* is the Spark container. Configuration reaches driver and executors in `spark.properties`.")
+	line("This page lists every field of the SparkApplications and SparkClusters of `spark.apache.org`, and the parts of the")
+	line("created objects that change if the field is set. *container* is the Spark container. Configuration reaches driver and")
+	line("executors in `spark.properties`.")
+	line("")
+	line("A test writes this page from the objects that the operator renders, and fails if a field is missing:")
+	line("")
+	line("```sh")
+	line("go test -p 1 ./dialect/apache/... -run TestFieldsDocument -update")
+	line("```")
 	applicationFields(t, line)
 	fieldtable.Hold(t, fieldsDocument, "", "## SparkCluster", text.String(), *updateFields)
 }
@@ -116,7 +123,7 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 	line("")
 	line("## SparkApplication")
 	line("")
-	line("| field | configuration | driver pod | executors' pods | besides |")
+	line("| field | configuration | driver pod | executors' pods | other objects |")
 	line("|---|---|---|---|---|")
 	var steers []string
 	for _, path := range fieldtable.Fields(reflect.TypeFor[sparkv1.ApplicationSpec](), "") {
@@ -139,11 +146,12 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(conf), fieldtable.Codes(driver), fieldtable.Codes(executor), fieldtable.Codes(beside))
 	}
 	line("")
-	line("`sparkConf` wins over `jars`, `pyFiles` and `files` where both say `spark.jars`, `spark.submit.pyFiles` or `spark.files`; in all else the field wins.")
+	line("A field takes precedence over the same key in `sparkConf`. There are three exceptions: `spark.jars`,")
+	line("`spark.submit.pyFiles` and `spark.files` take precedence over `jars`, `pyFiles` and `files`.")
 	line("")
-	line("These steer the operator, and reach no pod:")
+	line("These fields control the operator and reach no pod:")
 	line("")
-	line("| field | what it decides |")
+	line("| field | what it controls |")
 	line("|---|---|")
 	for _, steer := range steers {
 		line("%s", steer)

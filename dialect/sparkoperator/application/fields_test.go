@@ -124,18 +124,18 @@ var podSamples = map[string]fieldSample{
 
 // steering lists the fields that do not affect any pod, by the beginning of their paths, and describes what they do.
 var steering = []struct{ path, does string }{
-	{"suspend", "holds the application, or stops it"},
-	{"type", "nothing: the ending of `mainApplicationFile` tells the language; another `type` is told by an event"},
+	{"suspend", "whether the application is kept from starting, or stopped"},
+	{"type", "nothing: the operator reads the language from the extension of `mainApplicationFile`; an event reports a different `type`"},
 	{"mode", "nothing: the driver always runs in a pod of its own"},
-	{"restartPolicy.", "when the application is run again"},
-	{"failureRetries", "nothing, as ever"},
-	{"retryInterval", "nothing, as ever"},
+	{"restartPolicy.", "whether and when the operator makes another attempt"},
+	{"failureRetries", "nothing; it has never had an effect in this API"},
+	{"retryInterval", "nothing; it has never had an effect in this API"},
 	{"timeToLiveSeconds", "when the finished application is deleted"},
-	{"timeouts.", "when an attempt is given up"},
-	{"submission.mode", "who makes the driver pod"},
-	{"sparkUIOptions", "what leads to the web UI ([ui.md](ui.md)), while it goes on too"},
-	{"driverIngressOptions", "what leads to other ports of the driver ([ui.md](ui.md)), while it goes on too"},
-	{"driverPodDisruptionBudget", "whether a PodDisruptionBudget keeps the driver from evictions while it goes on"},
+	{"timeouts.", "how long an attempt may take until the operator ends it"},
+	{"submission.mode", "whether the operator or spark-submit creates the driver pod"},
+	{"sparkUIOptions", "the Service and the Ingress of the web UI ([ui.md](ui.md)); an edit has an effect while the application runs"},
+	{"driverIngressOptions", "Services and Ingresses of other ports of the driver ([ui.md](ui.md)); an edit has an effect while the application runs"},
+	{"driverPodDisruptionBudget", "whether a PodDisruptionBudget protects the driver from evictions while the application runs"},
 }
 
 // whole lists the parts of the spec that the document describes as one field, whatever fields they contain.
@@ -186,9 +186,16 @@ func TestFieldsDocument(t *testing.T) {
 	d := document{t: t}
 	d.line("# Where each field ends up")
 	d.line("")
-	d.line("Written by `go test -p 1 ./dialect/sparkoperator/{application,connect} -run TestFieldsDocument -update`, which sets every field of the API and looks at what changes; the same test")
-	d.line("fails when a field is missing here. *container* is the Spark container. Configuration reaches driver and executors in `spark.properties`; what is said")
-	d.line("of executors' pods is in the template that Spark makes them from. No webhook is involved.")
+	d.line("This page lists every field of the SparkApplications and SparkConnects of `sparkoperator.k8s.io`, and the parts of the")
+	d.line("created objects that change if the field is set. *container* is the Spark container. Configuration reaches driver and")
+	d.line("executors in `spark.properties`. The parts of executors' pods are in the template from which Spark creates them. No")
+	d.line("webhook is involved.")
+	d.line("")
+	d.line("A test writes this page from the objects that the operator renders, and fails if a field is missing:")
+	d.line("")
+	d.line("```sh")
+	d.line("go test -p 1 ./dialect/sparkoperator/{application,connect} -run TestFieldsDocument -update")
+	d.line("```")
 	d.spec()
 	d.roles()
 	d.overwritten()
@@ -248,12 +255,13 @@ func (d *document) spec() {
 		}
 	}
 	d.line("")
-	d.line("A typed field wins over the same key in `sparkConf`, but for `imagePullPolicy`, `imagePullSecrets`, `pythonVersion` and `memoryOverheadFactor`, where")
-	d.line("`sparkConf` wins, as it always has. Labels of the application's own metadata reach both pods too, but for Kueue's.")
+	d.line("A typed field takes precedence over the same key in `sparkConf`. There are four exceptions, as in the kubeflow operator:")
+	d.line("`sparkConf` takes precedence over `imagePullPolicy`, `imagePullSecrets`, `pythonVersion` and `memoryOverheadFactor`. The")
+	d.line("labels in the application's metadata reach both pods, too, except those of Kueue.")
 	d.line("")
-	d.line("These steer the operator, and reach no pod:")
+	d.line("These fields control the operator and reach no pod:")
 	d.line("")
-	d.line("| field | what it decides |")
+	d.line("| field | what it controls |")
 	d.line("|---|---|")
 	for _, line := range steers {
 		d.line("%s", line)
@@ -314,9 +322,10 @@ func (d *document) roles() {
 		d.line("| `%s` | %s | %s | %s |", name, fieldtable.Codes(slices.Compact(keys)), onDriver, fieldtable.Codes(places[1].executor))
 	}
 	d.line("")
-	d.line("A template of the user's lies under these: lists are added to, maps merged by key, and single values replaced. The Spark container of a template is the one named")
-	d.line("`spark-kubernetes-driver` or `spark-kubernetes-executor`, else the first. A volume of `volumes` whose name begins with `spark-local-dir-` becomes")
-	d.line("`spark.kubernetes.ROLE.volumes.*`; a mount may also name a volume of the template.")
+	d.line("These fields are laid over the user's `template`: items are appended to its lists, maps are merged by key, and single")
+	d.line("values are replaced. The Spark container of a template is the container with the name `spark-kubernetes-driver` or")
+	d.line("`spark-kubernetes-executor`, or else the first container. A volume of `volumes` whose name begins with")
+	d.line("`spark-local-dir-` becomes `spark.kubernetes.ROLE.volumes.*`. A volume mount may also name a volume of the template.")
 }
 
 // overwritten adds the table of the fields that Spark overrides in the executors' template.
@@ -324,23 +333,26 @@ func (d *document) overwritten() {
 	d.line("")
 	d.line("## What Spark sets over the executors' template")
 	d.line("")
-	d.line("Where Spark has a key for it, the field goes by that and works. The rest has no effect, which the condition `FieldsOverwritten` tells with the way out; only a")
-	d.line("webhook that sees the pods after Spark could keep it. Proven on the pods that Spark's own code makes (dialect/sparkoperator/application/testdata/executors).")
+	d.line("Spark creates the executors' pods and overwrites some parts of their template. If Spark has a configuration key for such")
+	d.line("a part, the operator sets the key, and the field works. Otherwise the field has no effect, and the condition")
+	d.line("`FieldsOverwritten` reports it and what to set instead. Only a mutation of the pods at admission could keep such a")
+	d.line("field. A test compares the table with pods that Spark's own code created")
+	d.line("(`dialect/sparkoperator/application/testdata/executors`).")
 	d.line("")
 	header, rule := "| field of `spec.executor` |", "|---|"
 	for _, version := range executorVersions {
 		header, rule = header+" "+version[:3]+" |", rule+"---|"
 	}
-	d.line("%s by |", header)
+	d.line("%s set by |", header)
 	d.line("%s---|", rule)
 	for _, row := range []struct{ name, piece, reader string }{
-		{"`memoryLimit`", `executor: {memoryLimit: 4g}`, "nothing; use `memoryOverhead`"},
-		{"`lifecycle` with `spark.decommission.enabled`", `{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "nothing"},
-		{"`gpu` with another amount in `spark.executor.resource`", `{sparkConf: {spark.executor.resource.gpu.amount: "1", spark.executor.resource.gpu.vendor: nvidia.com}, executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}}`, "nothing"},
-		{"`env` of `SPARK_LOCAL_DIRS`, `SPARK_EXECUTOR_POD_IP`, `SPARK_EXECUTOR_POD_NAME`", `executor: {env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`, "nothing; volumes named `spark-local-dir-...`"},
-		{"`env` of `SPARK_USER` and the like, as a reference", `executor: {env: [{name: SPARK_USER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`, "nothing"},
-		{"`env` of `SPARK_USER` and the like, as a value", `executor: {env: [{name: SPARK_USER, value: me}]}`, "`spark.executorEnv.*`"},
-		{"`env` of a name that `envVars`, `envSecretKeyRefs` or `sparkConf` set too", `executor: {env: [{name: A, value: me}], envVars: {A: other}}`, "the template; the others are left out"},
+		{"`memoryLimit`", `executor: {memoryLimit: 4g}`, "none; set `memoryOverhead`"},
+		{"`lifecycle` with `spark.decommission.enabled`", `{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "none"},
+		{"`gpu` with another amount in `spark.executor.resource`", `{sparkConf: {spark.executor.resource.gpu.amount: "1", spark.executor.resource.gpu.vendor: nvidia.com}, executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}}`, "none"},
+		{"`env` of `SPARK_LOCAL_DIRS`, `SPARK_EXECUTOR_POD_IP`, `SPARK_EXECUTOR_POD_NAME`", `executor: {env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`, "none; for local directories, use volumes named `spark-local-dir-...`"},
+		{"`env` of `SPARK_USER` and similar variables, as a reference", `executor: {env: [{name: SPARK_USER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`, "none"},
+		{"`env` of `SPARK_USER` and similar variables, as a value", `executor: {env: [{name: SPARK_USER, value: me}]}`, "`spark.executorEnv.*`"},
+		{"`env` of a name that `envVars`, `envSecretKeyRefs` or `sparkConf` also set", `executor: {env: [{name: A, value: me}], envVars: {A: other}}`, "the template; the operator leaves the other settings out"},
 		{"`sparkConfigMap`", `sparkConfigMap: c`, "`spark.executorEnv.SPARK_CONF_DIR`"},
 		{"`terminationGracePeriodSeconds`", `executor: {terminationGracePeriodSeconds: 5}`, "`spark.kubernetes.executor.terminationGracePeriodSeconds`"},
 		{"`securityContext.allowPrivilegeEscalation`", `executor: {securityContext: {allowPrivilegeEscalation: true}}`, "`spark.kubernetes.executor.securityContext.allowPrivilegeEscalation`"},

@@ -145,9 +145,9 @@ func TestFieldsDocument(t *testing.T) {
 	line("")
 	line("## spec of a SparkConnect")
 	line("")
-	line("Configuration goes to the server's command line. Its pods are built on their templates, not beside them ([connect.md](connect.md)).")
+	line("The operator passes configuration on the server's command line. It builds the pods from their templates ([connect.md](connect.md)).")
 	line("")
-	line("| field | configuration | server pod | executors' pods | beside the server |")
+	line("| field | configuration | server pod | executors' pods | auxiliary objects |")
 	line("|---|---|---|---|---|")
 	paths := fieldtable.Leaves(reflect.TypeFor[v1alpha1.SparkConnectSpec](), "", "executor")
 	if i := slices.Index(paths, "executor"); i >= 0 { // which is one field of an application's spec
@@ -156,7 +156,7 @@ func TestFieldsDocument(t *testing.T) {
 	for _, path := range paths {
 		s, known := connectSamples[path]
 		if path == "suspend" {
-			line("| `suspend` | stops server and executors; nothing of it is on a pod | | | |")
+			line("| `suspend` | stops the server and its executors; it changes no pod | | | |")
 			continue
 		}
 		if !known {
