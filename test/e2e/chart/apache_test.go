@@ -144,7 +144,7 @@ func TestChangedPropertiesRollThePods(t *testing.T) {
 func TestInvalidApacheValuesAreRejected(t *testing.T) {
 	const p = "controller: {apache: {properties: 'spark.kubernetes.operator."
 	for values, want := range map[string]string{
-		"controller: {sparkOperator: {enable: false}, apache: {enable: false}}":                          "nothing to do",
+		"controller: {sparkOperator: {enable: false}, apache: {enable: false}}":                          "would serve nothing",
 		"controller: {apache: {enabled: false}}":                                                         "enabled",
 		"controller: {apache: {operatorName: 'a b'}}":                                                    "/controller/apache/operatorName",
 		"controller: {apache: {metrics: {enable: true, port: 8081}}}":                                    "must differ",
