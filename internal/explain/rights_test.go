@@ -40,7 +40,7 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 		if !test.asked && (why != message || api.rightsSeen != 0) {
 			t.Errorf("%s: told %+v, asked %d times", test.name, why, api.rightsSeen)
 		}
-		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" is forbidden to get pods`) || !strings.HasSuffix(why.Message, "at frame")) {
+		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" has no right to get pods`) || !strings.HasSuffix(why.Message, "at frame")) {
 			t.Errorf("%s: told %+v", test.name, why)
 		}
 	}

@@ -243,7 +243,7 @@ func TestServerWithoutRights(t *testing.T) {
 	w.serverPod(sc, 1)
 	w.kubelet("x-server", corev1.PodFailed, scene.Exited(1, "org.apache.spark.SparkException: External scheduler cannot be instantiated"))
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, apianswer.ReasonForbidden,
-		`service account "default" is forbidden to get pods`, "Role"))
+		`service account "default" has no right to get pods`, "Role"))
 	w.waitEvent(sc, "SparkServerFailed", `service account "default" is forbidden`)
 }
 
@@ -266,7 +266,7 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 			w.Create(quota)
 			return func() { w.Remove(quota) }
 		}, apianswer.ReasonQuota, "exceeded quota: one-pod"},
-		"rights": {func(w *world) func() { return w.grantSparkRights }, apianswer.ReasonForbidden, `service account "default" is forbidden to get pods`},
+		"rights": {func(w *world) func() { return w.grantSparkRights }, apianswer.ReasonForbidden, `service account "default" has no right to get pods`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

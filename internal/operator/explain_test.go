@@ -107,7 +107,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 			w.Create(limits)
 			return func() { w.Remove(limits) }
 		}, apianswer.ReasonForbidden, "maximum memory usage per Pod is 100Mi"},
-		{"rights", nil, nil, apianswer.ReasonForbidden, `service account "default" is forbidden to get pods`},
+		{"rights", nil, nil, apianswer.ReasonForbidden, `service account "default" has no right to get pods`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
