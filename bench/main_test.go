@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/report"
 )
 
-// TestMain lets the test's binary run the plain program, as the bench's binary does.
+// TestMain lets the test binary also run the plain program, as the bench's binary does.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == plain.Command {
 		main()
@@ -19,13 +19,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestQuickPlanHoldsItsBounds runs the quick plan and checks its bounds. These are ratios within the run, and counts,
-// with wide margins. No bound is a duration, because other programs may use the machine.
+// TestQuickPlanHoldsItsBounds runs the quick plan and checks its bounds. Each bound limits a ratio of two measurements
+// of the run, or a count, with a wide margin. No bound limits a duration, because other programs may use the machine.
 func TestQuickPlanHoldsItsBounds(t *testing.T) { plan(t, "quick", true) }
 
-// TestTinyPlanMeasuresEveryBound runs every scenario at a tiny size, and checks that each bound in full.yaml has its
-// measurement. Otherwise a full run would only show after an hour that one is missing. The measurements of spark-submit
-// are not expected, because they need images and root.
+// TestTinyPlanMeasuresEveryBound runs every scenario at a tiny size, and checks that every bound in full.yaml has a
+// measurement. Without this test, a full run would need an hour to show that a measurement is missing. The measurements
+// of spark-submit are not expected, because they need images and root.
 func TestTinyPlanMeasuresEveryBound(t *testing.T) {
 	run := plan(t, "tiny", false)
 	spec, err := report.Bounds("full")

@@ -1,5 +1,5 @@
-// Package audit reads the API server's audit log. It reports who wrote what, and how long after its cause. All times
-// are the API server's own.
+// Package audit reads the API server's audit log. It reports which client made each write, and the delay between a
+// write and the change that caused it. All times are the API server's own.
 package audit
 
 import (
@@ -67,7 +67,8 @@ func (e *event) kind() string {
 	return e.Verb + " " + e.Object.Resource
 }
 
-// class returns the class of a controller's write. It returns an empty string for leases, which do not count.
+// class returns the class of a controller's write. For a write of a lease it returns an empty string, because such
+// writes do not count.
 func (e *event) class() string {
 	switch e.kind() {
 	case "create pods", "create configmaps", "create services":
@@ -114,15 +115,17 @@ const (
 // Classes lists all classes.
 var Classes = []string{Objects, StatusWrites, Events, Others}
 
-// Scope selects the writes that are read from a log. They were answered between From and To, for applications in some
-// namespaces. Controller is the beginning of the user agent of the controller that carries the applications.
+// Scope selects the writes that are read from a log: those that the API server answered between From and To, for
+// applications in the namespaces. Controller is the prefix of the user agent of the controller that carries the
+// applications.
 type Scope struct {
 	From, To   time.Time
 	Namespaces []string
 	Controller string
 }
 
-// Account summarizes the log of a load. Add merges accounts of several loads of one controller.
+// Account summarizes the audit log of one load. Add merges the accounts of several loads that the same controller
+// carried.
 type Account struct {
 	Applications int
 	// Launch holds the times from an application's creation to the creation of its driver pod. Driver holds the times
@@ -196,13 +199,14 @@ func (s Scope) contains(e *event) bool {
 	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
 }
 
-// object identifies an object of a resource. owner is the application to which it belongs, and its Spark role.
+// object is the key of an API object. owner is the application to which an object belongs, and the Spark role of the
+// object.
 type (
 	object struct{ resource, namespace, name string }
 	owner  struct{ app, role string }
 )
 
-// life holds the events of an application within the scope.
+// life holds the events of one application, from its creation to its end, as far as they are within the scope.
 type life struct {
 	created, launched time.Time
 	driver            pod
@@ -228,8 +232,10 @@ type reader struct {
 
 const appLabel, roleLabel = "sparkoperator.k8s.io/app-name", "spark-role"
 
-// owner returns the application to which a write belongs. It is the application itself, the subject of an Event, or the
-// application in the labels of the object's creation, which may be before the scope.
+// owner returns the application to which a write belongs, and whether the application is known. For a write of an
+// application, it is this application; for an Event, it is the subject of the Event or the subject's owner. For every
+// other object, it is the application in the labels with which the object was created, even if the creation was before
+// the scope.
 func (r *reader) owner(e *event, b body) (owner, bool) {
 	at := object{e.Object.Resource, e.Object.Namespace, e.Object.Name}
 	switch {
@@ -284,7 +290,7 @@ func (r *reader) count(e *event, controller bool) {
 	}
 }
 
-// write adds a write for an application to the application's life.
+// write records a write that belongs to an application in that application's life.
 func (r *reader) write(e *event, b body, subject owner, controller bool) {
 	key := object{"", e.Object.Namespace, subject.app}
 	l := r.lives[key]
@@ -349,9 +355,10 @@ func (l *life) statusWritten(e *event, b body) {
 	}
 }
 
-// lags pairs each change with the first status that reflects it, and counts the changes without one. If follows is set,
-// a status that was answered before the change was sent belongs to another pod of that name, so it does not count.
-// Statuses of executors may precede the change, because the end of a successful driver also ends its executors.
+// lags pairs each change with the first status that reflects it, and counts the changes without such a status. If
+// follows is true, a status that was answered before the change was received does not count, because it describes an
+// older pod of the same name. Statuses of executors may precede the change, because the end of a successful driver also
+// ends its executors.
 func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
 	for _, c := range p.changes {
 		i := slices.IndexFunc(p.statuses, func(s change) bool {
@@ -366,7 +373,8 @@ func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
 	return took, missed
 }
 
-// conclude computes the results for applications that were created within the scope, from their complete lives.
+// conclude computes the results for the applications that were created within the scope, once all writes have been
+// read.
 func (r *reader) conclude() {
 	for _, l := range r.lives {
 		if l.created.IsZero() {

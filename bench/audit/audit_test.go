@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// start is the time to which the seconds in the tests are relative.
+// start is the zero point of the times in the tests, which are in seconds.
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// line returns a line of a log. The request was received at a time in seconds, and answered 0.1 s later.
+// line returns a line of an audit log. The API server received the request at the given time, and answered it 0.1 s
+// later.
 func line(at float64, agent, verb, path string, code int, body string) string {
 	parts := strings.Split(path, "/") // namespace/resource[/name[/subresource]]
 	ref := map[string]string{"namespace": parts[0], "resource": parts[1]}

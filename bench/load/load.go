@@ -102,7 +102,7 @@ func (s Spec) Count() (n int) {
 	return n
 }
 
-// Namespaces returns the namespaces of the applications, each once.
+// Namespaces returns the namespaces of the applications without duplicates.
 func (s Spec) Namespaces() (names []string) {
 	for _, c := range s.Classes {
 		for i := range max(1, c.Namespaces) {

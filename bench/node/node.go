@@ -1,10 +1,10 @@
-// Package node simulates the nodes of a cluster and Spark on them. Pods run as soon as the scheduler bound them.
-// Drivers create executors as Spark does, and end as their application's arguments specify (load.Program). Deleted pods
-// disappear at once.
+// Package node simulates the nodes of a cluster and Spark on them. A pod runs as soon as the scheduler has bound it.
+// Drivers create executors as Spark does, and end as the arguments of their application specify (load.Program). Deleted
+// pods disappear at once.
 //
-// Stages of kwok act on one pod at a time, but the bench needs drivers that act on other pods. Simulated nodes do less
-// than real ones: for each pod they leave out the status write for its network and the kubelet's Events. They pull no
-// images.
+// The bench does not use kwok, because a stage of kwok acts on one pod at a time, and the bench needs drivers that act
+// on other pods. Simulated nodes do less than real nodes: they do not write the pod's network status, emit none of the
+// kubelet's Events and pull no images.
 package node
 
 import (
@@ -130,7 +130,7 @@ func (c *Cluster) Started() int { return int(c.started.Load()) }
 
 func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
 
-// register creates a ready node with more room than the load needs.
+// register creates a ready node with more capacity than the load needs.
 func (c *Cluster) register(ctx context.Context, name string) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100k"), corev1.ResourceMemory: resource.MustParse("1Pi"),
@@ -165,7 +165,7 @@ func trim(x any) (any, error) {
 	return x, nil
 }
 
-// add adds the first task for a pod that was bound to a node. Pods that already run get no task.
+// add queues the first task of a pod that was bound to a node. Pods that already run get no task.
 func (c *Cluster) add(x any) {
 	switch pod := x.(*corev1.Pod); {
 	case pod.DeletionTimestamp != nil:
@@ -181,7 +181,7 @@ func (c *Cluster) update(before, after any) {
 	}
 }
 
-// work performs tasks when they are due. If the nodes cannot keep up, tasks are late.
+// work performs each task when it is due, or later if the nodes cannot keep up.
 func (c *Cluster) work(ctx context.Context) {
 	for {
 		t, shutdown := c.tasks.Get()
@@ -201,7 +201,7 @@ func (c *Cluster) work(ctx context.Context) {
 	}
 }
 
-// perform performs a task and adds the tasks that follow from it.
+// perform performs a task and queues the tasks that follow from it.
 func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	driver := p.Labels["spark-role"] == "driver"
 	program, err := load.ReadProgram(p.Spec.Containers[0].Args)
@@ -243,8 +243,9 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
 }
 
-// start writes that a pod's containers run. Pods that the scheduler bound have a condition, and get the status of
-// created containers first. Placed executors and their drivers skip that write, which saves minutes.
+// start writes that a pod's containers run. If the scheduler bound the pod, which shows in a condition, start first
+// writes the status of containers that are being created. It skips that first write if placed is true, which saves
+// minutes in a large load.
 func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if scheduled && !placed {
@@ -269,7 +270,8 @@ func (c *Cluster) end(ctx context.Context, p *corev1.Pod, code int32) error {
 	return c.patch(ctx, p, ended, "PHASE", string(phase), "CODE", fmt.Sprint(code))
 }
 
-// requestExecutors creates a driver's executors, after the ConfigMap that they mount, as Spark 4.3 does.
+// requestExecutors creates the executors of a driver as Spark 4.3 does: first the ConfigMap that the executors mount,
+// and then their pods.
 func (c *Cluster) requestExecutors(ctx context.Context, p *corev1.Pod, program load.Program) error {
 	if program.Executors == 0 {
 		return nil
@@ -353,9 +355,9 @@ func (c *Cluster) clean(ctx context.Context, p *corev1.Pod) error {
 }
 
 // Statuses that a kubelet writes about a pod: after the pod was bound, after its containers started, and after they
-// ended. They are strategic merge patches. A patch keeps fields that it does not name, so it sets fields of the
-// previous status to null. Without that, a container would be waiting and running at the same time. If another pod has
-// the same name, the UID makes the patch fail with a conflict.
+// ended. They are strategic merge patches, which keep every field that they do not name. Each patch therefore sets the
+// fields of the previous status to null; otherwise a container would be waiting and running at the same time. The patch
+// contains the pod's UID, so it fails with a conflict if another pod has the same name.
 const (
 	creating = `{"metadata":{"uid":"UID"},"status":{"phase":"Pending","hostIP":"192.0.2.1","startTime":"NOW","conditions":[
 {"type":"PodReadyToStartContainers","status":"False","lastTransitionTime":"NOW"},{"type":"Initialized","status":"True","lastTransitionTime":"NOW"},
@@ -374,7 +376,8 @@ const (
 "state":{"waiting":null,"running":null,"terminated":{"exitCode":CODE,"reason":"Ended","startedAt":"STARTED","finishedAt":"NOW"}}}]}}`
 )
 
-// fill replaces the placeholders of a status.
+// fill replaces the placeholders of a status. The parameter words lists further placeholders, each followed by its
+// value.
 func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
 	started := now
 	if p.Status.StartTime != nil {
@@ -385,7 +388,7 @@ func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
 	return []byte(strings.NewReplacer(words...).Replace(status))
 }
 
-// patch writes a pod's status.
+// patch writes a pod's status. The parameter words has the same meaning as in fill.
 func (c *Cluster) patch(ctx context.Context, p *corev1.Pod, status string, words ...string) error {
 	text := fill(p, status, time.Now(), words...)
 	_, err := c.core.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, text, metav1.PatchOptions{}, "status")

@@ -18,8 +18,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestStatusPatchesAreValid checks that each patch gives the status that a kubelet would have written, without fields
-// of the previous status.
+// TestStatusPatchesAreValid checks that each patch results in the status that a kubelet would write, and that no field
+// of the previous status remains.
 func TestStatusPatchesAreValid(t *testing.T) {
 	now := []byte(`{"metadata":{"uid":"u"},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}}`)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
@@ -85,8 +85,8 @@ func driverPod(t *testing.T) (*v1beta2.SparkApplication, *corev1.Pod) {
 	return app, pod
 }
 
-// TestDriver checks that the program of a load reaches the node through the driver pod that the operator builds, and
-// that the executors belong to the driver.
+// TestDriverCreatesExecutorsLikeSpark checks that the program of a load reaches the node through the driver pod that
+// the operator builds, and that the driver owns the executors.
 func TestDriverCreatesExecutorsLikeSpark(t *testing.T) {
 	app, driver := driverPod(t)
 	program, err := load.ReadProgram(driver.Spec.Containers[0].Args)
@@ -108,7 +108,8 @@ func TestDriverCreatesExecutorsLikeSpark(t *testing.T) {
 	}
 }
 
-// TestEvents checks that a pod is started once and removed once, and that a pod that already runs is not started.
+// TestEventsBecomeTasks checks that a pod is started once and removed once, and that a pod that already runs is not
+// started.
 func TestEventsBecomeTasks(t *testing.T) {
 	c := &Cluster{tasks: workqueue.NewTypedDelayingQueue[task]()}
 	defer c.tasks.ShutDown()

@@ -64,7 +64,7 @@ import (
 // which the program reports that it is ready.
 const Command = "plain"
 
-// workers is the operator's default.
+// workers is the number of workers. It equals the operator's default.
 const workers = 16
 
 // byApplication is the index of pods by the namespace and name of their application.

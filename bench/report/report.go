@@ -21,7 +21,8 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Bound is an acceptance range of a measurement. Without Min and Max the measurement only has to exist.
+// Bound is the acceptance range of a measurement. A bound that has neither Min nor Max only requires that the
+// measurement exists.
 type Bound struct {
 	// Measurement is the identity of the measurement. A * in it stands for each text of the set Each, such as scenarios or
 	// cases.
@@ -53,7 +54,8 @@ func Bounds(plan string) (Spec, error) {
 	return parse(text)
 }
 
-// parse decodes bounds strictly, because a misspelled field would give a bound that checks nothing.
+// parse decodes bounds and rejects unknown fields, because a misspelled field would result in a bound that checks
+// nothing.
 func parse(text []byte) (s Spec, err error) {
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
 		return s, err
@@ -75,7 +77,7 @@ func parse(text []byte) (s Spec, err error) {
 	return s, nil
 }
 
-// Only returns the bounds on measurements of some scenarios.
+// Only returns the bounds on measurements of the named scenarios.
 func (s Spec) Only(scenarios []string) Spec {
 	s.Bounds = slices.DeleteFunc(slices.Clone(s.Bounds), func(b Bound) bool {
 		return !slices.Contains(scenarios, scenario(b.Measurement)) || b.Per != "" && !slices.Contains(scenarios, scenario(b.Per))
@@ -93,7 +95,8 @@ type Verdict struct {
 	Missing, Holds bool
 }
 
-// Check checks a run's measurements. It returns the verdicts of each bound, one for each of its measurements.
+// Check checks a run's measurements against the bounds. For each bound it returns a list with one verdict for each
+// measurement that the bound covers.
 func Check(run *Run, s Spec) (all [][]Verdict) {
 	for _, b := range s.Bounds {
 		texts := s.Sets[b.Each]
@@ -131,7 +134,8 @@ func (b Bound) check(run *Run, text string) Verdict {
 	return v
 }
 
-// Worst returns the verdict that exceeds its bound the most, or else is nearest to it.
+// Worst returns the verdict whose value exceeds its bound the most. If no value exceeds its bound, it returns the
+// verdict whose value is closest to it.
 func Worst(verdicts []Verdict) Verdict {
 	room := func(v Verdict) float64 {
 		switch {
@@ -149,7 +153,7 @@ func Worst(verdicts []Verdict) Verdict {
 	return slices.MinFunc(verdicts, func(a, b Verdict) int { return cmp.Compare(room(a), room(b)) })
 }
 
-// Range returns the bound in words.
+// Range returns the acceptance range as text.
 func (b Bound) Range() string {
 	format := func(v float64) string { return Format(v, "") }
 	switch {
@@ -165,7 +169,7 @@ func (b Bound) Range() string {
 	return "measured"
 }
 
-// Measured returns the value in words.
+// Measured returns the measured value as text.
 func (v Verdict) Measured() string {
 	if v.Missing {
 		return "missing"
@@ -173,13 +177,13 @@ func (v Verdict) Measured() string {
 	return Format(v.Value, v.Unit)
 }
 
-// Verdict returns the verdict in words.
+// Verdict returns the result of the check as text: holds, missed or not measured.
 func (v Verdict) Verdict() string {
 	return map[bool]string{v.Holds: "holds", v.Missing: "**not measured**", !v.Holds && !v.Missing: "**missed**"}[true]
 }
 
-// Print writes the verdicts that do not hold, and the worst verdict of each bound that has a minimum or maximum. It
-// returns the number of verdicts that do not hold.
+// Print writes the verdicts whose bound does not hold, and the worst verdict of each bound that has a minimum or
+// maximum. It returns the number of verdicts whose bound does not hold.
 func Print(out io.Writer, all [][]Verdict) (failed int) {
 	for _, verdicts := range all {
 		worst := Worst(verdicts)
@@ -229,7 +233,7 @@ func Write(root string) error {
 	return os.WriteFile(filepath.Join(root, "docs/performance.md"), []byte(page), 0o644)
 }
 
-// Render returns the page of a run.
+// Render returns the text of the performance page for a run.
 func Render(run *Run) (string, error) {
 	spec, err := Bounds("full")
 	if err != nil {

@@ -158,7 +158,8 @@ func TestQuantileAndRateOfSamples(t *testing.T) {
 	}
 }
 
-// TestPage checks that the committed page and plots are those of the committed runs, and have at most 150 lines each.
+// TestPageMatchesTheRuns checks that the committed page and plots match the committed runs, and that each of these
+// files has at most 150 lines.
 func TestPageMatchesTheRuns(t *testing.T) {
 	root := t.TempDir()
 	if err := errors.Join(os.CopyFS(filepath.Join(root, "bench/runs"), os.DirFS("../runs")), os.MkdirAll(filepath.Join(root, "docs/performance"), 0o755)); err != nil {

@@ -25,7 +25,7 @@ type Measurement struct {
 	Unit string `json:"unit,omitempty"`
 }
 
-// Step is a scenario that ran.
+// Step describes one scenario of a run after it has ended.
 type Step struct {
 	Name   string    `json:"name"`
 	Began  time.Time `json:"began"`
@@ -49,8 +49,9 @@ type Run struct {
 	err error
 }
 
-// Add adds a measurement. It leaves out values that are not finite, so that their bound fails. A second measurement
-// with the same identity is an error (Err), because the bound and the page could use different ones.
+// Add adds a measurement. It drops a value that is not finite, so that the bound of the measurement fails. A second
+// measurement with the same identity is an error that Err returns, because the bound and the page could use different
+// ones.
 func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +87,7 @@ func (r *Run) Err() error {
 	return r.err
 }
 
-// Value returns the measurement with an identity.
+// Value returns the measurement with an identity, and whether it exists.
 func (r *Run) Value(id string) (Measurement, bool) {
 	i := slices.IndexFunc(r.Measurements, func(f Measurement) bool { return f.ID == id })
 	if i < 0 {
@@ -95,7 +96,7 @@ func (r *Run) Value(id string) (Measurement, bool) {
 	return r.Measurements[i], true
 }
 
-// scenario returns the first part of an identity.
+// scenario returns the name of the scenario, which is the first part of a measurement's identity.
 func scenario(id string) string {
 	name, _, _ := strings.Cut(id, "/")
 	return name
@@ -124,7 +125,8 @@ func Load(file string) (*Run, error) {
 }
 
 // Newest assembles one run from several runs of the same plan. It takes each scenario from the newest run in which the
-// scenario had no error. So a scenario that ran again alone replaces that part of an older complete run.
+// scenario had no error. If somebody repeats a single scenario, its result therefore replaces that part of an older
+// complete run.
 func Newest(runs []*Run) *Run {
 	out := &Run{}
 	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b *Run) int { return b.Began.Compare(a.Began) }) {
@@ -158,8 +160,8 @@ func Format(value float64, unit string) string {
 	return strings.TrimSpace(text + " " + unit)
 }
 
-// Quantile returns the smallest value such that the given share of all values is at most that value. Without values it
-// returns 0.
+// Quantile returns the smallest of the values for which at least the given share of all values is equal or smaller.
+// Without values it returns 0.
 func Quantile(values []time.Duration, share float64) time.Duration {
 	if len(values) == 0 {
 		return 0
@@ -168,8 +170,8 @@ func Quantile(values []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(share*float64(len(sorted))))-1))]
 }
 
-// Rate returns the number of moments per second between the tenth and the ninetieth percentile, so that neither the
-// start nor the end counts. It returns NaN for fewer than two moments.
+// Rate returns the number of moments per second. It counts only the moments between the tenth and the ninetieth
+// percentile, because the rate differs at the start and the end. For fewer than two moments it returns NaN.
 func Rate(moments []time.Time) float64 {
 	at := slices.SortedFunc(slices.Values(moments), time.Time.Compare)
 	if len(at) == 0 {

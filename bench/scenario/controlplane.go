@@ -75,8 +75,8 @@ type controlPlane struct {
 	dir    string // all files of the control plane, removed with it
 }
 
-// startControlPlane starts a control plane (etcd, API server, controller manager, scheduler) whose audit log has
-// bodies, and installs the definitions.
+// startControlPlane starts a control plane (etcd, API server, controller manager, scheduler) and installs the custom
+// resource definitions. The audit log of this control plane includes the bodies of requests.
 func (r *rig) startControlPlane(out io.Writer) {
 	r.dir = must(os.MkdirTemp("", "spark-bench-"))
 	cmd := exec.CommandContext(r.ctx, r.Local, "up", "--control-plane-only", "--scheduler", "--audit", "--audit-bodies",
@@ -90,7 +90,8 @@ func (r *rig) startControlPlane(out io.Writer) {
 	r.install()
 }
 
-// stopControlPlane ends the control plane and removes its directory. The programs have ended before.
+// stopControlPlane ends the control plane and removes its directory. The caller has already ended the measured
+// programs.
 func (r *rig) stopControlPlane() error {
 	text, err := exec.Command(r.Local, "down", "--dir", r.dir).CombinedOutput()
 	if err != nil {
@@ -101,8 +102,8 @@ func (r *rig) stopControlPlane() error {
 
 func (r *rig) kubeconfig() string { return filepath.Join(r.dir, "kubeconfig") }
 
-// clients returns clients with their own user agent, which identifies them in the audit log. They have their own
-// connections, so that no client waits for another.
+// clients returns clients with the given user agent, which identifies their requests in the audit log. They have their
+// own connections, so that they do not wait for the requests of other clients.
 func (r *rig) clients(agent string) (kubernetes.Interface, dynamic.Interface) {
 	config := rest.CopyConfig(r.config)
 	config.UserAgent = agent
@@ -152,8 +153,8 @@ func (r *rig) waitEmpty(namespace string) {
 	}
 }
 
-// install creates the definitions and waits until their objects can be created. The API server delays the first writes
-// for 2 s, which would distort the measurement.
+// install creates the custom resource definitions, and waits until the API server accepts their objects. The API server
+// delays the first writes for 2 s, which would distort the measurement.
 func (r *rig) install() {
 	definitions := r.dyn.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	for _, file := range must(filepath.Glob(filepath.Join(r.Root, "config/crd/*.yaml"))) {

@@ -50,8 +50,8 @@ type Size struct {
 	Submits int
 }
 
-// Plans holds the sizes by name. The bounds apply to the full plan. The quick plan is for each change. The tiny plan
-// only shows that every scenario can be measured.
+// Plans holds the sizes by the name of the plan. The bounds apply to the full plan. The quick plan is small enough to
+// run for each change. The tiny plan only shows that every scenario can be measured.
 var Plans = map[string]Size{
 	"full": {
 		AtOnce: 1, Quiet: 11 * time.Second, CalmLimit: 3 * time.Minute, Ease: 5 * time.Second,
@@ -72,8 +72,8 @@ var Plans = map[string]Size{
 	},
 }
 
-// scenarios lists all scenarios in order. Bare scenarios run without a control plane, because they need none and it
-// would disturb them.
+// scenarios lists all scenarios in order. A bare scenario runs without a control plane, because it needs none and a
+// control plane would disturb it.
 var scenarios = []struct {
 	name  string
 	bare  bool

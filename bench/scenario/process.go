@@ -24,7 +24,7 @@ import (
 // left out.
 var goRuntime = []string{"GOMAXPROCS=1", "GOGC=40"}
 
-// environment drops the variables that change Go's runtime.
+// environment returns the variables without those that change Go's runtime.
 func environment(of []string) []string {
 	return slices.DeleteFunc(slices.Clone(of), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -76,8 +76,8 @@ func (r *rig) start(agent string) *program {
 	return p
 }
 
-// run starts the process. The kernel kills the process when the thread that started it ends, so that thread does
-// nothing but wait.
+// run starts the process. The kernel kills the process when the thread that started it ends, so run reserves a thread
+// that only waits for the process.
 func (p *program) run() error {
 	started := make(chan error)
 	go func() {

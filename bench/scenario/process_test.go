@@ -49,8 +49,8 @@ func TestGoRuntimeMatchesTheChart(t *testing.T) {
 	}
 }
 
-// TestEndOfAProgramEndsTheScenario checks that a scenario ends with an error that names the reason if its program ends
-// by itself.
+// TestEndOfAProgramEndsTheScenario checks that a scenario ends if the measured program ends by itself. The error of the
+// scenario names the reason.
 func TestEndOfAProgramEndsTheScenario(t *testing.T) {
 	p := &program{cmd: exec.Command("true"), ended: make(chan struct{})}
 	if err := p.run(); err != nil {

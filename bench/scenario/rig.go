@@ -106,8 +106,8 @@ func (r *rig) add(in, name string, value float64, unit string) {
 func (r *rig) seconds(in, name string, d time.Duration) { r.add(in, name, d.Seconds(), "s") }
 func (r *rig) megabytes(in, name string, bytes int64)   { r.add(in, name, float64(bytes)/1e6, "MB") }
 
-// withProgram starts a program, has it carry a few applications, and then calls f. So no measurement includes the
-// program's first connections.
+// withProgram starts a program, has it carry a few applications, and then calls f. The first applications keep the
+// program's first connections out of all measurements.
 func (r *rig) withProgram(agent string, f func(*program)) {
 	p := r.start(agent)
 	defer p.kill()
@@ -119,7 +119,7 @@ func (r *rig) withProgram(agent string, f func(*program)) {
 	p.stop()
 }
 
-// completions records the ends of the applications of a load.
+// completions records when and how the applications of a load end.
 type completions struct {
 	mu    sync.Mutex
 	exits map[string]int32 // by application, the exit code of each driver that has not ended
@@ -152,9 +152,9 @@ func stateOf(app *unstructured.Unstructured) string {
 	return state
 }
 
-// runLoad creates a load and waits until all its applications have ended. It returns the time of the last end. The
-// scenario fails if an application ends in another state than its driver's exit code implies, because an operator that
-// fails applications is not fast.
+// runLoad creates a load, waits until all its applications have ended, and returns the time at which the last one
+// ended. If an application ends in another state than the exit code of its driver implies, the scenario fails, because
+// an operator that fails applications must not count as fast.
 func (r *rig) runLoad(spec load.Spec) time.Time {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
@@ -195,8 +195,8 @@ func (r *rig) send(spec load.Spec) {
 	})
 }
 
-// waitCalm waits until the control plane is almost idle. Earlier steps leave work (garbage collection, Endpoints) that
-// would distort the measurement. If the control plane stays busy, calm adds a note.
+// waitCalm waits until the control plane is almost idle. Earlier steps cause later work (garbage collection, Endpoints)
+// that would distort the measurement. If the control plane stays busy, waitCalm adds a note.
 func (r *rig) waitCalm() {
 	for deadline := time.Now().Add(r.CalmLimit); time.Now().Before(deadline); {
 		before, began := r.components(), time.Now()
@@ -214,8 +214,8 @@ func (r *rig) waitCalm() {
 	}
 }
 
-// waitQuiet waits until a program has been idle for a duration, and returns the time since which it is idle. If the
-// program does not become idle within a minute, quiet adds a note and returns the current time.
+// waitQuiet waits until a program has been idle for a duration, and returns the time at which it became idle. If the
+// program does not become idle within a minute, waitQuiet adds a note and returns the current time.
 func (r *rig) waitQuiet(p *program, long time.Duration) (since time.Time) {
 	began := time.Now()
 	since = began
@@ -272,7 +272,7 @@ func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	return b
 }
 
-// merge adds the bill of another load of the same program.
+// merge adds the result of another load of the same program.
 func (b *loadResult) merge(o loadResult) {
 	if b.parts == nil {
 		b.parts = map[string]time.Duration{}
@@ -292,7 +292,7 @@ func (b *loadResult) rate() (mean float64) {
 	return mean
 }
 
-// note adds the measurements of a bill.
+// note adds the measurements of a load result to the run.
 func (r *rig) note(in string, b loadResult) {
 	n := float64(b.apps)
 	r.add(in, "applications a second", b.rate(), "1/s")
@@ -325,8 +325,8 @@ func (r *rig) note(in string, b loadResult) {
 	r.add(in, "writes for other applications", float64(b.OtherNamespaces), "")
 }
 
-// restingUsage returns the usage of an idle program after a garbage collection, because the time of the next collection
-// is random.
+// restingUsage returns the usage of an idle program after a garbage collection. It forces the collection, because the
+// program would collect at a random time.
 func (r *rig) restingUsage(p *program) usage {
 	r.waitQuiet(p, time.Second)
 	check(r.get("http://" + p.pprof + "/debug/pprof/heap?gc=1"))

@@ -21,7 +21,8 @@ PASS
 	}
 }
 
-// TestPlans checks that the full and the tiny plan have all scenarios, and that the full plan sets all sizes.
+// TestPlansAreComplete checks that the full and the tiny plan have all scenarios, and that the full plan sets all
+// sizes.
 func TestPlansAreComplete(t *testing.T) {
 	if len(Plans["full"].Scenarios)+len(Plans["tiny"].Scenarios) != 0 {
 		t.Error("a plan leaves out scenarios")

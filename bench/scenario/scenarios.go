@@ -29,16 +29,17 @@ import (
 // forever is longer than any scenario.
 const forever = 12 * time.Hour
 
-// one returns a load of one class, in namespaces with the name of the class.
+// singleClass returns a load of one class. Its namespaces have the name of the class.
 func singleClass(c load.Class) load.Spec {
 	c.Namespace = c.Name
 	return load.Spec{Seed: 1, Classes: []load.Class{c}}
 }
 
-// completeLives returns a load of complete lives with one driver and five executors, spread over the namespaces of ten
-// teams. One driver in fifty fails. The applications arrive at 20 a second. Two cores cannot carry that rate, so the
-// program always has new applications to start and others to serve. One in forty stays in each phase for longer than
-// the operator's debounce of executor churn, so that the debounced writes count.
+// completeLives returns a load of applications that run from their creation to their end, each with one driver and five
+// executors. The applications are spread over the namespaces of ten teams, and one driver in fifty fails. They arrive
+// at 20 a second. Two cores cannot carry that rate, so the program always has new applications to start and others to
+// serve. One application in forty stays in each phase for longer than the operator's debounce of executor churn, so
+// that the debounced writes count.
 func completeLives(name string, n int) load.Spec {
 	long := n / 40
 	return load.Spec{Seed: 1, Classes: []load.Class{
@@ -53,15 +54,15 @@ func application(name, namespace string) *unstructured.Unstructured {
 	return spec.Applications()[0].Object
 }
 
-// probe returns a load of short lives that arrive more slowly than the program carries them. Their latency includes no
-// queueing.
+// probe returns a load of short applications that arrive more slowly than the program can carry them, so that their
+// latency includes no queueing.
 func (r *rig) probe(n int) load.Spec {
 	return singleClass(load.Class{Name: r.unusedName("probe"), Count: n, Rate: 4, Executors: 5, Run: time.Second})
 }
 
-// lives has the operator and the plain program carry complete lives, one program after the other on the same API
-// server. The applications arrive faster than either program carries them. Then both programs carry lives that arrive
-// at half of the operator's rate.
+// lives has the operator and the plain program carry applications from their creation to their end, one program after
+// the other on the same API server. The applications arrive faster than either program can carry them. Then both
+// programs carry applications that arrive at half of the operator's rate.
 func (r *rig) lives() {
 	sum := map[rune]*loadResult{'o': {}, 'p': {}}
 	for _, letter := range r.Order {
@@ -91,7 +92,7 @@ func (r *rig) lives() {
 	}
 }
 
-// burst creates driver-only applications at once and has the operator carry them. It also measures the real
+// burst creates applications without executors, all at once, and has the operator carry them. It also measures the real
 // spark-submit of each Spark line on the same API server.
 func (r *rig) burst() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
@@ -106,9 +107,9 @@ func (r *rig) burst() {
 	}
 }
 
-// submit measures the spark-submit of a version, from its image. It submits in cluster mode without waiting for the
-// application, and measures from the script's start to its exit. The first submission does not count, because it reads
-// files from the disk.
+// submit measures the spark-submit of a Spark version, from the image of this version. spark-submit submits in cluster
+// mode and does not wait for the application. The measurement starts with the script and stops at its exit. The first
+// submission does not count, because it reads files from the disk.
 func (r *rig) submit(version string) {
 	const namespace, dir = "spark-submit", "/case" // where a submitter finds its files
 	r.namespaces(namespace)
@@ -142,9 +143,10 @@ func (r *rig) submit(version string) {
 // levels names the numbers of live applications: 100, 1,000 and 10,000 in the full plan.
 var levels = [3]string{"low", "middle", "high"}
 
-// standing measures the operator with live applications at three levels. Each application has a driver and five
-// executors. At each level the scenario measures the operator's memory, the latency of short lives, and the full rate.
-// At the end it measures the start of an operator that finds all these applications.
+// standing measures the operator while applications run, at three numbers of live applications. Each application has a
+// driver and five executors. At each level the scenario measures the operator's memory, the latency of short
+// applications, and the rate at full load. At the end it measures the start of an operator that finds all these
+// applications.
 func (r *rig) standing() {
 	resident := [3]float64{}
 	r.withProgram(audit.OperatorAgent, func(p *program) {
@@ -166,7 +168,8 @@ func (r *rig) standing() {
 	r.coldStart()
 }
 
-// finished measures the same with many finished applications, which have no executors and keep their driver pods.
+// finished measures the same as standing with many finished applications, which have no executors and keep their driver
+// pods.
 func (r *rig) finished() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		r.carry(p, singleClass(load.Class{Name: r.unusedName("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))
@@ -202,7 +205,8 @@ func (r *rig) waitStarted(n int) {
 	})
 }
 
-// measureBeside measures a probe, and then lives at full rate. It returns their namespaces.
+// measureBeside measures the latency of a probe and then a load at full rate, while the applications of the scenario
+// exist. It returns the namespaces of both loads.
 func (r *rig) measureBeside(p *program, in string) []string {
 	probe, press := r.probe(r.Probe), completeLives(r.unusedName("press"), r.Pressing)
 	press.Classes = press.Classes[:1]
@@ -211,8 +215,8 @@ func (r *rig) measureBeside(p *program, in string) []string {
 	return append(probe.Namespaces(), press.Namespaces()...)
 }
 
-// launch creates one application, calls f and waits for the driver pod. It returns the time from the answer to the
-// creation until the driver pod appears.
+// launch creates one application, calls f and waits for the driver pod. It returns the time between the API server's
+// answer to the creation and the appearance of the driver pod.
 func (r *rig) launch(namespace string, f func()) time.Duration {
 	r.namespaces(namespace)
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -235,8 +239,8 @@ func (r *rig) launch(namespace string, f func()) time.Duration {
 
 func doNothing() {}
 
-// coldStart measures the start of an operator that finds the objects of the scenario. The application was created while
-// no operator ran, and the measurement ends when it has a driver pod.
+// coldStart measures the start of an operator that finds the objects of the scenario. It creates an application while
+// no operator runs, and measures the time until that application has a driver pod.
 func (r *rig) coldStart() {
 	r.waitCalm()
 	var p *program
@@ -255,8 +259,8 @@ func (r *rig) coldStart() {
 	r.megabytes("cold start", "resident, peak", p.usage().peak)
 }
 
-// failover measures the time until another operator acts after the leader was killed. A killed leader does not release
-// its lease, which must expire. The oldest operator is the leader.
+// failover measures the time between the kill of the leader and the first action of another operator. A killed leader
+// does not release its lease, so the other operator waits until the lease expires. The oldest operator is the leader.
 func (r *rig) failover() {
 	var running []*program
 	defer func() {
@@ -281,8 +285,8 @@ func (r *rig) failover() {
 }
 
 // deletion deletes many applications with running drivers at once, and measures the time until all their objects are
-// gone. It measures the same for as many bare pods, each of which owns a ConfigMap and a Service. The bare pods come
-// first: if they leave work, it slows down the applications and not the reference.
+// gone. For comparison it measures the same for as many bare pods, each of which owns a ConfigMap and a Service. The
+// bare pods come first, so that work that they cause later slows down the applications and not the comparison.
 func (r *rig) deletion() {
 	few := max(1, r.Deleted/20) // the first deletions do not count
 	r.withProgram(audit.OperatorAgent, func(*program) {
@@ -300,7 +304,8 @@ func (r *rig) deletion() {
 	})
 }
 
-// remove deletes the objects NAME-0 and so on in the namespace NAME, and waits until it is empty.
+// remove deletes the n objects NAME-0, NAME-1 and so on in the namespace NAME. It waits until the namespace is empty
+// and returns how long that took.
 func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) time.Duration {
 	began := time.Now()
 	r.forEach(n, func(ctx context.Context, i int) error {
@@ -310,8 +315,8 @@ func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) t
 	return time.Since(began)
 }
 
-// createBarePods creates pods like a driver without an application, each with a ConfigMap and a Service, and waits
-// until they run.
+// createBarePods creates pods that resemble a driver but have no application. Each pod owns a ConfigMap and a Service.
+// createBarePods returns when all pods run.
 func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 	r.namespaces(namespace)
 	token := false
@@ -338,8 +343,8 @@ func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 }
 
 // fairness measures how long a single application waits for its driver pod while another namespace has a long queue of
-// older applications. It compares that with the wait without the queue. It also measures the time until 1,200
-// applications of the queue have driver pods, because users of another operator published that number.
+// older applications, and compares that with the wait without the queue. It also measures the time until 1,200
+// applications of the queue have driver pods, because users of another operator published their time for that number.
 func (r *rig) fairness() {
 	r.withProgram(audit.OperatorAgent, func(*program) {
 		singles := func() (took []time.Duration) {
@@ -372,9 +377,9 @@ func (r *rig) fairness() {
 	})
 }
 
-// hostile measures the operator's memory with a namespace full of unrelated pods and large ConfigMaps. It measures
-// operators that start and carry a probe, without that namespace and with it. The median counts, because garbage
-// collection is random. It also measures an operator that runs while the namespace is filled.
+// hostile measures how a namespace full of unrelated pods and large ConfigMaps affects the operator's memory. It
+// measures operators that start and carry a probe, once without that namespace and once with it. The median counts,
+// because garbage collection is random. It also measures an operator that already runs while the namespace is filled.
 func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
@@ -403,7 +408,7 @@ func (r *rig) hostile() {
 	starts("with")
 }
 
-// fill creates pods that no scheduler handles, and ConfigMaps slightly smaller than the API server's limit.
+// fill creates ConfigMaps slightly smaller than the API server's limit, and pods that no scheduler handles.
 func (r *rig) fill() {
 	const namespace = "hostile"
 	r.namespaces(namespace)
@@ -497,11 +502,12 @@ func (r *rig) micro() {
 	}
 }
 
-// benchmarkLine matches a package, or a benchmark's name without the number of processors, with its columns.
+// benchmarkLine matches a line with a package, or a line with a benchmark's name and its columns. The name is matched
+// without the number of processors.
 var benchmarkLine = regexp.MustCompile(`(?m)^pkg: .*/spark-operator/([^/\s]+/[^/\s]+)|^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(\S+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
 
-// benchmarks parses the output of go test. It returns time, memory and allocations by the package's first two folders,
-// the benchmark and its case.
+// benchmarks parses the output of go test. It returns time, memory and allocations. The keys consist of the package's
+// first two folders, the benchmark and its case.
 func benchmarks(printed string) map[string][3]float64 {
 	found, pkg := map[string][3]float64{}, ""
 	for _, m := range benchmarkLine.FindAllStringSubmatch(printed, -1) {

@@ -82,7 +82,7 @@ func finish(raw []byte) ([]byte, error) {
 // olderVersions are the versions that a group serves in addition to the version that has Go types.
 var olderVersions = map[string]string{"spark.apache.org": "v1beta1"}
 
-// older returns a version with the given name that is served with the stored version's schema, and is not stored. Its
+// older returns a version with the given name, which has the stored version's schema and is served but not stored. Its
 // columns have the reverse order, which users of spark.apache.org expect.
 func older(stored map[string]any, name string) map[string]any {
 	version := maps.Clone(stored)
@@ -95,14 +95,16 @@ func older(stored map[string]any, name string) map[string]any {
 	return version
 }
 
-// kubernetesTypes are the properties whose values are Kubernetes' own types. A name means the same in all our kinds.
+// kubernetesTypes are the names of properties whose values have Kubernetes' own types. A property name has the same
+// type in all our kinds.
 var kubernetesTypes = map[string]bool{
 	"affinity": true, "conditions": true, "dnsConfig": true, "env": true, "envFrom": true, "hostAliases": true, "ingressTLS": true,
 	"initContainers": true, "lifecycle": true, "podSecurityContext": true, "resources": true, "securityContext": true, "service": true, "sidecars": true,
 	"tolerations": true, "volumeMounts": true, "volumes": true,
 }
 
-// finishSchema changes a schema and all schemas below it. If inside is true, the schema is part of a Kubernetes type.
+// finishSchema changes a schema and all schemas in it. The parameter inside is true if the schema is part of a
+// Kubernetes type.
 func finishSchema(schema map[string]any, inside bool) {
 	narrow(schema)
 	properties, _ := schema["properties"].(map[string]any)
@@ -122,8 +124,9 @@ func finishSchema(schema map[string]any, inside bool) {
 	}
 }
 
-// Quantities in exponent form have whole exponents, limited to two digits here. The pattern of Kubernetes' own type
-// admits fractions, and numbers whose computation takes hours.
+// Patterns for the exponent of a quantity, before and after the change. The pattern of Kubernetes' own type
+// (looseExponent) admits fractions, and numbers whose computation takes hours. Its replacement (wholeExponent) admits
+// only whole exponents of at most two digits.
 const (
 	looseExponent = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
 	wholeExponent = `([eE](\+|-)?[0-9]{1,2})`
@@ -167,7 +170,8 @@ func limitParts(root map[string]any) {
 	}
 }
 
-// limit gives every list and map of a schema without a limit of its own the general limit.
+// limit gives the general limit to every list and map of a schema that has no limit of its own: items for lists, and
+// entries for maps.
 func limit(schema map[string]any, items, entries int) {
 	properties, _ := schema["properties"].(map[string]any)
 	for _, p := range properties {

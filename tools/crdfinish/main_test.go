@@ -61,7 +61,8 @@ spec:
 	}
 }
 
-// Every list, map and quantity without a limit gets one. The lists and maps of a status get the limit of all statuses.
+// TestFinishLimitsListsMapsAndQuantities checks that every list, map and quantity without a limit gets one. The lists
+// and maps of a status get the limit of all statuses.
 func TestFinishLimitsListsMapsAndQuantities(t *testing.T) {
 	got, err := finish([]byte(`
 spec:
@@ -115,7 +116,8 @@ spec:
 	}
 }
 
-// A group's older version differs from the stored one only in its name and the order of its columns.
+// TestFinishServesTheOlderVersion checks that a group's older version differs from the stored version only in its name
+// and the order of its columns.
 func TestFinishServesTheOlderVersion(t *testing.T) {
 	const definition = `
 spec:

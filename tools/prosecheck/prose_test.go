@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// long has more than 120 columns in a comment and in Markdown.
+// long is a text of more than 120 columns for a comment or a line of Markdown.
 var long = strings.TrimSpace(strings.Repeat("The pass reads pods. ", 6))
 
 func TestRulesRejectBadProse(t *testing.T) {
@@ -69,7 +69,8 @@ func TestRulesRejectBadProse(t *testing.T) {
 	}
 }
 
-// A pattern that matches no file is misspelt, or its area is gone.
+// TestExemptPatternsMatchFiles checks that every pattern of tools/prose/exempt has a reason and matches a file. A
+// pattern that matches no file is misspelt, or its files no longer exist.
 func TestExemptPatternsMatchFiles(t *testing.T) {
 	lines, err := os.ReadFile("../prose/exempt")
 	if err != nil {

@@ -32,7 +32,8 @@ type part struct {
 	env   []string // further environment of go test
 }
 
-// parts are in the order in which they find a mistake most cheaply. The last ones need the embedded Kubernetes.
+// parts lists the parts in the order in which they find a mistake most cheaply. The last parts need the embedded
+// Kubernetes.
 var parts = []part{
 	{name: "setup", about: "build the embedded Kubernetes and the images, unless they are cached", check: []string{"tools/setup.sh"}},
 	{name: "generated", about: "check that generated files match their sources", check: []string{"tools/verify-generated.sh"}},
@@ -97,8 +98,8 @@ func main() {
 	}
 }
 
-// choose returns the parts that only names (all if it names none), without those that skip names. It rejects unknown
-// names.
+// choose returns the parts to run. These are the parts whose names are in only, or all parts if only is empty, except
+// the parts whose names are in skip. Both are lists separated by commas or spaces. An unknown name is an error.
 func choose(all []part, only, skip string) ([]part, error) {
 	names := func(list string) ([]string, error) {
 		wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
@@ -166,7 +167,7 @@ type event struct {
 	Elapsed                       float64
 }
 
-// follow counts the tests in a stream of events. It prints a line for each package, and the output of whatever failed.
+// follow counts the tests in a stream of events. It prints a line for each package, and the output of every failure.
 func follow(in io.Reader, out io.Writer) count {
 	var c count
 	output := map[string][]string{} // output so far, by package and test
@@ -193,7 +194,8 @@ func follow(in io.Reader, out io.Writer) count {
 	}
 }
 
-// printSlowest prints the tests that took longest. A test with slow subtests is left out: it waited for them.
+// printSlowest prints the tests that took longest. It omits a test with slow subtests, because that test only waited
+// for them.
 func printSlowest(out io.Writer, seconds map[string]float64) {
 	for _, name := range slices.Collect(maps.Keys(seconds)) {
 		for parent := path.Dir(name); strings.Contains(parent, " "); parent = path.Dir(parent) {
@@ -209,8 +211,8 @@ func printSlowest(out io.Writer, seconds map[string]float64) {
 	}
 }
 
-// countEvent counts one event. A parent test counts like its subtests. A package counts only if it fails without a
-// failed test, because it did not build or it panicked.
+// countEvent counts one event. A test with subtests counts as one test, in addition to its subtests. A package counts
+// only if it fails without a failed test, which means that it did not build or that it panicked.
 func (c *count) countEvent(e event, output map[string][]string, failures map[string]int, out io.Writer) {
 	key := e.Package + " " + e.Test
 	printOutput := func() {

@@ -1,9 +1,9 @@
 // Package sitter is the part of tree-sitter that Vale uses, in pure Go. It finds the comments of Go files and supports
 // no other language.
 //
-// Vale reads comments with github.com/smacker/go-tree-sitter, which is C. It needs a C compiler, and its twenty
-// grammars take minutes to build. The go.mod of tools/prose replaces that module with this one, so Vale needs only Go,
-// like every other tool of the repository.
+// Vale reads comments with github.com/smacker/go-tree-sitter. That module is written in C, so it needs a C compiler,
+// and its twenty grammars take minutes to build. The go.mod of tools/prose replaces it with this module. Vale then
+// needs only Go, like every other tool of the repository.
 package sitter
 
 import (
@@ -26,7 +26,7 @@ var Go = &Language{comments: goComments}
 // Point is a position in a file. Both numbers start at zero, and Column counts bytes.
 type Point struct{ Row, Column uint32 }
 
-// Node is one comment, delimiters included, or the root of a file that has comments.
+// Node is one comment with its delimiters, or the root of a file that has comments.
 type Node struct {
 	start, end int
 	point      Point
@@ -36,7 +36,7 @@ type Node struct {
 // Content returns the text of the comment.
 func (n *Node) Content(source []byte) string { return string(source[n.start:n.end]) }
 
-// StartPoint returns where the comment starts.
+// StartPoint returns the position at which the comment starts.
 func (n *Node) StartPoint() Point { return n.point }
 
 // Tree is a file that was read.
@@ -48,7 +48,7 @@ func (t *Tree) RootNode() *Node { return t.root }
 // Parser reads files of one language.
 type Parser struct{ language *Language }
 
-// NewParser returns a parser, which needs SetLanguage.
+// NewParser returns a parser without a language. Call SetLanguage before ParseCtx.
 func NewParser() *Parser { return &Parser{} }
 
 // SetLanguage sets the language of the files.
@@ -65,7 +65,7 @@ func (p *Parser) ParseCtx(_ context.Context, _ *Tree, source []byte) (*Tree, err
 // Query stands for Vale's query of Go files, `(comment) @comment`.
 type Query struct{}
 
-// NewQuery ignores its arguments: there is one query.
+// NewQuery returns the only query. It ignores its arguments.
 func NewQuery([]byte, *Language) (*Query, error) { return &Query{}, nil }
 
 // CaptureNameForId returns the only capture's name.
@@ -83,13 +83,13 @@ type QueryMatch struct{ Captures []QueryCapture }
 // QueryCursor walks over the matches of a query.
 type QueryCursor struct{ rest []*Node }
 
-// NewQueryCursor returns a cursor, which needs Exec.
+// NewQueryCursor returns a cursor without nodes. Call Exec before NextMatch.
 func NewQueryCursor() *QueryCursor { return &QueryCursor{} }
 
 // Exec starts the walk.
 func (c *QueryCursor) Exec(_ *Query, root *Node) { c.rest = root.comments }
 
-// NextMatch returns the next comment, in the order of the file.
+// NextMatch returns the next comment, in the order of the file, and whether there is one.
 func (c *QueryCursor) NextMatch() (*QueryMatch, bool) {
 	if len(c.rest) == 0 {
 		return nil, false
@@ -99,7 +99,7 @@ func (c *QueryCursor) NextMatch() (*QueryMatch, bool) {
 	return &QueryMatch{Captures: []QueryCapture{{Node: node}}}, true
 }
 
-// FilterPredicates returns the match: the query has no predicates.
+// FilterPredicates returns the match unchanged, because the query has no predicates.
 func (*QueryCursor) FilterPredicates(match *QueryMatch, _ []byte) *QueryMatch { return match }
 
 // goComments returns the comments of a Go file, without directives such as //go:build and //nolint.
@@ -126,8 +126,8 @@ func goComments(source []byte) []*Node {
 	}
 }
 
-// isDirective reports whether the comment is for a program: it has no space after the slashes, or it is a marker of
-// controller-gen.
+// isDirective reports whether a comment is addressed to a program and not to readers. Such a comment has no space after
+// the slashes, or it is a marker of controller-gen.
 func isDirective(text string) bool {
 	rest, isLine := strings.CutPrefix(text, "//")
 	return isLine && rest != "" && rest[0] != ' ' && rest[0] != '\t' || strings.HasPrefix(rest, " +")
