@@ -19,8 +19,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// smallCluster returns a cluster of one master and some workers with minimal resources. The readiness probes have a
-// period of one second, so that tests do not wait for slow probes.
+// smallCluster returns a cluster with one master, the given number of workers and minimal resources. Its readiness
+// probes run every second, so that tests do not wait for slow probes.
 func smallCluster(name string, workers int64) *sparkv1.SparkCluster {
 	daemon := func(container string, port int) *sparkv1.MemberSpec {
 		return &sparkv1.MemberSpec{StatefulSetSpec: raw(fmt.Sprintf(`{"template": {"spec": {"containers": [{"name": %q,
@@ -42,7 +42,7 @@ func smallCluster(name string, workers int64) *sparkv1.SparkCluster {
 	}
 }
 
-// awaitCluster waits until a cluster is in a state.
+// awaitCluster waits until a cluster is in the wanted state.
 func (w *suite) awaitCluster(t *testing.T, c *sparkv1.SparkCluster, limit time.Duration, want sparkv1.ClusterStateSummary) {
 	t.Helper()
 	awaitObject(t, w, c, limit, string(want), func(c *sparkv1.SparkCluster) bool {
@@ -59,9 +59,9 @@ func (w *suite) awaitWorkers(t *testing.T, c *sparkv1.SparkCluster, n int32) {
 	})
 }
 
-// clusterWorks checks that a master and two workers become ready and run a job. In the long test, it also deletes a
-// worker and waits for the replacement, scales the cluster to three workers and runs another job. The master pod must
-// survive. At the end, deleting the cluster must leave nothing.
+// clusterWorks checks that a master and two workers become ready and run a job. The long test also deletes a worker and
+// waits for the replacement, scales the cluster to three workers and runs another job; the master pod must survive all
+// of this. At the end, the test deletes the cluster, and no dependents may remain.
 func (w *suite) clusterWorks(t *testing.T) {
 	c := smallCluster("works", 2)
 	w.create(t, c)
@@ -125,8 +125,8 @@ func (w *suite) memberPod(t *testing.T, c *sparkv1.SparkCluster, role string, n 
 	return pod
 }
 
-// submitTo runs spark-submit in a pod and checks the result. The driver in this pod computes Pi on the cluster's
-// workers.
+// submitTo runs spark-submit in a pod and checks the result. The driver runs in this pod and computes Pi on the
+// cluster's workers.
 func (w *suite) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 	t.Helper()
 	conf := maps.Clone(timeouts)
@@ -167,8 +167,8 @@ func (w *suite) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 	}
 }
 
-// clusterFails checks that the status of a cluster names an image that does not exist. An edit of the image then makes
-// the cluster ready.
+// clusterFails checks that the status of a cluster names an image that does not exist. After the image is corrected,
+// the cluster must become ready.
 func (w *suite) clusterFails(t *testing.T) {
 	c := smallCluster("mended", 1)
 	c.Spec.SparkConf["spark.kubernetes.container.image"] = "localhost/nobody/has:this"

@@ -23,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// These are the common states of spark.apache.org applications.
+// These are states that many applications of spark.apache.org pass through.
 const (
 	appSubmitted = sparkv1.ApplicationSubmitted
 	appRequested = sparkv1.ApplicationDriverRequested
@@ -39,14 +39,14 @@ const (
 
 type apacheState = sparkv1.ApplicationStateSummary
 
-// toReady lists the states of every application whose driver becomes ready.
+// toReady lists the states that an application passes through until its driver is ready.
 var toReady = []apacheState{appSubmitted, appRequested, appStarted, appReady}
 
-// toReadyAnd returns toReady and the further states.
+// toReadyAnd returns the states in toReady followed by the given states.
 func toReadyAnd(further ...apacheState) []apacheState { return slices.Concat(toReady, further) }
 
-// apache tests applications and clusters of spark.apache.org. The same operator serves the other API group at the same
-// time.
+// apache tests applications and clusters of spark.apache.org. At the same time the operator also serves the API group
+// sparkoperator.k8s.io.
 func (w *suite) apache(t *testing.T) {
 	w.lifeProgram(t)
 	t.Run("parallel", func(t *testing.T) {
@@ -96,7 +96,7 @@ func scriptedApacheApp(t *testing.T, name, tolerations string, steps ...string) 
 	return app
 }
 
-// awaitApache waits until the application is in a state.
+// awaitApache waits until the application is in the wanted state.
 func (w *suite) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit time.Duration, want apacheState) {
 	t.Helper()
 	awaitObject(t, w, app, limit, string(want), func(a *sparkv1.SparkApplication) bool {
@@ -104,8 +104,8 @@ func (w *suite) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit t
 	})
 }
 
-// history returns the states in a state transition history, in the order of their keys. It covers all attempts unless
-// the operator trims the history.
+// history returns the states of a state transition history, in the order of the history's keys. It covers all attempts
+// unless the operator has trimmed the history.
 func history(t *testing.T, transitions map[string]sparkv1.ApplicationState) []apacheState {
 	t.Helper()
 	var keys []int
@@ -143,8 +143,8 @@ func (w *suite) waitNoDependents(t *testing.T, app client.Object) {
 	})
 }
 
-// apachePi runs Spark's Pi with two executors until the operator has released all resources. Its work takes some
-// seconds, because the test reads the driver and its auxiliary objects while the application runs.
+// apachePi runs Spark's Pi with two executors and waits until the operator has released all resources. The job takes
+// some seconds, because the test reads the driver and its auxiliary objects while the application runs.
 func (w *suite) apachePi(t *testing.T) {
 	app := apacheApp(t, "apache-pi", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["1000"],
 		sparkConf: {spark.executor.instances: "2"}, applicationTolerations: {instanceConfig: {initExecutors: 1}}}`)
@@ -173,8 +173,9 @@ func (w *suite) apachePi(t *testing.T) {
 	w.remove(t, app)
 }
 
-// apacheStartTimedOut runs an application with an image that does not exist. The start timeout counts from the creation
-// of the driver pod, so the test checks its duration. The application itself expires some seconds after its end.
+// apacheStartTimedOut runs an application whose image does not exist, until its start times out. The start timeout
+// counts from the creation of the driver pod, so the test checks the time between the two. The application itself
+// expires some seconds after its end.
 func (w *suite) apacheStartTimedOut(t *testing.T) {
 	app := apacheApp(t, "apache-image", `{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
 		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}, ttlAfterStopMillis: 10000}}`)
@@ -205,8 +206,8 @@ func when(t *testing.T, s sparkv1.ApplicationState) time.Time {
 	return at
 }
 
-// apacheRestarted checks that a failing driver is restarted as often as the policy allows. Each attempt has its own
-// names. The operator keeps the resources of the last attempt.
+// apacheRestarted checks that a failing driver is restarted as often as the policy allows. The names of the objects
+// differ between attempts. The operator keeps the resources of the last attempt.
 func (w *suite) apacheRestarted(t *testing.T) {
 	app := scriptedApacheApp(t, "apache-fails", `{resourceRetainPolicy: OnFailure,
 		restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 5, maxRestartOnFailure: 1, restartBackoffMillisForFailure: 1000}}`, "fail")
@@ -271,8 +272,8 @@ func (w *suite) apacheKeptForAWhile(t *testing.T) {
 }
 
 // apacheBelowThreshold checks the state of an application that has fewer executors than its minimum. The application
-// keeps running, and becomes healthy when an executor replaces the lost one. Spark creates replacements every 15 s. If
-// a replacement starts before the status shows the loss, the test deletes an executor again.
+// keeps running, and becomes healthy when a new executor replaces the lost one. Spark creates replacements every 15 s.
+// If a replacement starts before the status shows the loss, the test deletes an executor again.
 func (w *suite) apacheBelowThreshold(t *testing.T) {
 	app := scriptedApacheApp(t, "apache-below", `{instanceConfig: {initExecutors: 2, minExecutors: 2, maxExecutors: 2}}`, "work", "sleep")
 	app.Spec.SparkConf["spark.executor.instances"] = "2"
@@ -291,7 +292,7 @@ func (w *suite) apacheBelowThreshold(t *testing.T) {
 	w.remove(t, app)
 }
 
-// loseExecutor deletes all but one of the running executors of an application.
+// loseExecutor deletes all running executors of an application except one.
 func (w *suite) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 	t.Helper()
 	var executors corev1.PodList
@@ -307,8 +308,8 @@ func (w *suite) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 	}
 }
 
-// apacheDeleted checks that deleting a running application leaves nothing. The application also has the finalizer of
-// another operator, which must not block the deletion.
+// apacheDeleted checks that no dependents remain after a running application is deleted. The application also has the
+// finalizer of another operator, which must not block the deletion.
 func (w *suite) apacheDeleted(t *testing.T) {
 	app := scriptedApacheApp(t, "apache-deleted", `{}`, "session", "sleep")
 	app.Finalizers = []string{"sparkapplications.spark.apache.org/finalizer"}
@@ -317,8 +318,8 @@ func (w *suite) apacheDeleted(t *testing.T) {
 	w.remove(t, app)
 }
 
-// oneAPIAlone installs the operator with only one of the two APIs, in turn. The cluster then has no definitions of the
-// other API.
+// oneAPIAlone installs the operator twice, each time with only one of the two APIs, and runs an application. The
+// cluster does not have the definitions of the other API.
 func (w *suite) oneAPIAlone(t *testing.T) {
 	pi := apacheApp(t, "alone", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["2"]}`)
 	w.install(t, "sparkoperator.k8s.io", "crds.sparkoperator.enable=false", "controller.sparkOperator.enable=false")
@@ -331,7 +332,7 @@ func (w *suite) oneAPIAlone(t *testing.T) {
 	w.awaitEnd(t, app, patience, completed)
 }
 
-// install reinstalls the operator on a cluster without the definitions of one API.
+// install reinstalls the operator with the given values, after it has deleted the definitions of the API group without.
 func (w *suite) install(t *testing.T, without string, values ...string) {
 	t.Helper()
 	ctx := t.Context()
@@ -360,8 +361,8 @@ func (w *suite) install(t *testing.T, without string, values ...string) {
 	}
 }
 
-// apacheEvicted checks that the history shows an evicted driver as evicted. With the OnFailure policy, the driver runs
-// again.
+// apacheEvicted checks that the history shows the eviction of a driver, and that the OnFailure policy then runs the
+// driver again.
 func (w *suite) apacheEvicted(t *testing.T) {
 	app := scriptedApacheApp(t, "apache-evicted", `{restartConfig: {restartPolicy: OnFailure, restartBackoffMillis: 1000}}`, "session", "sleep")
 	w.create(t, app)

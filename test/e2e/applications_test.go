@@ -18,10 +18,10 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// patience is the timeout for one application. Two cores run several JVMs at the same time here.
+// patience is the timeout for one application. It is long, because two cores run several JVMs at the same time.
 const patience = 6 * time.Minute
 
-// failures is the directory of small Python programs in the Spark image that fail.
+// failures is the directory in the Spark image that contains small Python programs, each of which fails in its own way.
 const failures = "local:///opt/spark/examples/src/main/python/failures/"
 
 var piLine = regexp.MustCompile(`Pi is roughly 3\.\d+`)
@@ -83,7 +83,7 @@ func (w *suite) rejectedSpecs(t *testing.T) {
 	}
 }
 
-// brokenApplication is an application that cannot succeed, and the expected diagnosis.
+// brokenApplication is an application that cannot succeed, with the diagnosis that the operator must report.
 type brokenApplication struct {
 	name        string
 	app         func(*v1beta2.SparkApplication)
@@ -92,8 +92,8 @@ type brokenApplication struct {
 	wantMessage []string                     // expected in the message of that condition and of an event
 }
 
-// brokenApplications checks that each broken application reaches its expected state. Its message and an event must name
-// the cause, and deleting the application must leave nothing.
+// brokenApplications checks that each broken application reaches its expected state. The message in the status and an
+// event must name the cause, and no dependents may remain after the application is deleted.
 func (w *suite) brokenApplications(t *testing.T) {
 	t.Parallel()
 	powerless := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "powerless", Namespace: "default"}}
@@ -219,8 +219,8 @@ func (w *suite) retries(t *testing.T) {
 	w.remove(t, app)
 }
 
-// survivesRestart deletes the operator's pod while an application runs. The application must complete in its first
-// attempt.
+// survivesRestart deletes the operator's pod while an application runs. The application must still complete in its
+// first attempt.
 func (w *suite) survivesRestart(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {

@@ -17,13 +17,13 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 )
 
-// connectPort is the port for sessions.
+// connectPort is the port at which a Spark Connect server accepts sessions.
 const connectPort = 15002
 
 // tokenKey is the configuration key of the token that clients must send.
 const tokenKey = "spark.connect.authenticate.token"
 
-// checkTokenIsRequired checks that a server rejects a session without its token.
+// checkTokenIsRequired checks that a server rejects a session whose client does not send the server's token.
 func (w *suite) checkTokenIsRequired(t *testing.T, server *v1alpha1.SparkConnect) {
 	t.Helper()
 	address, stop, err := w.Forward(t.Context(), server.Namespace, server.Status.Server.ServiceName, connectPort)
@@ -89,7 +89,7 @@ func (w *suite) session(t *testing.T, server *v1alpha1.SparkConnect, args ...str
 	return s
 }
 
-// checkRanOnExecutors checks the result, and that only executors of the given server pod computed it.
+// checkRanOnExecutors checks the result of a session, and that only executors of the given server pod computed it.
 func (w *suite) checkRanOnExecutors(t *testing.T, server *v1alpha1.SparkConnect, pod *corev1.Pod, got session) {
 	t.Helper()
 	w.checkSum(t, got)

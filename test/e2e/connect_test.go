@@ -21,7 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 )
 
-// specialValues holds values that a shell, Kubernetes or a properties file would change.
+// specialValues holds configuration values with characters that a shell, Kubernetes or a properties file would
+// interpret.
 var specialValues = map[string]string{
 	"spark.example.shell":      `it's "quoted"; $HOME ${HOME} $(id) ` + "`id`" + ` \$ \\ * ~ & | # !`,
 	"spark.example.kubernetes": `$(POD_IP) $$(POD_IP) $$ $$$$`,
@@ -38,7 +39,7 @@ func (w *suite) connect(t *testing.T) {
 	w.parallel(t, "killed server is replaced", w.connectAnswers)
 }
 
-// connectLong contains the slower tests of Spark Connect servers.
+// connectLong runs the slower tests of Spark Connect servers.
 func (w *suite) connectLong(t *testing.T) {
 	w.parallel(t, "edit, suspend, resume", w.connectEdited)
 	w.parallel(t, "executors scale with load", w.connectScales)
@@ -59,7 +60,8 @@ func (w *suite) connectServer(t *testing.T, name string, change func(*v1alpha1.S
 	})
 }
 
-// withFrequentProbes adds probes with a period of one second to a server's template. The default period is ten seconds.
+// withFrequentProbes adds probes with a period of one second to a server's template. Without them, the period is ten
+// seconds.
 func withFrequentProbes(t *testing.T, template *runtime.RawExtension) *runtime.RawExtension {
 	t.Helper()
 	var pod corev1.PodTemplateSpec
@@ -77,10 +79,11 @@ func withFrequentProbes(t *testing.T, template *runtime.RawExtension) *runtime.R
 	return &runtime.RawExtension{Raw: text}
 }
 
-// connectAnswers checks the whole life of a server. It becomes ready, and its executors compute the client's work with
-// exactly the given configuration. Server and executors authenticate each other and encrypt their traffic. Clients need
-// the token, and the Service has only the port for sessions. After the server's pod is killed, a new session works
-// through the same Service. At the end, deleting the server must leave nothing.
+// connectAnswers checks a server from its creation to its deletion. The server becomes ready, and its executors compute
+// the client's work with exactly the given configuration. Server and executors authenticate each other and encrypt
+// their traffic. Clients need the token, and the Service has only the port for sessions. After the server's pod is
+// killed, a new session works through the same Service. At the end, the test deletes the server, and no dependents may
+// remain.
 func (w *suite) connectAnswers(t *testing.T) {
 	const token = "not-for-everybody"
 	server := w.connectServer(t, "connect", func(s *v1alpha1.SparkConnect) {
@@ -131,8 +134,8 @@ func (w *suite) connectAnswers(t *testing.T) {
 }
 
 // connectEdited checks edits, suspension and restarts of a server. An edit replaces the running pods. A suspended
-// server keeps only its Service, and a resumed server uses the same one. A server that exits is reported by an event
-// and replaced.
+// server keeps only its Service, and uses the same Service after it is resumed. If a server exits, the operator emits
+// an event and replaces the server's pod.
 func (w *suite) connectEdited(t *testing.T) {
 	server := w.connectServer(t, "edited", func(s *v1alpha1.SparkConnect) { s.Spec.SparkConf["spark.example.edition"] = "first" })
 	w.create(t, server)
@@ -209,8 +212,8 @@ func (w *suite) connectScales(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectReportsProblems checks that the status gives the reason why a server does not start. Each
-// edit changes the reason.
+// connectReportsProblems checks that the status gives the reason why a server does not start. Each edit of the spec
+// causes another problem and so another reason.
 func (w *suite) connectReportsProblems(t *testing.T) {
 	const missing = "docker.io/apache/spark:no-such-connect"
 	server := w.connectServer(t, "connect-trouble", func(s *v1alpha1.SparkConnect) { s.Spec.Image = new(missing) })
@@ -226,7 +229,7 @@ func (w *suite) connectReportsProblems(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectLine checks that a server of another Spark line works with the same client.
+// connectLine checks that the test's client also works with a server of another Spark line.
 func (w *suite) connectLine(t *testing.T, version, image string) {
 	server := exampleOf(t, "spark-connect.yaml", func(s *v1alpha1.SparkConnect) {
 		s.Name, s.Spec.SparkVersion, s.Spec.Image = "connect-"+strings.ReplaceAll(version, ".", "-"), version, &image
@@ -242,8 +245,8 @@ func (w *suite) connectLine(t *testing.T, version, image string) {
 	w.remove(t, server)
 }
 
-// awaitServer waits until a server is ready for its latest spec and returns its pod. The pod must differ from the one
-// with the UID not.
+// awaitServer waits until a server is ready for its latest spec, and returns the server's pod. It does not accept the
+// pod whose UID is the parameter not.
 func (w *suite) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not types.UID) *corev1.Pod {
 	t.Helper()
 	began := time.Now()
@@ -269,7 +272,7 @@ func (w *suite) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not typ
 	return pod
 }
 
-// awaitServerCondition waits until a condition of the latest generation has a status.
+// awaitServerCondition waits until a condition has the wanted status for the latest generation of a server.
 func (w *suite) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus) {
 	t.Helper()
 	awaitObject(t, w, server, patience, kind+" "+string(status), func(s *v1alpha1.SparkConnect) bool {
@@ -313,7 +316,7 @@ func (w *suite) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v
 	}
 }
 
-// addressOf returns the Service in a server's status.
+// addressOf returns the Service that a server's status names.
 func (w *suite) addressOf(t *testing.T, server *v1alpha1.SparkConnect) *corev1.Service {
 	t.Helper()
 	var service corev1.Service

@@ -18,13 +18,15 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// unset lists the fields of driver and executor that testdata/life/fields.yaml omits, with the reasons.
+// unset lists the fields of driver and executor that testdata/life/fields.yaml does not set. The values are the
+// reasons.
 var unset = map[string]string{
 	"driver.hostNetwork": "on one node its ports would be in the executors' way",
 }
 
-// podFields checks that the driver and executor pods in the API server have every field of the spec, and run with them.
-// No webhook changes the pods, because none exists. The pods name a scheduler of their own, and this test plays it.
+// podFields checks that the driver and executor pods in the API server have every field of the spec, and that they run
+// with these fields. No webhook changes the pods, because the cluster has no webhook. The pods name a scheduler that
+// does not exist, and the test binds the pods in its place.
 func (w *suite) podFields(t *testing.T) {
 	w.noWebhooks(t)
 	app := w.everyField(t)
@@ -69,7 +71,8 @@ func (w *suite) noWebhooks(t *testing.T) {
 	}
 }
 
-// everyField loads the application and checks that it sets every field that is not in unset.
+// everyField loads the application of testdata/life/fields.yaml, and checks that it sets every field except those in
+// unset.
 func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields.yaml")
@@ -98,7 +101,8 @@ func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	return app
 }
 
-// schedule binds the application's only pod of a role to the node, in place of the scheduler that the pod names.
+// schedule binds the only pod of the application that has the given role to the node. It does so in place of the
+// scheduler that the pod names.
 func (s *story) schedule(t *testing.T, role string) {
 	t.Helper()
 	labels := client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": role}
@@ -146,8 +150,8 @@ func (w *suite) has(t *testing.T, role string, object any) {
 	}
 }
 
-// lacks returns the parts of want that are missing in have. A list must contain every wanted entry, in any order. For a
-// missing entry, lacks returns the differences from the most similar one.
+// lacks returns the parts of want that are missing in have. A list must contain every wanted entry, in any order. If an
+// entry is missing, lacks returns the differences between this entry and the most similar one.
 func lacks(have, want any, at string) (missing []string) {
 	switch want := want.(type) {
 	case map[string]any:

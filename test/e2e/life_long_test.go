@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// evictedByKubelet checks that the retry policy covers eviction by the kubelet. The driver exceeds the size limit of a
-// volume.
+// evictedByKubelet checks that the retry policy also applies if the kubelet evicts the driver. The driver exceeds the
+// size limit of a volume.
 func (w *suite) evictedByKubelet(t *testing.T) {
 	app := w.scriptedApp(t, "overfull", []string{"told"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.RestartPolicy = oneRetry()
@@ -38,7 +38,7 @@ func (w *suite) evictedByKubelet(t *testing.T) {
 	})
 }
 
-// untilStep waits until the driver logs a step. The driver has then read its instruction.
+// untilStep waits until the driver logs a step. By then the driver has read its instruction.
 func (s *story) untilStep(t *testing.T, step string) {
 	t.Helper()
 	eventually(t, patience, "step "+step, func() (string, bool) {
@@ -47,7 +47,7 @@ func (s *story) untilStep(t *testing.T, step string) {
 	})
 }
 
-// outOfHeap checks the message for a JVM that exceeds its own heap limit. Kubernetes sees only an exit code.
+// outOfHeap checks the message for a JVM that exceeds its own heap limit. Kubernetes reports only an exit code for it.
 func (w *suite) outOfHeap(t *testing.T) {
 	s := w.createStory(t, w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Arguments = "heap", nil
@@ -60,7 +60,7 @@ func (w *suite) outOfHeap(t *testing.T) {
 	})
 }
 
-// failingClass makes the application run a program of local/images/spark/java/failures.
+// failingClass makes the application run the given class of local/images/spark/java/failures.
 func failingClass(a *v1beta2.SparkApplication, class string) {
 	a.Spec.MainClass, a.Spec.MainApplicationFile = new("dev.sparkoperator.failures."+class), "local:///opt/spark/examples/jars/spark-failures.jar"
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// nodeLost suspends the kubelet, so that Kubernetes treats the node as lost while its containers continue. Two
-// applications run there. The test deletes one of their drivers, as Kubernetes itself would after five minutes. Without
-// a kubelet the deletion cannot finish, so the operator must not start a second driver. After the kubelet resumes, the
-// other driver is still running.
+// nodeLost checks the behaviour after a node is lost. It suspends the kubelet, so that Kubernetes treats the node as
+// lost while the containers continue. Two applications run on the node. The test deletes the driver of one of them, as
+// Kubernetes itself would after five minutes. Without a kubelet the deletion cannot finish, so the operator must not
+// start a second driver. After the kubelet resumes, the driver of the other application must still run.
 func (w *suite) nodeLost(t *testing.T) {
 	w.needsEmbedded(t, "a kubelet that can be stopped")
 	nodeName := w.nodeName(t)
@@ -82,8 +82,8 @@ func (w *suite) nodeLost(t *testing.T) {
 	})
 }
 
-// tolerateLostNode lets a pod stay on a lost node for an hour, including the time until the node is ready. Kubernetes'
-// default is five minutes.
+// tolerateLostNode returns tolerations that let a pod stay on a lost node for an hour. That hour includes the time
+// until the node is ready again. Kubernetes' default is five minutes.
 func tolerateLostNode() (all []corev1.Toleration) {
 	for _, taint := range []string{corev1.TaintNodeUnreachable, corev1.TaintNodeNotReady} {
 		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3600))})
@@ -91,7 +91,8 @@ func tolerateLostNode() (all []corev1.Toleration) {
 	return all
 }
 
-// driversOf returns the UIDs of the drivers of up to two applications. Each application must have exactly one driver.
+// driversOf returns the UID of the driver of each application. It accepts up to two applications, and each must have
+// exactly one driver.
 func (w *suite) driversOf(t *testing.T, stories ...*story) (uids [2]types.UID) {
 	t.Helper()
 	for i, s := range stories {

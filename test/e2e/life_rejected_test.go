@@ -18,8 +18,8 @@ import (
 )
 
 // quotaRejectsExecutors checks an application whose executors a quota rejects. Spark retries without reporting the
-// cause, so the operator reports it in the status and an event. When the quota is gone, the application continues by
-// itself.
+// cause, so the operator reports it in the status and an event. After the test deletes the quota, the application must
+// continue without further action.
 func (w *suite) quotaRejectsExecutors(t *testing.T) {
 	meta := metav1.ObjectMeta{Name: "life-refused", Namespace: "default"}
 	// The quota applies to one priority class only, because other tests use the same namespace.
@@ -48,7 +48,7 @@ func (w *suite) quotaRejectsExecutors(t *testing.T) {
 	})
 }
 
-// missingAccountBlocksExecutors checks an application whose executors have a service account that does not exist.
+// missingAccountBlocksExecutors checks an application whose executors name a service account that does not exist.
 func (w *suite) missingAccountBlocksExecutors(t *testing.T) {
 	s := w.createStory(t, w.scriptedApp(t, "account", []string{"session", "end"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.Executor.ServiceAccount = new("no-such-account")
@@ -71,7 +71,8 @@ func (s *story) untilExecutorsRejected(t *testing.T, reason, wantMessage string)
 	})
 }
 
-// disruptionBudget checks that the budget prevents the eviction of the driver. Removing the budget starts no new run.
+// disruptionBudget checks that the PodDisruptionBudget prevents the eviction of the driver. Removing the budget from
+// the spec must not start a new run.
 func (w *suite) disruptionBudget(t *testing.T) {
 	s := w.createStory(t, w.scriptedApp(t, "budget", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = new(true) }))
 	s.untilRun(t, 1)

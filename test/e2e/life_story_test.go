@@ -18,7 +18,7 @@ import (
 )
 
 // story records all stored versions of an application. It uses a watch instead of polling, so that it misses no short
-// state. It sees only states that other clients can also see.
+// state. Every other client can observe the same states.
 type story struct {
 	*suite
 	app           *v1beta2.SparkApplication // the latest version that the story has read
@@ -66,7 +66,7 @@ func (s *story) note(app *v1beta2.SparkApplication) {
 	}
 }
 
-// until reads versions until one satisfies done. It starts with the current version.
+// until reads versions until done returns true for one of them. It starts with the current version.
 func (s *story) until(t *testing.T, limit time.Duration, goal string, done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
 	s.follow(t, limit, goal, func() bool { return !s.gone && done(s.app) })
@@ -77,7 +77,7 @@ func (s *story) untilState(t *testing.T, state v1beta2.ApplicationStateType) {
 	s.until(t, patience, string(state), func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == state })
 }
 
-// untilRun waits until the driver of a run is running.
+// untilRun waits until the driver of the given attempt is running.
 func (s *story) untilRun(t *testing.T, attempt int32) {
 	t.Helper()
 	s.until(t, patience, "a running driver", func(a *v1beta2.SparkApplication) bool {
@@ -141,8 +141,8 @@ func (s *story) executors(t *testing.T) []corev1.Pod {
 	return pods.Items
 }
 
-// ending is the expected end of a story. The states are the stored ones, in order. They do not include states that the
-// operator passes within one decision, such as SUCCEEDING before a final state.
+// ending is the expected end of a story. Its states are the stored states in order. States that the operator enters and
+// leaves within one pass, such as SUCCEEDING before a final state, are never stored.
 type ending struct {
 	states            []v1beta2.ApplicationStateType
 	runs, submissions int32    // executionAttempts and submissionAttempts
@@ -151,13 +151,13 @@ type ending struct {
 	events            []string // sorted reasons, repeated as often as they occur
 }
 
-// optionalEvents lists events whose occurrence depends on timing. A busy machine adds events of pods that wait for
-// resources or are being deleted. In the first seconds after an installation, the API server cannot check owners of new
-// kinds, which causes ServerError. The method checkEvents ignores these events unless a test expects them. It then
-// counts each reason once.
+// optionalEvents lists the reasons of events whose occurrence depends on timing. On a busy machine, pods wait for
+// resources or for their deletion, which causes additional events. In the first seconds after an installation, the API
+// server cannot check owners of new kinds, which causes ServerError. The method checkEvents ignores these events unless
+// a test expects them. If a test expects such an event, checkEvents counts it once.
 var optionalEvents = []string{"SparkDriverPending", "SparkDriverDisrupted", "SparkExecutorPending", "ServerError"}
 
-// checkEndAndRemove waits for the final state, checks the whole story and deletes the application. Nothing of it may
+// checkEndAndRemove waits for the final state, checks the whole story and deletes the application. No dependents may
 // remain.
 func (s *story) checkEndAndRemove(t *testing.T, want ending) {
 	t.Helper()
@@ -165,7 +165,7 @@ func (s *story) checkEndAndRemove(t *testing.T, want ending) {
 	s.remove(t, s.app)
 }
 
-// checkEnd is checkEndAndRemove without the deletion.
+// checkEnd waits for the final state and checks the whole story. It does not delete the application.
 func (s *story) checkEnd(t *testing.T, want ending) {
 	t.Helper()
 	last := want.states[len(want.states)-1]
@@ -207,7 +207,8 @@ func (s *story) waitExpired(t *testing.T) {
 	})
 }
 
-// checkEvents checks the events of the application. The operator writes an event after the corresponding status.
+// checkEvents checks the events of the application. It waits for them, because the operator writes an event after the
+// corresponding status.
 func (s *story) checkEvents(t *testing.T, want []string) {
 	t.Helper()
 	eventually(t, 30*time.Second, "the events "+strings.Join(want, " "), func() (string, bool) {
@@ -236,8 +237,8 @@ func endConditions(state v1beta2.ApplicationStateType) map[string]metav1.Conditi
 	return map[string]metav1.ConditionStatus{"Ready": no, "Submitted": yes, "Failed": yes, "Stalled": yes}
 }
 
-// conditions returns the application's conditions without Exposed. The auxiliary objects change independently of the
-// application's state.
+// conditions returns the application's conditions except Exposed. That condition describes the auxiliary objects, which
+// change independently of the application's state.
 func conditions(app *v1beta2.SparkApplication) map[string]metav1.ConditionStatus {
 	found := map[string]metav1.ConditionStatus{}
 	for _, c := range app.Status.Conditions {

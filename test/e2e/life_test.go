@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// wholeLife enables all scenarios, including those that mostly wait. `make e2e` sets it.
+// wholeLife enables all scenarios, including the slow ones that mostly wait. `make e2e` sets it.
 var wholeLife = flag.Bool("life", false, "run every scenario of an application's life, including the slow ones")
 
 // These are the states of a successful run and of a run that is retried.
@@ -32,7 +32,7 @@ var (
 
 func states(all ...v1beta2.ApplicationStateType) []v1beta2.ApplicationStateType { return all }
 
-// life follows applications from their creation to their end. It checks every stored state and all events.
+// life runs applications from their creation to their end. It checks every stored state and all events.
 func (w *suite) life(t *testing.T) {
 	w.lifeProgram(t)
 	t.Run("parallel", func(t *testing.T) {
@@ -55,7 +55,7 @@ func (w *suite) life(t *testing.T) {
 	}
 }
 
-// lifeProgram creates the ConfigMap with the program of the drivers, if it does not exist.
+// lifeProgram creates the ConfigMap with the Python program that the drivers run, unless the ConfigMap exists.
 func (w *suite) lifeProgram(t *testing.T) {
 	t.Helper()
 	program, err := os.ReadFile("testdata/life/main.py")
@@ -88,20 +88,21 @@ func (w *suite) scriptedApp(t *testing.T, name string, steps []string, change fu
 	})
 }
 
-// oneRetry returns a policy with one retry after some seconds. Kubernetes reports a driver's end with a precision of
-// one second. FAILING is visible only if some of the retry interval is left.
+// oneRetry returns a policy with one retry after some seconds. The delay must be that long, because Kubernetes reports
+// a driver's end with a precision of one second, and the test can observe FAILING only during the rest of the delay.
 func oneRetry() v1beta2.RestartPolicy {
 	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
 }
 
-// mountInstruction creates the ConfigMap with the instruction for the step "told" and mounts it.
+// mountInstruction creates the ConfigMap with the application's instruction, and mounts it into the driver. The driver
+// reads the instruction in its step "told".
 func (w *suite) mountInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	w.createAll(t, configMap(instructionMap(app), "step", step))
 	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps, v1beta2.NamePath{Name: instructionMap(app), Path: "/opt/told"})
 }
 
-// setInstruction changes the instruction for the next run. A current run has already read it.
+// setInstruction changes the instruction for the next run. The current run has already read its instruction.
 func (w *suite) setInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	if err := w.Client.Update(t.Context(), configMap(instructionMap(app), "step", step)); err != nil {
@@ -109,17 +110,17 @@ func (w *suite) setInstruction(t *testing.T, app *v1beta2.SparkApplication, step
 	}
 }
 
-// instructionMap returns the name of the ConfigMap. The name must not begin with the application's name, because
-// dependents would then count it.
+// instructionMap returns the name of the ConfigMap with the application's instruction. The name must not begin with the
+// application's name, because the helper dependents would then count the ConfigMap as a dependent.
 func instructionMap(app *v1beta2.SparkApplication) string { return "told-" + app.Name }
 
 func configMap(name, key, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Data: map[string]string{key: value}}
 }
 
-// longLife suspends and resumes a running application, edits its spec, and lets it expire. Fields that only control the
-// operator change without a new run. The deploy mode client makes no difference, because the driver also runs in its
-// own pod.
+// longLife suspends and resumes a running application, edits its spec, and lets it expire. An edit of fields that only
+// control the operator must not start a new run. The deploy mode is client, which makes no difference, because the
+// operator runs the driver in its own pod in this mode too.
 func (w *suite) longLife(t *testing.T) {
 	s := w.createStory(t, w.scriptedApp(t, "long", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.Mode = v1beta2.DeployModeClient
@@ -172,8 +173,9 @@ func (s *story) untilWorking(t *testing.T, attempt int32) {
 	})
 }
 
-// kueueContract checks the properties that Kueue depends on. The application is the controller of the driver
-// and a plain owner of the executors. Kueue's labels stay on the application. Other labels are copied to the pods.
+// kueueContract checks the properties that Kueue depends on. The application is the controlling owner of the driver,
+// and an owner of the executors that does not control them. Kueue's labels stay on the application, and all other
+// labels are copied to the pods.
 func (s *story) kueueContract(t *testing.T) {
 	t.Helper()
 	driver := s.driver(t)
@@ -202,8 +204,8 @@ func (s *story) kueueContract(t *testing.T) {
 	}
 }
 
-// driverEvicted checks that the policy retries an evicted driver. A later deletion of the driver is a failure, because
-// no retry is left.
+// driverEvicted checks that the policy retries a run whose driver was evicted. The test then deletes the driver of the
+// second run, which must fail the application, because the policy has no retry left.
 func (w *suite) driverEvicted(t *testing.T) {
 	s := w.createStory(t, w.scriptedApp(t, "taken", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy = oneRetry() }))
 	s.untilRun(t, 1)
@@ -228,8 +230,8 @@ func (w *suite) driverEvicted(t *testing.T) {
 	})
 }
 
-// sidecarOutlivesDriver checks that the end of the driver ends the run, even if a sidecar continues. The first run
-// fails, and its pod is deleted for the second run, which succeeds.
+// sidecarOutlivesDriver checks that a run ends with its driver, even if a sidecar continues. The first run fails, and
+// the operator deletes its pod for the second run, which succeeds.
 func (w *suite) sidecarOutlivesDriver(t *testing.T) {
 	app := w.scriptedApp(t, "outlived", []string{"told"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.RestartPolicy = oneRetry()

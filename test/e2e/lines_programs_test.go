@@ -2,7 +2,7 @@ package e2e
 
 import "github.com/sparkoperator/spark-operator/test/e2e/stored"
 
-// programs are the programs of testdata/lines.
+// programs lists the test programs, whose sources are in testdata/lines.
 var programs = []program{
 	{
 		name:     "java",
@@ -72,7 +72,8 @@ spark.kubernetes.allocation.batch.delay 500ms
 	},
 }
 
-// everyProperty holds the common properties for spark-submit. A SparkApplication has fields for them.
+// everyProperty holds the properties that every program passes to spark-submit. A SparkApplication has fields for them
+// instead.
 const everyProperty = `
 spark.kubernetes.container.image {{.Image}}
 spark.kubernetes.authenticate.driver.serviceAccountName spark-operator-spark
@@ -85,8 +86,8 @@ spark.kubernetes.executor.podTemplateFile /opt/submit/executor.yaml
 spark.kubernetes.submission.waitAppCompletion false
 `
 
-// timeouts are the timeouts of Spark's Kubernetes client in milliseconds, for both ways of submission. The default of
-// ten seconds is too short if many JVMs start at the same time.
+// timeouts holds the timeouts of Spark's Kubernetes client in milliseconds. They apply to applications of the operator
+// and of spark-submit. The default of ten seconds is too short if many JVMs start at the same time.
 var timeouts = map[string]string{
 	"spark.kubernetes.submission.connectionTimeout": "60000",
 	"spark.kubernetes.submission.requestTimeout":    "60000",
@@ -94,8 +95,8 @@ var timeouts = map[string]string{
 	"spark.kubernetes.driver.requestTimeout":        "60000",
 }
 
-// intended lists the intended differences between the operator's objects and spark-submit's. All other differences fail
-// the test.
+// intended lists the intended differences between the objects of the operator and the objects of spark-submit. Every
+// other difference fails the test.
 var intended = []stored.Intended{
 	{Role: "driver *", Path: "metadata.labels[sparkoperator.*", Reason: "whatever belongs to an attempt is found by its labels"},
 	{Role: "executor template", Path: "metadata.labels[sparkoperator.*", Reason: "whatever belongs to an attempt is found by its labels"},

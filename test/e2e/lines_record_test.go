@@ -23,8 +23,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/stored"
 )
 
-// recorder stores the first version of every object of the default namespace. Many objects are gone when an application
-// ends, because the driver deletes its executors, their claims and its Service.
+// recorder stores the first version of every object in the default namespace. It must watch during the run, because the
+// driver deletes its executors, their claims and its Service before the application ends.
 type recorder struct {
 	mu      sync.Mutex
 	objects map[string]*recorded // keyed by UID
@@ -35,7 +35,7 @@ type recorded struct {
 	deleted bool
 }
 
-// recordedKinds are the kinds of all objects that a submission or a driver creates.
+// recordedKinds lists the kinds of all objects that a submission or a driver creates.
 var recordedKinds = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "pods"},
 	{Version: "v1", Resource: "configmaps"},
@@ -82,7 +82,7 @@ func (r *recorder) OnAdd(object any, _ bool) {
 // OnUpdate does nothing, because the comparison uses objects as created.
 func (r *recorder) OnUpdate(_, _ any) {}
 
-// OnDelete marks an object as gone.
+// OnDelete marks an object as deleted.
 func (r *recorder) OnDelete(object any) {
 	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj
@@ -165,8 +165,8 @@ func (o *owned) executors() []*recorded { return o.byRole("executor Pod") }
 
 func (o *owned) claims() []*recorded { return o.byRole("executor PersistentVolumeClaim") }
 
-// compared returns the first object of every role and the run's own names. The parameter name is the application's
-// name.
+// compared returns the first object of every role, and the placeholders for the names that differ between runs. The
+// parameter name is the application's name.
 func (o *owned) compared(t *testing.T, name string) (stored.Set, *stored.Names) {
 	t.Helper()
 	set := stored.Set{"driver Pod": o.driver.Object}
@@ -197,7 +197,8 @@ func (o *owned) compared(t *testing.T, name string) (stored.Set, *stored.Names) 
 	return set, stored.NewNames(names)
 }
 
-// claimsGone checks that the driver owns the claims of its executors, and deletes them itself when it stops.
+// claimsGone checks that the driver pod owns the claims of its executors. The driver must also delete these claims
+// itself when it stops, while its pod still exists.
 func (p *lineProof) claimsGone(t *testing.T, own *owned) {
 	t.Helper()
 	claims := own.claims()
@@ -242,7 +243,8 @@ func namesOf(left []*recorded) string {
 	return strings.Join(names, ", ")
 }
 
-// requests returns the users of the matching requests in the audit log. The URI of a request must contain the text.
+// requests returns the users whose requests in the audit log match the verb and the resource. The URI of a request must
+// also contain the text.
 func (w *suite) requests(t *testing.T, verb, resource, text string) (users []string) {
 	t.Helper()
 	file, err := os.Open(w.AuditLog())

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// submitted runs a program with the spark-submit of its own image, in a separate pod.
+// submitted runs a program with the spark-submit of the program's own image, in a separate pod.
 func (p *lineProof) submitted(t *testing.T, prog program) execution {
 	began := time.Now()
 	// The name must differ from the SparkApplication's, because remove waits for all objects whose names begin with
@@ -41,10 +41,12 @@ func (p *lineProof) submitted(t *testing.T, prog program) execution {
 	return done
 }
 
-// driverSuffix is the end of the drivers' names. Without a configured name, spark-submit would generate one.
+// driverSuffix is the end of the names of drivers that spark-submit creates. The tests configure these names, because
+// spark-submit would otherwise generate them.
 const driverSuffix = "-by-hand"
 
-// submitPod returns a pod that runs spark-submit, and its files. The pod templates are those of the manifest.
+// submitPod returns a pod that runs spark-submit, and a ConfigMap with the files of the pod. The files include the pod
+// templates of the program's manifest.
 func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.Pod, *corev1.ConfigMap) {
 	t.Helper()
 	app := p.manifest(t, prog)

@@ -35,7 +35,7 @@ const linePatience = 8 * time.Minute
 // sparkLines lists the Spark versions to test. The default is one version, and `make e2e` sets all of them.
 var sparkLines = flag.String("lines", cluster.SparkVersion, "Spark `versions` to run the proof on, separated by commas")
 
-// program is one test program, as a SparkApplication and for spark-submit.
+// program is one test program. It can run as a SparkApplication and with spark-submit.
 type program struct {
 	name string
 	// manifest is the file of a SparkApplication template in testdata/lines.
@@ -53,7 +53,7 @@ type program struct {
 	claims bool
 }
 
-// execution is one run of a program, submitted in one way.
+// execution is one run of a program, submitted by the operator or by spark-submit.
 type execution struct {
 	facts map[string]string
 	set   stored.Set
@@ -61,8 +61,9 @@ type execution struct {
 	took  time.Duration
 }
 
-// lines tests each Spark line. It runs the same programs natively and with the line's own spark-submit. Both ways must
-// give the same results, and the same objects in the API server apart from the intended differences.
+// lines tests each Spark line. It runs the same programs with the operator's native submission and with the
+// spark-submit of the line. Both must give the same results. Their objects in the API server must be the same apart
+// from the intended differences.
 func (w *suite) lines(t *testing.T) {
 	w.workbench(t)
 	for version := range strings.SplitSeq(*sparkLines, ",") {
@@ -110,7 +111,7 @@ func (p *lineProof) report() string {
 	return strings.Join(append([]string{""}, p.lines...), "\n  ")
 }
 
-// run submits a program in both ways at the same time and compares the results.
+// run submits a program natively and with spark-submit at the same time, and compares the results.
 func (p *lineProof) run(t *testing.T, prog program) {
 	var native, submitted execution
 	t.Run("both submissions", func(t *testing.T) {
@@ -155,7 +156,7 @@ func count(e execution) (facts int) {
 	return facts
 }
 
-// native runs a program as a SparkApplication.
+// native runs a program as a SparkApplication, which the operator submits.
 func (p *lineProof) native(t *testing.T, prog program) execution {
 	began := time.Now()
 	app := p.manifest(t, prog)
@@ -230,7 +231,7 @@ func (p *lineProof) finished(t *testing.T, prog program, name, driver string, fa
 	return execution{facts: facts, set: set, names: names}
 }
 
-// printed returns the facts in a driver's log.
+// printed returns the facts that the program printed to the driver's log.
 func (p *lineProof) printed(t *testing.T, driver string) map[string]string {
 	t.Helper()
 	text, err := p.Core.CoreV1().Pods("default").GetLogs(driver, &corev1.PodLogOptions{Container: "spark-kubernetes-driver"}).DoRaw(t.Context())
@@ -250,9 +251,10 @@ func (p *lineProof) printed(t *testing.T, driver string) map[string]string {
 	return facts
 }
 
-// workbench starts a pod that compiles the Java programs once for all Spark lines, because they use only stable APIs.
-// The pod then serves the file for --py-files, because in Spark 3.5 a local:// file reaches only the driver. All
-// applications mount a ConfigMap with the jars and the main Python file. --packages also finds its repository there.
+// workbench starts a pod that compiles the Java programs once for all Spark lines, which is possible because they use
+// only stable APIs. The pod then serves the file for --py-files over HTTP, because in Spark 3.5 a local:// file reaches
+// only the driver. All applications mount a ConfigMap with the jars and the main Python file. That ConfigMap also
+// contains the repository for --packages.
 func (w *suite) workbench(t *testing.T) {
 	const name, port = "proof-workbench", 8000
 	meta := metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"app": name}}
@@ -315,7 +317,7 @@ func (w *suite) program(t *testing.T, workbench string) {
 	w.createAll(t, built, token)
 }
 
-// createAll creates objects that exist until the cluster stops.
+// createAll creates objects that the test does not delete. They exist until the cluster stops.
 func (w *suite) createAll(t *testing.T, objects ...client.Object) {
 	t.Helper()
 	for _, o := range objects {
@@ -367,7 +369,8 @@ func (w *suite) logPod(t *testing.T, pod string) {
 	}
 }
 
-// failedContainer returns the first failed container. The pod may still be running because of another container.
+// failedContainer returns the first container that has failed, or an empty string. The pod may still be running because
+// of another container.
 func failedContainer(pod *corev1.Pod) string {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 {

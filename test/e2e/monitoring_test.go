@@ -31,7 +31,7 @@ const (
 	pathAnnotation   = "prometheus.io/path"
 )
 
-// monitoring scrapes applications like Prometheus, at the port and path of the annotations.
+// monitoring scrapes applications as Prometheus does, at the port and path in the annotations of their pods.
 func (w *suite) monitoring(t *testing.T) {
 	t.Run("parallel", func(t *testing.T) {
 		w.parallel(t, "by Spark's servlets", w.servlets)
@@ -42,7 +42,7 @@ func (w *suite) monitoring(t *testing.T) {
 	})
 }
 
-// sleepingApp changes an application to start a session with one executor and wait.
+// sleepingApp returns a change for an application, which then starts a session with one executor and waits.
 func sleepingApp(name string, change func(*v1beta2.SparkApplication)) func(*v1beta2.SparkApplication) {
 	return func(a *v1beta2.SparkApplication) {
 		a.Name = name
@@ -62,7 +62,8 @@ func (w *suite) awaitExecutor(t *testing.T, app *v1beta2.SparkApplication) {
 	})
 }
 
-// servlets runs the example with another main class. The driver serves its own metrics and those of the executors.
+// servlets runs the example with another main class and scrapes Spark's servlets. The driver serves its own metrics and
+// those of the executors.
 func (w *suite) servlets(t *testing.T) {
 	app := w.example(t, "spark-pi-metrics.yaml", sleepingApp("servlets", nil))
 	w.create(t, app)
@@ -95,8 +96,8 @@ func (w *suite) servlets(t *testing.T) {
 	w.remove(t, app)
 }
 
-// jmxExporter runs the JMX exporter in driver and executor with the operator's default rules. Both servlets stay
-// available.
+// jmxExporter runs the JMX exporter in driver and executor with the operator's default rules. Spark's servlets must
+// stay available.
 func (w *suite) jmxExporter(t *testing.T) {
 	jar := agentJar(t)
 	app := w.example(t, "spark-pi-metrics.yaml", sleepingApp("jmx-exporter", func(a *v1beta2.SparkApplication) {
@@ -144,8 +145,8 @@ func (w *suite) jmxExporter(t *testing.T) {
 	}
 }
 
-// noExporter checks that a missing jar is reported. The JVM exits immediately, and the application's message names the
-// jar.
+// noExporter checks that the operator reports a missing exporter jar. The JVM exits immediately, and the application's
+// message must name the jar.
 func (w *suite) noExporter(t *testing.T) {
 	app := w.example(t, "spark-pi-metrics.yaml", sleepingApp("no-exporter", func(a *v1beta2.SparkApplication) {
 		a.Spec.Monitoring.Prometheus = &v1beta2.PrometheusSpec{JmxExporterJar: "/opt/metrics/missing.jar"}
@@ -159,7 +160,7 @@ func (w *suite) noExporter(t *testing.T) {
 	w.remove(t, app)
 }
 
-// serviceOf returns the Service of the application's driver, which executors connect to.
+// serviceOf returns the Service to which the executors connect in order to reach the application's driver.
 func (w *suite) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.Service {
 	t.Helper()
 	var list corev1.ServiceList
@@ -176,9 +177,9 @@ func (w *suite) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.S
 // families holds the metric families of a scrape by name.
 type families map[string]*dto.MetricFamily
 
-// scrape reads the metrics at the address in the annotations. It retries until each name has a series with the labels.
-// Parts of Spark add their metrics as they start, and metrics of an executor arrive with its heartbeats. The request
-// goes through the API server, because the test itself is outside the pods' network.
+// scrape reads the metrics at the address in the annotations. It retries until each named metric has a series with the
+// given labels, because parts of Spark add their metrics as they start, and the metrics of an executor arrive with its
+// heartbeats. The request goes through the API server, because the test itself is outside the pods' network.
 func (w *suite) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[string]string, names ...string) families {
 	t.Helper()
 	if annotations[scrapeAnnotation] != "true" {
@@ -204,7 +205,7 @@ func (w *suite) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[st
 	return found
 }
 
-// value returns the value of a metric that has at least the given labels.
+// value returns the value of the series that has at least the given labels, and whether the series exists.
 func (f families) value(name string, labels map[string]string) (float64, bool) {
 	for _, metric := range f[name].GetMetric() {
 		have := map[string]string{}
@@ -223,14 +224,15 @@ func (f families) value(name string, labels map[string]string) (float64, bool) {
 	return 0, false
 }
 
-// These constants identify the JMX exporter of the test. Users add the same artifact to their images.
+// These constants identify the JMX exporter that the test downloads. Users add the same artifact to their images.
 const (
 	agentArtifact = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"
 	agentDigest   = "7d61f737fd661610ccc14aea79764faa1ea94a340cbc8f0029b3d2edea3d80c1"
 	copyGoal      = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 )
 
-// agentJar downloads the exporter's jar once per machine. It verifies the checksum every time.
+// agentJar returns the path of the exporter's jar. It downloads the jar once per machine and verifies the checksum
+// every time.
 func agentJar(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

@@ -26,8 +26,8 @@ import (
 // root is the root of the repository, relative to this package.
 const root = "../.."
 
-// TestOperator installs the operator on a cluster, runs many applications at the same time, and uninstalls it. It is a
-// single test, because starting a cluster with images takes longer than most applications.
+// TestOperator installs the operator on a cluster, runs many applications at the same time, and uninstalls the
+// operator. It is a single test, because starting a cluster and loading the images takes longer than most applications.
 func TestOperator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster with a node, which takes a minute")
@@ -89,7 +89,8 @@ func (w *suite) serversAndSchedules(t *testing.T) {
 	}
 }
 
-// uninstall checks that uninstalling keeps only the custom resource definitions and the applications.
+// uninstall checks that, after the release is uninstalled, only the custom resource definitions and the applications
+// still exist.
 func (w *suite) uninstall(t *testing.T) {
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Suspend = "kept", new(true)
@@ -138,9 +139,9 @@ func (w *suite) uninstall(t *testing.T) {
 	w.installAgain(t)
 }
 
-// installAgain checks that the release can be installed again with the kept definitions. This operator reads objects by
-// lists. It does so on all clusters before Kubernetes 1.34, whose API server cannot stream the initial state of a
-// watch.
+// installAgain checks that the release can be installed again while the custom resource definitions still exist. The
+// new operator reads objects with list requests, as it does on all clusters before Kubernetes 1.34, whose API server
+// cannot stream the initial state of a watch.
 func (w *suite) installAgain(t *testing.T) {
 	err := w.Install(t.Context(), "--set", "controller.env[0].name=KUBE_FEATURE_WatchListClient", "--set-string", "controller.env[0].value=false")
 	if err != nil {

@@ -38,14 +38,15 @@ func sorted(rights map[right]bool) []right {
 	})
 }
 
-// These are the chart's service accounts, as user names in the API server.
+// These are the names under which the API server knows the chart's service accounts as users.
 const (
 	operatorAccount = "system:serviceaccount:" + cluster.Namespace + ":spark-operator-controller"
 	driverAccount   = "system:serviceaccount:default:" + cluster.ServiceAccount
 	submitAccount   = "system:serviceaccount:default:" + cluster.SubmitAccount
 )
 
-// rarelyUsed lists rights that this suite may not use. Each entry has the reason and another test that uses the right.
+// rarelyUsed lists rights that this suite does not always use. Each entry names the reason for the right and another
+// test that uses the right.
 var rarelyUsed = []struct {
 	account         string
 	resource, verbs string
@@ -102,8 +103,8 @@ var rarelyUsed = []struct {
 		"test/e2e/chart/objects_test.go", "TestDriverRightsFollowTheValues"},
 }
 
-// rights compares the rights in the chart's default Roles with the rights that the suite used, according to the audit
-// log. No right may be unused or unlimited, and no needed right may be missing. This test runs last.
+// rights compares the rights in the chart's default Roles with the rights that the suite used according to the audit
+// log. It checks that every right is used and limited, and that no needed right is missing. This test runs last.
 func (w *suite) rights(t *testing.T) {
 	w.needsEmbedded(t, "the API server's audit log")
 	given := w.rightsGiven(t)
@@ -141,7 +142,7 @@ func isSeldom(account string, r right) bool {
 	return false
 }
 
-// rarelyUsedRightsAreTested checks that the tests in the list exist.
+// rarelyUsedRightsAreTested checks that the tests that rarelyUsed names exist.
 func (w *suite) rarelyUsedRightsAreTested(t *testing.T) {
 	t.Helper()
 	for _, s := range rarelyUsed {
@@ -152,9 +153,9 @@ func (w *suite) rarelyUsedRightsAreTested(t *testing.T) {
 	}
 }
 
-// blockingOwnersNeedARight checks the right to set owners that block their deletion. The admission plugin
-// OwnerReferencesPermissionEnforcement is enabled here. It requires the right to update the owner's finalizers. The
-// operator has this right. Requests of other accounts are rejected.
+// blockingOwnersNeedARight checks which accounts may set an owner reference that blocks the deletion of the owner. The
+// admission plugin OwnerReferencesPermissionEnforcement is enabled in this cluster, and requires the right to update
+// the owner's finalizers. The operator has this right. The API server must reject such requests of other accounts.
 func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 	t.Helper()
 	clients := map[bool]client.Client{}
@@ -183,8 +184,8 @@ func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 	}
 }
 
-// rightsGiven returns the rights in the release's Roles, by account. Rights in all namespaces are an error, because the
-// values name the namespaces.
+// rightsGiven returns the rights in the release's Roles, by account. It fails the test if a right applies to all
+// namespaces, because the values name the namespaces.
 func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 	t.Helper()
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
@@ -237,7 +238,8 @@ func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
 	return rights
 }
 
-// rightsUsed returns the rights that accounts used, and the rights that were missing, according to the audit log.
+// rightsUsed returns two results by account, according to the audit log: the rights that the account used, and the
+// rights that it lacked.
 func (w *suite) rightsUsed(t *testing.T) (used, refused map[string]map[right]bool) {
 	t.Helper()
 	log, err := os.Open(w.AuditLog())

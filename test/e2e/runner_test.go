@@ -14,15 +14,15 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// bySparkSubmit tests applications whose driver pod is created by the spark-submit of their own image, in a separate
-// pod.
+// bySparkSubmit tests applications that spark-submit submits. The operator runs spark-submit from the application's own
+// image in a separate pod, and spark-submit creates the driver pod.
 func (w *suite) bySparkSubmit(t *testing.T) {
 	t.Parallel()
 	t.Run("completes", w.submittedCompletes)
 	t.Run("fails", w.submissionFails)
 }
 
-// submittedCompletes checks the result, status and event of an application that spark-submit has submitted.
+// submittedCompletes checks the result, the status and an event of an application that spark-submit has submitted.
 func (w *suite) submittedCompletes(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi-spark-submit.yaml", func(a *v1beta2.SparkApplication) {
@@ -56,9 +56,9 @@ func (w *suite) submittedCompletes(t *testing.T) {
 	w.waitNoSecrets(t, app)
 }
 
-// submissionFails checks the fallback to spark-submit for a feature that the operator does not support. The error
-// message contains the reason of the failure. The submission is retried, so the operator needs the rights to delete all
-// objects of the first attempt.
+// submissionFails checks that the operator uses spark-submit for a feature that it does not support itself. The
+// submission fails, and the error message must contain the reason. The operator then retries, so it needs the rights to
+// delete all objects of the first attempt.
 func (w *suite) submissionFails(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
@@ -85,7 +85,7 @@ func (w *suite) submissionFails(t *testing.T) {
 	w.waitNoSecrets(t, app)
 }
 
-// podOf returns the only pod of a role that an object has.
+// podOf returns the pod of an object that has the given role. It fails the test unless there is exactly one such pod.
 func (w *suite) podOf(t *testing.T, owner client.Object, role string) *corev1.Pod {
 	t.Helper()
 	pods := w.podsOf(t, owner, role)
@@ -95,7 +95,7 @@ func (w *suite) podOf(t *testing.T, owner client.Object, role string) *corev1.Po
 	return &pods[0]
 }
 
-// podsOf returns the pods of a role that an object has.
+// podsOf returns the pods of an object that have the given role.
 func (w *suite) podsOf(t *testing.T, owner client.Object, role string) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList

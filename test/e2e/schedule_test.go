@@ -16,12 +16,12 @@ import (
 // labelSchedule is the label on every run of a schedule.
 const labelSchedule = "sparkoperator.k8s.io/scheduled-app-name"
 
-// schedules tests schedules in real time. Their runs are real applications.
+// schedules tests ScheduledSparkApplications in real time. Their runs are real applications.
 func (w *suite) schedules(t *testing.T) {
 	w.parallel(t, "run on request, pruned, orphaned", w.scheduleRequested)
 }
 
-// schedulesLong contains the tests that wait for minutes.
+// schedulesLong runs the tests of schedules that wait for minutes.
 func (w *suite) schedulesLong(t *testing.T) {
 	w.lifeProgram(t)
 	w.parallel(t, "every minute, one at a time", w.scheduleForbids)
@@ -29,7 +29,7 @@ func (w *suite) schedulesLong(t *testing.T) {
 	w.parallel(t, "a bad schedule that is mended", w.scheduleMended)
 }
 
-// schedule returns the example with another name and schedule.
+// schedule returns the example schedule with the given name and times, after the given change.
 func (w *suite) schedule(t *testing.T, name, times string, change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	t.Helper()
 	return exampleOf(t, "spark-pi-schedule.yaml", func(s *v1beta2.ScheduledSparkApplication) {
@@ -41,8 +41,8 @@ func (w *suite) schedule(t *testing.T, name, times string, change func(*v1beta2.
 	})
 }
 
-// scheduleRequested requests runs by annotation. The second run replaces the first in the history when it ends.
-// Deleting the schedule with orphan propagation keeps the last run.
+// scheduleRequested checks runs that a user requests with an annotation. When the second run ends, it replaces the
+// first run in the history. If the schedule is deleted with orphan propagation, the last run stays.
 func (w *suite) scheduleRequested(t *testing.T) {
 	s := w.schedule(t, "requested", "0 3 1 1 *", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(1)) })
 	w.create(t, s)
@@ -73,7 +73,8 @@ func (w *suite) scheduleRequested(t *testing.T) {
 	w.remove(t, second)
 }
 
-// scheduleForbids checks that a current run delays the next one until it ends. Deleting the schedule deletes its runs.
+// scheduleForbids checks that the policy Forbid delays the next run until the current run ends. Deleting the schedule
+// deletes its runs.
 func (w *suite) scheduleForbids(t *testing.T) {
 	s := w.schedule(t, "one-at-a-time", "* * * * *", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.ConcurrencyPolicy, s.Spec.FailedRunHistoryLimit = v1beta2.ConcurrencyForbid, new(int32(1))
@@ -102,7 +103,8 @@ func (w *suite) scheduleForbids(t *testing.T) {
 	w.awaitGone(t, second)
 }
 
-// scheduleReplaces checks that each new run replaces the current one. After suspension, the last run continues.
+// scheduleReplaces checks that each new run replaces the current run. After the schedule is suspended, the last run
+// continues.
 func (w *suite) scheduleReplaces(t *testing.T) {
 	s := w.schedule(t, "newest", "@every 20s", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyReplace
@@ -127,7 +129,8 @@ func (w *suite) scheduleReplaces(t *testing.T) {
 	w.remove(t, s)
 }
 
-// scheduleMended checks that an invalid schedule is reported with the name of the field, and that an edit corrects it.
+// scheduleMended checks that the operator reports an invalid schedule with the name of the field. After an edit of that
+// field, the schedule must work.
 func (w *suite) scheduleMended(t *testing.T) {
 	s := w.schedule(t, "mended", "every now and then", nil)
 	w.create(t, s)
@@ -161,7 +164,7 @@ func (w *suite) scheduleMended(t *testing.T) {
 	w.remove(t, s)
 }
 
-// request requests a run and returns it.
+// request requests a run with an annotation of the given value, and returns the run.
 func (w *suite) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, value string) *v1beta2.SparkApplication {
 	t.Helper()
 	before, last := s.DeepCopy(), s.Status.LastRunName
@@ -176,7 +179,7 @@ func (w *suite) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, valu
 	return run
 }
 
-// nextRun waits for a run other than last and returns it.
+// nextRun waits for a run whose name is not last, and returns it.
 func (w *suite) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last string) *v1beta2.SparkApplication {
 	t.Helper()
 	awaitObject(t, w, s, 3*time.Minute, "a run after "+last, func(s *v1beta2.ScheduledSparkApplication) bool {
@@ -214,7 +217,7 @@ func (w *suite) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1b
 	return runs.Items
 }
 
-// awaitHistory waits until the status lists exactly these runs as ended.
+// awaitHistory waits until the history in the status lists exactly the given successful and failed runs.
 func (w *suite) awaitHistory(t *testing.T, s *v1beta2.ScheduledSparkApplication, successful, failed []string) {
 	t.Helper()
 	awaitObject(t, w, s, time.Minute, "the history "+strings.Join(append(successful, failed...), ", "), func(s *v1beta2.ScheduledSparkApplication) bool {
@@ -222,7 +225,7 @@ func (w *suite) awaitHistory(t *testing.T, s *v1beta2.ScheduledSparkApplication,
 	})
 }
 
-// awaitGone waits until an object is gone.
+// awaitGone waits until an object no longer exists.
 func (w *suite) awaitGone(t *testing.T, o client.Object) {
 	t.Helper()
 	eventually(t, 90*time.Second, o.GetName()+" to be gone", func() (string, bool) {

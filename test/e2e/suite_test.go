@@ -28,10 +28,11 @@ const labelAppUID = "sparkoperator.dev/app-uid"
 // labelContent is the label on auxiliary objects.
 const labelContent = "sparkoperator.dev/content"
 
-// suite holds the cluster under test, with the helpers of the tests.
+// suite holds the cluster under test. Its methods are the tests and their helpers.
 type suite struct{ *cluster.Cluster }
 
-// needsEmbedded skips a test that needs the cluster's programs or logs if the cluster is not embedded.
+// needsEmbedded skips the test if the cluster is not embedded, because the test needs the programs or logs of the
+// cluster.
 func (w *suite) needsEmbedded(t *testing.T, goal string) {
 	t.Helper()
 	if !w.Embedded() {
@@ -39,7 +40,7 @@ func (w *suite) needsEmbedded(t *testing.T, goal string) {
 	}
 }
 
-// nodeName returns the name of the node that tests inspect and bind pods to.
+// nodeName returns the name of the node that tests inspect and to which they bind pods.
 func (w *suite) nodeName(t *testing.T) string {
 	t.Helper()
 	name, err := w.NodeName(t.Context())
@@ -49,13 +50,13 @@ func (w *suite) nodeName(t *testing.T) string {
 	return name
 }
 
-// example strictly parses a file of examples/ and applies a change.
+// example returns the SparkApplication in a file of examples/, after the given change. It rejects unknown fields.
 func (w *suite) example(t *testing.T, file string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	t.Helper()
 	return exampleOf(t, file, change)
 }
 
-// exampleOf is example for any kind.
+// exampleOf returns the object of any kind in a file of examples/, after the given change. It rejects unknown fields.
 func exampleOf[T any](t *testing.T, file string, change func(*T)) *T {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "examples", file))
@@ -79,13 +80,15 @@ func (w *suite) create(t *testing.T, o client.Object) {
 	}
 }
 
-// await waits until the application satisfies done. After the timeout, the test fails with the status and the events.
+// await waits until done returns true for the application. After the timeout, the test fails with the status and the
+// events.
 func (w *suite) await(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, goal string, done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
 	awaitObject(t, w, app, limit, goal, done)
 }
 
-// awaitObject is await for any kind.
+// awaitObject waits until done returns true for an object of any kind. After the timeout, the test fails with the
+// status and the events.
 func awaitObject[T client.Object](t *testing.T, w *suite, o T, limit time.Duration, goal string, done func(T) bool) {
 	t.Helper()
 	eventually(t, limit, goal, func() (string, bool) {
@@ -99,7 +102,7 @@ func awaitObject[T client.Object](t *testing.T, w *suite, o T, limit time.Durati
 	})
 }
 
-// awaitEnd waits for COMPLETED or FAILED and checks that the state is the given one.
+// awaitEnd waits until the application is COMPLETED or FAILED, and checks that this is the wanted state.
 func (w *suite) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, want v1beta2.ApplicationStateType) {
 	t.Helper()
 	w.await(t, app, limit, "the end", func(a *v1beta2.SparkApplication) bool {
@@ -149,7 +152,7 @@ func (w *suite) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 	return string(text)
 }
 
-// remove deletes an object and waits until it and its pods, ConfigMaps and Services are gone.
+// remove deletes an object and waits until the object and its pods, ConfigMaps and Services no longer exist.
 func (w *suite) remove(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := w.Client.Delete(t.Context(), o); err != nil {
@@ -165,8 +168,9 @@ func (w *suite) remove(t *testing.T, o client.Object) {
 	})
 }
 
-// dependents returns the dependents of an object, by label, owner and name. The name also finds dependents that lost
-// their label. If a dependent has the label of another object whose name begins alike, the function ignores it.
+// dependents returns the dependents of an object. It finds them by label, by owner and by name, because a dependent may
+// have lost its label. The name alone counts only if a dependent has no label, because the names of two owners may
+// begin alike.
 func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 	t.Helper()
 	var found []string
@@ -185,7 +189,8 @@ func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 	return found
 }
 
-// eventually calls poll until done is true. After the timeout, the test fails with the last state.
+// eventually calls poll until its result done is true. After the timeout, the test fails with the last state that poll
+// returned.
 func eventually(t *testing.T, limit time.Duration, goal string, poll func() (state string, done bool)) {
 	t.Helper()
 	deadline := time.Now().Add(limit)

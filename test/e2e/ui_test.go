@@ -32,8 +32,8 @@ import (
 const uiBase = "/default/web"
 
 // ui tests the web UI of a running application, through the node port of its Service and through its Ingress. The test
-// simulates ingress-nginx. It first upgrades the release so that the operator creates Ingresses. Only the
-// uninstallation follows this test.
+// simulates ingress-nginx. It first upgrades the release so that the operator creates Ingresses, so only the
+// uninstallation may follow this test.
 func (w *suite) ui(t *testing.T) {
 	err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
 		"--reuse-values", "--wait", "--timeout", "2m", "--set", "controller.uiIngress.enable=true", "--set", "controller.exposure.enable=true",
@@ -78,8 +78,8 @@ func (w *suite) ui(t *testing.T) {
 	}
 }
 
-// openNodePort changes the UI Service of a running application to a node port, which starts no new run. It returns the
-// address outside the pods' network.
+// openNodePort edits a running application so that its UI Service gets a node port, which must not start a new run. It
+// returns an address that is reachable from outside the pods' network.
 func (w *suite) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string {
 	t.Helper()
 	before := app.DeepCopy()
@@ -113,8 +113,8 @@ func (w *suite) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string
 	return direct
 }
 
-// asNginx serves an Ingress like ingress-nginx and returns the address. The path is a regular expression, and an
-// annotation gives the path for the backend.
+// asNginx serves an Ingress as ingress-nginx does, and returns the address. The path of the Ingress is a regular
+// expression, and an annotation of the Ingress gives the path for the backend.
 func asNginx(t *testing.T, ingress *networkingv1.Ingress, backend string) string {
 	t.Helper()
 	location := regexp.MustCompile("^" + ingress.Spec.Rules[0].HTTP.Paths[0].Path)
@@ -139,10 +139,11 @@ func asNginx(t *testing.T, ingress *networkingv1.Ingress, backend string) string
 	return server.URL
 }
 
-// reference matches a link, stylesheet, script or image of a page.
+// reference matches a reference of a page to another page, a stylesheet, a script or an image.
 var reference = regexp.MustCompile(`(?:href|src)="([^"#]+)"`)
 
-// browse opens the UI like a browser and follows the references in its pages. They must be below the base and exist.
+// browse opens the UI as a browser does, and follows the references in its pages. Every reference must be below the
+// base path and must exist.
 func browse(t *testing.T, base, id string) {
 	t.Helper()
 	answer, err := http.Get(base)
@@ -186,7 +187,7 @@ func browse(t *testing.T, base, id string) {
 	t.Logf("%d references below %s, by kind: %v", len(seen), root.Path, kinds)
 }
 
-// fetch returns the body of a response and checks its status.
+// fetch requests an address, checks the status of the response and returns the body.
 func fetch(t *testing.T, address string, want int) string {
 	t.Helper()
 	answer, err := http.Get(address)

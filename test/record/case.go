@@ -1,12 +1,12 @@
 // Package record records the requests that the real spark-submit sends to an API server, and loads the recordings.
 //
-// Tests of spark/submit compare with these recordings. The recorder runs each Case once with spark-submit of every
-// Spark line. Every test run passes the same Case to cmdline.Parse and submit.Build.
+// Tests of spark/submit compare their results with these recordings. The recorder runs each Case once with the
+// spark-submit of every Spark line. The tests pass the same Case to cmdline.Parse and submit.Build.
 package record
 
 import "encoding/json"
 
-// Dir is the directory that holds a case's files, as spark-submit sees it. It is also the working directory.
+// Dir is the directory in which spark-submit finds a case's files. It is also spark-submit's working directory.
 const Dir = "/case"
 
 // Case is one run of spark-submit.
@@ -68,7 +68,7 @@ type Recording struct {
 	Requests []Request `json:"requests,omitempty"`
 }
 
-// Request is one write of spark-submit.
+// Request is one write request of spark-submit.
 type Request struct {
 	// Method is POST, PUT, PATCH or DELETE.
 	Method string `json:"method"`

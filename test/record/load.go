@@ -94,7 +94,7 @@ func (c Case) allFiles() map[string][]byte {
 	return files
 }
 
-// In reports whether the line of a Spark version, such as "4.1.4", runs the case.
+// In reports whether the case runs on the line of a Spark version such as "4.1.4".
 func (c Case) In(version string) bool {
 	return len(c.Versions) == 0 || slices.Contains(c.Versions, Line(version))
 }
@@ -123,7 +123,7 @@ func (c Case) WriteFiles(dir string) error {
 	return nil
 }
 
-// Recordings are the recordings of one case, as stored in one file. Each version is in at most one of them.
+// Recordings holds all recordings of one case, as one file stores them. At most one recording contains a given version.
 type Recordings struct {
 	// Case is the name of the case.
 	Case string `json:"case"`
@@ -135,8 +135,8 @@ type Recordings struct {
 	Recordings []Recording `json:"recordings"`
 }
 
-// Inputs returns a digest of everything that spark-submit sees of the case. Fields that only control the use of the
-// case, such as Live, are not part of it.
+// Inputs returns a digest of the inputs that spark-submit gets from the case. Fields that only control how the case is
+// used, such as Live, do not count.
 func (c Case) Inputs() string {
 	text, err := json.Marshal([]any{Arguments(c), Environment(c), c.SystemProperties, c.allFiles()})
 	if err != nil {
@@ -146,7 +146,8 @@ func (c Case) Inputs() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Of returns the recording of a Spark version. The result is false if the case is not recorded with this version.
+// Of returns the recording of a Spark version. The second result is false if the case is not recorded with this
+// version.
 func (r Recordings) Of(version string) (Recording, bool) {
 	i := slices.IndexFunc(r.Recordings, func(recording Recording) bool { return slices.Contains(recording.Versions, version) })
 	if i < 0 {
@@ -206,8 +207,8 @@ func compareVersions(a, b string) int {
 	return slices.Compare(numbers(a), numbers(b))
 }
 
-// Load reads a directory of recordings. The keys are names of cases. If the directory does not exist, the result is
-// empty.
+// Load reads a directory of recordings. The keys of the result are names of cases. If the directory does not exist, the
+// result is empty.
 func Load(dir string) (map[string]Recordings, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

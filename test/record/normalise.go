@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// These placeholders replace the values in a recording that differ from run to run. Each of the identifiers is as long
-// as the value that it replaces, so that Spark truncates names at the same place. Tests pass them to submit.Build to
-// get comparable objects.
+// These placeholders replace the values in a recording that differ from run to run. Each identifier has the same length
+// as the value that it replaces, so that Spark truncates names at the same place. Tests pass the placeholders to
+// submit.Build to get comparable objects.
 const (
 	// AppID replaces spark.app.id.
 	AppID = "spark-00000000000000000000000000000000"
@@ -55,9 +55,9 @@ var (
 	dateForm       = regexp.MustCompile(`^#\w{3} \w{3} \d\d [\d:]{8} \S+ \d{4}$`)
 )
 
-// Normalise replaces the random values in the requests of one run of spark-submit, and the version if it is a value of
-// its own. All other differences between two runs remain, so that a comparison reveals them. The resulting bodies are
-// JSON with sorted keys. Normalise returns an error if a body is not a JSON object.
+// Normalise replaces the random values in the requests of one run of spark-submit. It also replaces the Spark version
+// if a value consists of the version alone. All other differences between two runs remain, so that a comparison reveals
+// them. The resulting bodies are JSON with sorted keys. Normalise returns an error if a body is not a JSON object.
 func Normalise(version string, requests []Request) ([]Request, error) {
 	objects := make([]map[string]any, len(requests))
 	for i, r := range requests {
@@ -93,9 +93,9 @@ func Normalise(version string, requests []Request) ([]Request, error) {
 	return out, nil
 }
 
-// sortLocalDirs sorts the local directories of a pod. In every version Spark shuffles them first and then numbers the
-// volumes (LocalDirsFeatureStep). Mounts with further fields belong to volumes that the user named in the same way.
-// They remain as they are.
+// sortLocalDirs sorts the local directories of a pod. Every Spark version shuffles these directories and then numbers
+// their volumes (LocalDirsFeatureStep), so their order is random. Mounts with further fields belong to volumes of the
+// user whose names have the same form. They remain as they are.
 func sortLocalDirs(pod map[string]any) {
 	spec, _ := pod["spec"].(map[string]any)
 	containers, _ := spec["containers"].([]any)
@@ -159,8 +159,8 @@ func identifiers(requests []Request, objects []map[string]any) *strings.Replacer
 	return strings.NewReplacer(pairs...)
 }
 
-// isNamedSpark reports whether the name of the application is spark. The prefix of its objects then looks like the
-// substitute for a name that is too long.
+// isNamedSpark reports whether the name of the application is spark. The prefix of the application's objects is then
+// the same as the prefix that Spark uses if a name is too long.
 func isNamedSpark(objects []map[string]any) bool {
 	return slices.ContainsFunc(objects, func(object map[string]any) bool {
 		metadata, _ := object["metadata"].(map[string]any)
@@ -169,7 +169,7 @@ func isNamedSpark(objects []map[string]any) bool {
 	})
 }
 
-// rewrite returns the value with every string in it normalised. The key is the key of the value in its object.
+// rewrite returns a value in which every string is normalised. The parameter key is the key of the value in its object.
 func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -197,9 +197,9 @@ func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 	}
 }
 
-// NormaliseProperties sorts the lines of a spark.properties after its first two comment lines, and replaces the date
-// and the submit time. The lines come in the order of a hash table. No line is continued, because java.util.Properties
-// writes a line break as \n.
+// NormaliseProperties sorts the lines of a spark.properties file after the two comment lines at its start, because the
+// lines have the order of a hash table. It also replaces the date and the submit time. No line is continued on the next
+// line, because java.util.Properties writes a line break as \n.
 func NormaliseProperties(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	comments := 0

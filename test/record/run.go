@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// These values are the same in every run of spark-submit, as seen from inside its machine.
+// These values are the same in every run of spark-submit. They are the values inside its machine.
 const (
 	// Address is the address of the recording API server. Only spark-submit shares its network.
 	Address = "127.0.0.1:6443"
@@ -25,9 +25,9 @@ func Arguments(c Case) []string {
 	return append(common, c.CommandLine()...)
 }
 
-// Environment returns the complete environment of spark-submit for the case: the variables that spark-submit needs,
-// overridden by the case's own. It sets SPARK_CONF_DIR only if the case has files below conf/. Otherwise Spark's
-// scripts choose it.
+// Environment returns the complete environment of spark-submit for the case: the variables that spark-submit needs, and
+// the case's own variables, which take precedence. It sets SPARK_CONF_DIR only if the case has files below conf/.
+// Otherwise Spark's scripts choose that directory.
 func Environment(c Case) map[string]string {
 	env := map[string]string{
 		"PATH":       JavaHome + "/bin:" + SparkHome + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Server is the API server for a recorded spark-submit. It stores all writes in order and the latest object at each
-// path. Its responses resemble a real API server's as far as spark-submit depends on them. It treats all kinds alike,
-// validates nothing and needs no credentials. The zero value is ready for use.
+// Server is the API server for a spark-submit that is recorded. It stores all writes in order, and the latest object at
+// each path. Its responses resemble those of a real API server as far as spark-submit depends on them. It treats all
+// kinds alike, validates nothing and needs no credentials. The zero value is ready for use.
 type Server struct {
 	mu      sync.Mutex
 	writes  []Request
@@ -20,8 +20,8 @@ type Server struct {
 	err     error
 }
 
-// Take returns the writes since the last call and deletes them and all objects. It returns an error if the server could
-// not decode a write.
+// Take returns the writes since the last call. It then clears the server, which deletes these writes and all objects.
+// It returns an error if the server could not decode a write.
 func (s *Server) Take() ([]Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,7 +79,8 @@ func TestServerAnswersLikeAnAPIServer(t *testing.T) {
 	}
 }
 
-// Take isolates cases from each other: a case must not see earlier writes, and its objects always get the same uids.
+// TestTakeClearsTheServer checks that Take isolates cases from each other: a case must not see earlier writes, and its
+// objects always get the same uids.
 func TestTakeClearsTheServer(t *testing.T) {
 	var s Server
 	for range 2 {

@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// configOf parses the configuration file that the chart renders.
+// configOf returns the parsed configuration file that the chart renders.
 func configOf(t *testing.T, r rendered) config.Configuration {
 	t.Helper()
 	c, err := config.Parse([]byte(configMapOf(t, r, "spark-operator-controller").Data["config.yaml"]))
@@ -53,8 +53,8 @@ func rightsOf(r rendered) map[string]string {
 	return nil
 }
 
-// TestSwitchedOffAPIHasNoRights checks that disabling an API removes the rights on all of its resources and sets the
-// operator's configuration.
+// TestSwitchedOffAPIHasNoRights checks that disabling an API removes the rights on all of its resources, and that the
+// operator's configuration disables the API too.
 func TestSwitchedOffAPIHasNoRights(t *testing.T) {
 	for _, test := range []struct {
 		values            string
@@ -128,8 +128,8 @@ controller:
 	}
 }
 
-// TestChangedPropertiesRollThePods checks that changed properties replace the pods, because the operator reads them
-// only at startup.
+// TestChangedPropertiesRollThePods checks that a change of the properties replaces the operator's pods, because the
+// operator reads the properties only at startup.
 func TestChangedPropertiesRollThePods(t *testing.T) {
 	sum := func(values string) string {
 		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
@@ -139,8 +139,8 @@ func TestChangedPropertiesRollThePods(t *testing.T) {
 	}
 }
 
-// TestInvalidApacheValuesAreRejected checks that invalid values are rejected with their names. The chart also rejects
-// properties that a value of the chart controls, because other objects depend on this value.
+// TestInvalidApacheValuesAreRejected checks that the chart rejects invalid values, and that the error names the value.
+// The chart also rejects properties that one of its values controls, because other objects depend on this value.
 func TestInvalidApacheValuesAreRejected(t *testing.T) {
 	const p = "controller: {apache: {properties: 'spark.kubernetes.operator."
 	for values, want := range map[string]string{
@@ -173,9 +173,9 @@ func TestInvalidApacheValuesAreRejected(t *testing.T) {
 	}
 }
 
-// TestDynamicConfigIsMountedAndReadable checks the objects for a dynamic configuration. Namespaces that can change need
-// rights in the whole cluster, but no right on namespaces. The operator finds the ConfigMap by its labels, or the pod
-// mounts it as a file.
+// TestDynamicConfigIsMountedAndReadable checks the objects for a dynamic configuration. If the served namespaces can
+// change at run time, the operator needs rights in the whole cluster, but no right on namespaces. The operator either
+// finds the ConfigMap by its labels, or the pod mounts it as a file.
 func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 	const data = "create: true, data: {spark.kubernetes.operator.watchedNamespaces: 'a,b'}"
 	for _, source := range []string{config.SourceConfigMap, config.SourceFile} {
@@ -211,7 +211,8 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 	}
 }
 
-// TestAliasesHaveTheRightsOfTheServiceAccount checks that each alias exists in each namespace, with the same rights.
+// TestAliasesHaveTheRightsOfTheServiceAccount checks that each alias of the service account exists in each namespace
+// and has the rights of the service account.
 func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 	r := mustRender(t, install{values: "spark: {jobNamespaces: [a, b], serviceAccount: {aliases: [spark]}}"})
 	var made, bound []string

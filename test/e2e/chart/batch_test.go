@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestBatchScheduler checks that the kubeflow chart's values reach the operator. The controller gets rights only on the
-// pod groups of the configured schedulers.
+// TestBatchSchedulersGetTheirRights checks that the operator accepts the batch scheduler values of the kubeflow chart.
+// The controller gets rights on the pod groups of the configured schedulers, and on no others.
 func TestBatchSchedulersGetTheirRights(t *testing.T) {
 	const all = "create delete get list watch"
 	for _, test := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestConnect checks that the operator serves Spark Connect servers by default. If they are disabled, it has no right
-// on them.
+// TestConnectSwitchControlsRights checks that the operator serves Spark Connect servers by default. If a value disables
+// them, the operator has no right on them.
 func TestConnectSwitchControlsRights(t *testing.T) {
 	for values, enabled := range map[string]bool{"": true, "controller: {connect: {enable: true}}": true, "controller: {connect: {enable: false}}": false} {
 		r := mustRender(t, install{values: values})

@@ -8,8 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// TestKueueGetsRightsInServedNamespaces checks that Kueue's manager gets one right, in the served namespaces, and only
-// if the values enable it.
+// TestKueueGetsRightsInServedNamespaces checks that Kueue's manager gets its right only if the values enable it, and
+// only in the served namespaces.
 func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 	const create = "controller: {kueue: {rbac: {create: true}}}"
 	for _, test := range []struct {
@@ -40,7 +40,8 @@ func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 	}
 }
 
-// kueueGrants returns the subjects that have the right, with the kind of role and the namespace.
+// kueueGrants returns the subjects to which the chart grants Kueue's right. Each entry also has the kind of the role
+// and the namespace.
 func kueueGrants(t *testing.T, r rendered) (grants []string) {
 	t.Helper()
 	const name = "spark-operator-kueue"

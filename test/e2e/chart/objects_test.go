@@ -30,7 +30,7 @@ func unstructuredOf(doc []byte) (runtime.Object, error) {
 	return u, kyaml.UnmarshalStrict(doc, &u.Object)
 }
 
-// names returns the objects as "Kind namespace/name", without the custom resource definitions.
+// names returns the rendered objects as "Kind namespace/name". It omits the custom resource definitions.
 func names(r rendered) []string {
 	var found []string
 	for _, o := range r.objects {
@@ -43,7 +43,8 @@ func names(r rendered) []string {
 	return found
 }
 
-// Other tools and users' manifests refer to these names, so the test lists all of them.
+// TestValuesDecideWhichObjectsExist checks the names of all rendered objects for various values. It lists every name,
+// because other tools and users' manifests refer to these names.
 func TestValuesDecideWhichObjectsExist(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -156,7 +157,7 @@ spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitori
 	}
 }
 
-// TestNamesAreShortened checks that names and labels are valid even for the longest names of releases.
+// TestNamesAreShortened checks that names and labels are valid even if the release has the longest possible name.
 func TestNamesAreShortened(t *testing.T) {
 	long := strings.Repeat("a-very-long-name-", 4)[:52] + "x" // Helm allows 53 characters in a release name
 	for _, in := range []install{
@@ -292,7 +293,8 @@ func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 	}
 }
 
-// TestRightsAreMinimal lists all rights in full, so that every added or removed right is a deliberate decision.
+// TestRightsAreMinimal compares all rights with a complete list, so that every added or removed right is a deliberate
+// decision.
 func TestRightsAreMinimal(t *testing.T) {
 	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"},
 		{values: "spark: {jobNamespaceSelector: spark=enabled}"}} {
@@ -399,7 +401,7 @@ func TestExposureAddsRights(t *testing.T) {
 	}
 }
 
-// granted returns the verbs by "group/resource[name]".
+// granted returns the verbs that the rules grant. The keys have the form "group/resource[name]".
 func granted(rules []rbacv1.PolicyRule) map[string]string {
 	rights := map[string]string{}
 	for _, rule := range rules {
@@ -418,9 +420,10 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 	return rights
 }
 
-// A driver creates and deletes executors. At its end it deletes collections by label (Spark's
-// KubernetesClusterSchedulerBackend). Only pods that run spark-submit have rights on Secrets and NetworkPolicies. These
-// pods have their own service account, unless the values disable it.
+// TestDriverRightsFollowTheValues checks the rights of drivers and of pods that run spark-submit. A driver creates and
+// deletes executors, and at its end it deletes collections by label (Spark's KubernetesClusterSchedulerBackend). Only
+// pods that run spark-submit have rights on Secrets and NetworkPolicies. These pods have their own service account,
+// unless the values disable it.
 func TestDriverRightsFollowTheValues(t *testing.T) {
 	drivers := map[string]string{
 		"/pods": "create delete deletecollection get list patch watch", "/configmaps": "create deletecollection",
@@ -489,7 +492,8 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 	}
 }
 
-// The rendered definitions equal the generated ones, apart from the release's labels and the keep policy.
+// TestDefinitionsFollowTheValues checks that the values decide which custom resource definitions are rendered. The
+// rendered definitions equal the generated ones, apart from the release's labels and the keep policy.
 func TestDefinitionsFollowTheValues(t *testing.T) {
 	const sparkoperator, apache = "sparkoperator.k8s.io", "spark.apache.org"
 	generated := readCRDs(t)
@@ -532,7 +536,8 @@ func TestDefinitionsFollowTheValues(t *testing.T) {
 	}
 }
 
-// `kubectl apply` stores the whole object in an annotation. All annotations together are limited to 256 KiB.
+// TestDefinitionsCanBeApplied checks that the custom resource definitions are small enough for `kubectl apply`, which
+// stores the whole object in an annotation. All annotations of an object together are limited to 256 KiB.
 func TestDefinitionsCanBeApplied(t *testing.T) {
 	for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{})) {
 		compact, err := json.Marshal(crd)
@@ -545,7 +550,7 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit checks that the controller has a memory limit and that GOMEMLIMIT is below it.
+// TestMemoryLimitSetsGOMEMLIMIT checks that the controller has a memory limit and that GOMEMLIMIT is below it.
 func TestMemoryLimitSetsGOMEMLIMIT(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}": "1Gi 966367641",
@@ -571,8 +576,9 @@ func TestMemoryLimitSetsGOMEMLIMIT(t *testing.T) {
 	}
 }
 
-// TestGoRuntime checks the environment variables for Go's runtime. A null value omits the variable. A variable in
-// controller.env replaces the chart's own.
+// TestGoRuntimeValuesBecomeVariables checks the environment variables for Go's runtime. A null value omits the
+// variable. If controller.env contains a variable that the chart also sets, the one in controller.env replaces the
+// chart's.
 func TestGoRuntimeValuesBecomeVariables(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}": "GOMAXPROCS=1 GOGC=40 GOMEMLIMIT=966367641",
@@ -611,7 +617,8 @@ func TestPprofIsLoopback(t *testing.T) {
 	}
 }
 
-// TestMetricsAuthentication checks that the controller may review tokens only if metrics need authentication.
+// TestMetricsAuthenticationNeedsReviews checks that the controller has the right to review tokens only if access to the
+// metrics needs authentication.
 func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 	for values, want := range map[string]bool{
 		"{}": false, "prometheus: {metrics: {authentication: true}}": true, "prometheus: {metrics: {authentication: true, enable: false}}": false,
@@ -635,8 +642,8 @@ func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicySelectsTheController checks that the pods accept connections only at their own ports. Only the
-// configured peers may read metrics.
+// TestNetworkPolicySelectsTheController checks that the network policy lets the controller's pods accept connections
+// only at the ports that they serve. Only the configured peers may read metrics.
 func TestNetworkPolicySelectsTheController(t *testing.T) {
 	if policies := only[*networkingv1.NetworkPolicy](mustRender(t, install{})); len(policies) > 0 {
 		t.Errorf("without the switch: %v", policies)

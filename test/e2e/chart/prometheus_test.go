@@ -35,7 +35,7 @@ prometheus:
 
 var monitoringAPIs = []string{"monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule"}
 
-// metric is a row of docs/metrics.md. Tests of the operator check that the page matches the served metrics.
+// metric is a row of docs/metrics.md. Other tests of the operator check that this page matches the served metrics.
 type metric struct {
 	kind   string
 	labels []string
@@ -75,7 +75,7 @@ func documentedMetrics(t *testing.T) map[string]metric {
 	return all
 }
 
-// lookUp returns the metric that a series belongs to, and the labels of the series.
+// lookUp returns the metric to which a series belongs, the labels of the series, and whether the metric exists.
 func lookUp(all map[string]metric, name string) (metric, []string, bool) {
 	m, found := all[name]
 	if found && m.kind != "histogram" {
@@ -95,10 +95,11 @@ func lookUp(all map[string]metric, name string) (metric, []string, bool) {
 	return metric{}, nil, false
 }
 
-// targetLabels are the labels that Prometheus adds to everything that it scrapes from a pod.
+// targetLabels are the labels that Prometheus adds to every series that it scrapes from a pod.
 var targetLabels = []string{"instance", "job", "namespace", "pod"}
 
-// faultsOf returns the parts of an expression that the operator does not serve.
+// faultsOf returns the faults of an expression: a syntax error, or metrics, labels and values of labels that the
+// operator does not serve.
 func faultsOf(all map[string]metric, expression string) (faults []string) {
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 	if err != nil {
@@ -177,7 +178,7 @@ var allPhases = func() (names []string) {
 	return names
 }()
 
-// wordsOf lists the values of labels that have a fixed set of values.
+// wordsOf lists the possible values of each label that has a fixed set of values.
 var wordsOf = map[string][]string{
 	"phase": allPhases,
 	"kind":  {"sparkapplication", "scheduledsparkapplication", "sparkconnect", "apachesparkapplication", "sparkcluster"},
@@ -188,7 +189,7 @@ var wordsOf = map[string][]string{
 	"result": {"started", "asked", "skipped", "refused", "replaced", "succeeded", "failed", "stored", "conflict"},
 }
 
-// TestInvalidExpressionsAreFound tests the check itself.
+// TestInvalidExpressionsAreFound checks that faultsOf finds every kind of fault and accepts valid expressions.
 func TestInvalidExpressionsAreFound(t *testing.T) {
 	all := documentedMetrics(t)
 	for expression, want := range map[string]string{
@@ -249,7 +250,8 @@ func ruleOf(t *testing.T, r rendered) (*unstructured.Unstructured, []alert) {
 	return nil, nil
 }
 
-// TestAlerts checks that every alert uses served metrics, has a description, and has a section in the runbook.
+// TestAlertsUseServedMetrics checks that every alert uses served metrics, has a description, and has a section in the
+// runbook.
 func TestAlertsUseServedMetrics(t *testing.T) {
 	all := documentedMetrics(t)
 	runbook, err := os.ReadFile("../../../docs/alerts.md")
@@ -297,7 +299,8 @@ func TestAlertsUseServedMetrics(t *testing.T) {
 	}
 }
 
-// outermost returns the labels that the outermost aggregation of an expression keeps.
+// outermost returns the labels that the outermost aggregation of an expression keeps, and whether the expression has an
+// aggregation.
 func outermost(expression parser.Expr) (labels []string, found bool) {
 	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
 		if n, ok := node.(*parser.AggregateExpr); ok && !found {
@@ -334,8 +337,8 @@ prometheus:
 	}
 }
 
-// TestMonitoringObjectsAreValid validates the objects against the definitions of the Prometheus operator. The
-// definitions must contain every field.
+// TestMonitoringObjectsAreValid validates the monitoring objects against the custom resource definitions of the
+// Prometheus operator. These definitions must contain every field of the objects.
 func TestMonitoringObjectsAreValid(t *testing.T) {
 	for _, o := range only[*unstructured.Unstructured](mustRender(t, install{values: everyMonitor, apis: monitoringAPIs})) {
 		file := "../../../../shared/data/crds/monitoring.coreos.com_" + strings.ToLower(o.GetKind()) + "s.yaml"
@@ -373,7 +376,7 @@ func TestMonitoringObjectsAreValid(t *testing.T) {
 	}
 }
 
-// TestDashboard checks that every panel uses served metrics and only the variables of the dashboard.
+// TestDashboardUsesServedMetrics checks that every panel uses only served metrics and only variables of the dashboard.
 func TestDashboardUsesServedMetrics(t *testing.T) {
 	all := documentedMetrics(t)
 	text := dashboardOf(t, everyMonitor)

@@ -1,4 +1,4 @@
-// Package chart tests the rendered Helm chart with Helm's own engine, without a cluster.
+// Package chart tests the objects that Helm's own engine renders from the chart. It needs no cluster.
 package chart
 
 import (
@@ -42,7 +42,7 @@ type install struct {
 	apis               []string
 }
 
-// render renders the chart. It returns Helm's error unchanged.
+// render renders the chart with the given inputs. It returns Helm's error unchanged.
 func render(t *testing.T, in install) (rendered, error) {
 	t.Helper()
 	c := load(t)
@@ -76,7 +76,7 @@ func render(t *testing.T, in install) (rendered, error) {
 	return out, nil
 }
 
-// mustRender is render for valid values. An error fails the test.
+// mustRender renders the chart with values that must be valid. It fails the test at an error.
 func mustRender(t *testing.T, in install) rendered {
 	t.Helper()
 	out, err := render(t, in)
@@ -107,7 +107,7 @@ var decoder = func() runtime.Decoder {
 	return serializer.NewCodecFactory(s, serializer.EnableStrict).UniversalDeserializer()
 }()
 
-// decode decodes all documents of one file. Objects of kinds outside the scheme are unstructured.
+// decode decodes all documents of one file. An object whose kind is not in the scheme becomes an unstructured object.
 func decode(t *testing.T, path, text string) []client.Object {
 	t.Helper()
 	var objects []client.Object
@@ -165,7 +165,7 @@ func one[T client.Object](t *testing.T, r rendered) T {
 	return found[0]
 }
 
-// readCRDs loads the generated definitions from disk. The keys are their names.
+// readCRDs loads the generated custom resource definitions from disk. The keys of the result are their names.
 func readCRDs(t *testing.T) map[string]*apiextensions.CustomResourceDefinition {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(chartDir, "files/crds/*.yaml"))

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestTuningPage checks the YAML examples of docs/tuning.md. The chart must accept all values, and the objects must
-// have no unknown fields.
+// TestTuningPageMatchesTheChart checks the YAML examples of docs/tuning.md. The chart must accept all values in the
+// examples, and the objects must have no unknown fields.
 func TestTuningPageMatchesTheChart(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/tuning.md")
 	if err != nil {
@@ -50,8 +50,8 @@ func TestTuningPageMatchesTheChart(t *testing.T) {
 	}
 }
 
-// TestSeveralReleases checks that the releases of docs/tuning.md can coexist. No object belongs to two of them, and
-// each serves its own namespaces.
+// TestReleasesOfTheTuningPageAreDisjoint checks that the releases of docs/tuning.md can coexist. No object belongs to
+// two releases, and each release serves its own namespaces.
 func TestReleasesOfTheTuningPageAreDisjoint(t *testing.T) {
 	type object struct{ kind, namespace, name string }
 	owner := map[object]string{}

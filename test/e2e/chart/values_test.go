@@ -80,7 +80,7 @@ type unserved struct {
 }
 
 // TestUnservedPeerValuesAreReported checks values of the kubeflow chart that this chart does not support. The chart
-// rejects them or lists them in the notes. It accepts harmless values without a note.
+// rejects such a value or lists it in the notes. It accepts a value that requests nothing, without a note.
 func TestUnservedPeerValuesAreReported(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
 	if err != nil {
@@ -115,7 +115,7 @@ func TestUnservedPeerValuesAreReported(t *testing.T) {
 }
 
 // TestPeersDefaultValuesAreAccepted installs the operator with a complete copy of the kubeflow chart's values. The
-// image must remain this operator's.
+// rendered image must still be the image of this operator.
 func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	text, err := os.ReadFile("testdata/peer-values.yaml")
 	if err != nil {
@@ -157,8 +157,8 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	}
 }
 
-// TestValidUIAddressesAreAccepted checks that the chart accepts every address format that the operator accepts, and any
-// format if the UI is disabled.
+// TestValidUIAddressesAreAccepted checks that the chart accepts every address format that the operator accepts. If the
+// UI is disabled, the chart accepts any format.
 func TestValidUIAddressesAreAccepted(t *testing.T) {
 	for _, format := range []string{
 		"spark.example.com", "{{$appName}}.example.com", "*.{{ $appName }}.example.com:8443/", "http://a.b/{{$appId}}", " https://spark.example.com/{{$appNamespace}}/{{$appName}}/x~y_z.1-2",
@@ -171,8 +171,8 @@ func TestValidUIAddressesAreAccepted(t *testing.T) {
 	mustRender(t, install{values: "controller: {uiIngress: {urlFormat: '/{{$appName}}'}}"})
 }
 
-// TestUIValuesReachTheConfiguration checks that the kubeflow chart's values for web UIs have the same meaning here. A
-// route can accompany them.
+// TestUIValuesReachTheConfiguration checks that the kubeflow chart's values for web UIs have the same meaning in this
+// chart. They can be combined with values for a route, which the kubeflow chart does not have.
 func TestUIValuesReachTheConfiguration(t *testing.T) {
 	r := mustRender(t, install{values: `controller:
   uiService: {enable: false}
@@ -203,7 +203,7 @@ func TestUIValuesReachTheConfiguration(t *testing.T) {
 	}
 }
 
-// at returns values with a single key, as YAML.
+// at returns YAML values that set only the key at the given path.
 func at(t *testing.T, path string, value any) string {
 	t.Helper()
 	parts := strings.Split(path, ".")
@@ -217,7 +217,7 @@ func at(t *testing.T, path string, value any) string {
 	return string(text)
 }
 
-// other returns a value of the same type that requests a feature.
+// other returns a value that has the type of the harmless value but requests a feature.
 func other(harmless any) any {
 	switch harmless.(type) {
 	case bool:
@@ -229,7 +229,7 @@ func other(harmless any) any {
 	}
 }
 
-// TestConfiguration checks that the operator's own loader accepts the configuration file of the chart.
+// TestValuesReachTheConfiguration checks that the operator's own loader accepts the configuration file of the chart.
 func TestValuesReachTheConfiguration(t *testing.T) {
 	read := func(values string) config.Configuration {
 		t.Helper()
@@ -322,8 +322,8 @@ config:
 	}
 }
 
-// The operator reads its configuration once. A change must therefore replace the pods, and an unchanged configuration
-// must not.
+// TestChangedConfigurationRollsThePods checks that a change of the configuration replaces the pods, because the
+// operator reads its configuration only at startup. An unchanged configuration must not replace them.
 func TestChangedConfigurationRollsThePods(t *testing.T) {
 	sum := func(values string) string {
 		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]

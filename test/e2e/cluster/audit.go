@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Request is the part of an audit.k8s.io/v1 Event that the tests read. It describes one request to the API server and
-// its response.
+// Request describes one request to the API server and its response. It is the part of an audit.k8s.io/v1 Event that the
+// tests read.
 type Request struct {
 	// Stage is ResponseComplete. A watch logs ResponseStarted first.
 	Stage          string
@@ -22,15 +22,15 @@ type Request struct {
 	Annotations    map[string]string
 }
 
-// Done reports whether the API server completed the request with success.
+// Done reports whether the API server completed the request successfully.
 func (r Request) Done() bool { return r.Stage == "ResponseComplete" && r.ResponseStatus.Code/100 == 2 }
 
-// Decision returns the authorizer's decision, allow or forbid. It is empty if the API server did not query the
-// authorizer.
+// Decision returns the authorizer's decision, which is allow or forbid. It returns an empty string if the API server
+// did not query the authorizer.
 func (r Request) Decision() string { return r.Annotations["authorization.k8s.io/decision"] }
 
-// ReadAudit calls each for every line of an audit log, in the order of the responses. It ignores an incomplete last
-// line.
+// ReadAudit calls the function each for every line of an audit log, in the order of the responses. It ignores an
+// incomplete last line.
 func ReadAudit(log io.Reader, each func(Request)) error {
 	lines := bufio.NewReaderSize(log, 1<<20)
 	for {

@@ -1,8 +1,9 @@
-// Package cluster starts an embedded Kubernetes with a node and installs the operator with Helm. The end-to-end tests
-// and the measurements of cmd/figures use it. It works through the tools that users have: sparklocal, helm and the API
+// Package cluster starts an embedded Kubernetes with a node, and installs the operator with Helm. The end-to-end tests
+// and the measurements of cmd/figures use this package. Like a user, it works through sparklocal, helm and the API
 // server.
 //
-// If Options.Kubeconfig is set, the package uses an existing cluster, such as kind, with the images already loaded.
+// If Options.Kubeconfig is set, the package instead uses an existing cluster, such as a kind cluster, into which the
+// images are already loaded.
 package cluster
 
 import (
@@ -37,7 +38,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// These are the names of the installation. Users have the same names.
+// These are the names in the installation. They are the same in a user's installation.
 const (
 	Release      = "spark-operator"
 	Namespace    = "spark-operator" // namespace of the operator
@@ -49,7 +50,7 @@ const (
 	SubmitAccount = "spark-operator-submit"
 )
 
-// sparkImages is the name of Spark images. Their tag is the Spark version.
+// sparkImages is the name of Spark images up to the tag, which is the Spark version.
 const sparkImages = "docker.io/apache/spark:"
 
 // These constants name the operator's image, which is built from this repository.
@@ -94,8 +95,8 @@ type Cluster struct {
 	mu          sync.Mutex // guards options.Out, because several tools write to it
 }
 
-// Start builds missing tools and images, starts the cluster, loads the images and installs the chart. These steps
-// overlap: it builds images while the cluster starts. If Start fails, it leaves nothing behind.
+// Start builds missing tools and images, starts the cluster, loads the images and installs the chart. It builds the
+// images while the cluster starts. If Start fails, it removes everything that it created.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "spark-e2e-")
 	if err != nil {
@@ -108,11 +109,12 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Embedded reports whether Start started the cluster itself. Tests can reach the programs and logs of such a cluster.
+// Embedded reports whether Start started the cluster itself. Only then can tests reach the programs and logs of the
+// cluster.
 func (c *Cluster) Embedded() bool { return c.options.Kubeconfig == "" }
 
-// startExisting installs the operator in an existing cluster. It returns an error if the release or its namespace
-// exists, because their owner is unknown.
+// startExisting installs the operator in an existing cluster. If the release or its namespace already exists,
+// startExisting returns an error, because their owner is unknown.
 func (c *Cluster) startExisting(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err
@@ -127,7 +129,7 @@ func (c *Cluster) startExisting(ctx context.Context) error {
 	return c.Install(ctx)
 }
 
-// makeNamespace creates the operator's namespace. It enforces the strictest Pod Security Standard on the operator.
+// makeNamespace creates the operator's namespace. The namespace enforces the strictest Pod Security Standard.
 func (c *Cluster) makeNamespace(ctx context.Context) error {
 	return c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: Namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
@@ -169,7 +171,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.loadAndInstall(ctx, spark)
 }
 
-// loadAndInstall installs the operator while the large Spark image is still loading.
+// loadAndInstall loads the large Spark image and installs the operator at the same time.
 func (c *Cluster) loadAndInstall(ctx context.Context, spark string) error {
 	group, side := errgroup.WithContext(ctx)
 	if spark != "" {
@@ -279,8 +281,8 @@ func (c *Cluster) Local(ctx context.Context, args ...string) error {
 	return c.run(ctx, nil, c.local, args...)
 }
 
-// Diagnose returns the state of all pods and the last log lines of the operator, for failure messages. It never fails
-// itself.
+// Diagnose returns the state of all pods and the last log lines of the operator, for failure messages. If it cannot
+// read them, it does not fail.
 func (c *Cluster) Diagnose(ctx context.Context) string {
 	var text strings.Builder
 	for _, args := range [][]string{
@@ -298,9 +300,9 @@ func (c *Cluster) Diagnose(ctx context.Context) string {
 	return text.String()
 }
 
-// Close stops the cluster and removes its directory. If the cluster does not stop, Close keeps the directory with its
-// logs. In an existing cluster, Close removes the release and its namespace. The custom resource definitions remain, as
-// with Helm.
+// Close stops an embedded cluster and removes its directory. If that cluster does not stop, Close keeps the directory
+// with the logs. From an existing cluster, Close removes only the release and its namespace. The custom resource
+// definitions remain, because Helm does not remove them either.
 func (c *Cluster) Close() error {
 	if !c.Embedded() {
 		return errors.Join(c.uninstall(), os.RemoveAll(c.Dir))

@@ -8,8 +8,8 @@ import (
 )
 
 // StopComponent suspends a program of the cluster, such as the kubelet. The process continues to exist but does
-// nothing, like a program that hangs. The function resume continues it and may be called several times. Close also
-// works with a suspended program.
+// nothing, like a program that hangs. The returned function resume lets the process continue, and may be called several
+// times. Close also works while a program is suspended.
 func (c *Cluster) StopComponent(ctx context.Context, name string) (resume func(), err error) {
 	if !c.Embedded() {
 		return nil, fmt.Errorf("cannot stop %s: only the embedded Kubernetes runs it as a process of this machine: unset TEST_KUBECONFIG", name)

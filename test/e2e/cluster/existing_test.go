@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKubectlDependsOnTheCluster checks how tests reach a cluster. An existing cluster is reached with its kubeconfig
-// and the kubectl on PATH, and an embedded cluster with sparklocal.
+// TestKubectlDependsOnTheCluster checks which kubectl and kubeconfig the tests use. For an existing cluster they use
+// its kubeconfig and the kubectl on PATH, and for an embedded cluster they use sparklocal.
 func TestKubectlDependsOnTheCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		kubeconfig string
@@ -30,8 +30,8 @@ func TestKubectlDependsOnTheCluster(t *testing.T) {
 	}
 }
 
-// TestExistingClusterIsNotChanged checks three limits for an existing cluster. Tests do not stop its programs or build
-// images for it, and Close removes only what Start installed.
+// TestExistingClusterIsNotChanged checks that an existing cluster stays as it is. Tests neither stop its programs nor
+// build images for it, and Close removes only the objects that Start installed.
 func TestExistingClusterIsNotChanged(t *testing.T) {
 	c := &Cluster{Dir: t.TempDir(), options: Options{Kubeconfig: "/kind.yaml"}}
 	if _, err := c.StopComponent(t.Context(), "kubelet"); err == nil {

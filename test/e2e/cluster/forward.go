@@ -13,9 +13,9 @@ import (
 
 var forwarding = regexp.MustCompile(`^Forwarding from (127\.0\.0\.1:[0-9]+) -> `)
 
-// Forward opens a connection to a port of a Service and returns its address on this machine. It runs kubectl
-// port-forward, which selects one pod of the Service and ends with that pod. The function stop closes the connection.
-// An error contains kubectl's output.
+// Forward opens a connection to a port of a Service, and returns its address on this machine. It runs kubectl
+// port-forward, which selects one pod of the Service and ends when that pod ends. The returned function stop closes the
+// connection. If Forward fails, the error contains kubectl's output.
 func (c *Cluster) Forward(ctx context.Context, namespace, service string, port int) (address string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	name, args := c.kubectl("port-forward", "--namespace", namespace, "service/"+service, ":"+strconv.Itoa(port))

@@ -31,8 +31,8 @@ const (
 	sample = 4
 )
 
-// TestLiveCases runs the live cases with the real bin/spark-submit and compares the requests with the recordings. Here
-// each case has its own Java machine, while the recorder runs many cases in one.
+// TestLiveCasesMatchTheirRecordings runs the live cases with the real bin/spark-submit and compares the requests with
+// the recordings. Each case here has its own Java machine, while the recorder runs many cases in one Java machine.
 func TestLiveCasesMatchTheirRecordings(t *testing.T) {
 	cases, err := record.Cases(filepath.Join(root, "spark/submit/testdata/cases"))
 	if err != nil {

@@ -1,10 +1,11 @@
-// Package stored compares the objects of two runs of one application, submitted in two ways. It does no I/O. The caller
-// reads the objects from the API server.
+// Package stored compares the objects of two runs of one application: one run that the operator submitted, and one that
+// spark-submit submitted. It does no I/O. The caller reads the objects from the API server.
 //
-// The comparison flattens an object into facts, from path to value. It identifies list elements by name if they have
-// one, so that their order does not matter. Placeholders replace values of one run, such as names, ids and times. A
-// list of intended differences gives a reason for each difference. A difference that is not in the list is an error. An
-// entry that explains nothing is also an error.
+// The comparison flattens an object into facts, which map a path to a value. It identifies an element of a list by its
+// name if the element has one, so that the order of the elements does not matter. Placeholders replace values that
+// differ from run to run, such as names, ids and times. A list of intended differences gives a reason for each
+// difference. A difference that is not in this list is an error. An entry of the list that explains no difference is
+// also an error.
 package stored
 
 import (
@@ -22,10 +23,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Set holds the objects of one run by their role, such as "driver pod". An object is the API server's JSON response.
+// Set holds the objects of one run. The keys are their roles, such as "driver pod". Each object has the form of the API
+// server's JSON.
 type Set map[string]map[string]any
 
-// Difference is one fact that differs between two runs. A missing value is the empty string; other values are JSON.
+// Difference is one fact that differs between two runs. A value that is missing in one run is the empty string. Other
+// values are JSON.
 type Difference struct {
 	Role, Path        string
 	Native, Submitted string
@@ -48,7 +51,7 @@ type Intended struct {
 // String returns the entry as text.
 func (i Intended) String() string { return fmt.Sprintf("%s %s (%s)", i.Role, i.Path, i.Reason) }
 
-// On reports whether the entry applies to a program on a Spark line.
+// On reports whether the entry applies to the given program on the given Spark line.
 func (i Intended) On(line, program string) bool {
 	return (len(i.Lines) == 0 || slices.Contains(i.Lines, line)) && (len(i.Programs) == 0 || slices.Contains(i.Programs, program))
 }
@@ -98,7 +101,8 @@ func Explain(differences []Difference, intended []Intended) (unexplained []Diffe
 // Names replaces the values of one run with placeholders.
 type Names struct{ replacer *strings.Replacer }
 
-// NewNames maps texts of a run to their placeholders. If two texts begin at the same place, the longer one is replaced.
+// NewNames returns the Names of a run. The parameter maps texts of the run to their placeholders. If two texts begin at
+// the same place, the longer one is replaced.
 func NewNames(placeholders map[string]string) *Names {
 	texts := slices.SortedFunc(maps.Keys(placeholders), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -112,7 +116,8 @@ func NewNames(placeholders map[string]string) *Names {
 	return &Names{strings.NewReplacer(pairs...)}
 }
 
-// random lists patterns of random texts that no other object reveals.
+// random lists patterns of random texts. These texts have no placeholder in Names, because no other object reveals
+// them.
 var random = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -158,7 +163,7 @@ func Facts(object map[string]any, names *Names) map[string]string {
 	return facts.facts
 }
 
-// flat collects facts.
+// flat collects the facts of one object.
 type flat struct {
 	names *Names
 	facts map[string]string
@@ -182,14 +187,14 @@ func (f *flat) walk(path, field string, value any) {
 	}
 }
 
-// named maps a list's field to the field that identifies its elements.
+// named maps the field of a list to the field that identifies the elements of this list.
 var named = map[string]string{
 	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "ports": "name", "imagePullSecrets": "name",
 	"volumeMounts": "mountPath", "items": "key", "ownerReferences": "kind", "tolerations": "key",
 }
 
-// javaOption matches variables that hold one option of an executor's Java machine. The order of the options does not
-// matter.
+// javaOption matches the names of environment variables that hold one Java option of an executor. The order of these
+// options does not matter.
 var javaOption = regexp.MustCompile(`^SPARK_JAVA_OPT_\d+$`)
 
 func (f *flat) list(path, field string, list []any) {
@@ -224,7 +229,7 @@ func (f *flat) list(path, field string, list []any) {
 	}
 }
 
-// data flattens the data of a ConfigMap. It parses properties and YAML.
+// data flattens the data of a ConfigMap. It parses values that are properties files or YAML.
 func (f *flat) data(value any) {
 	entries, _ := value.(map[string]any)
 	for key, content := range entries {
@@ -252,7 +257,7 @@ func (f *flat) data(value any) {
 	}
 }
 
-// plain matches keys of letters and digits.
+// plain matches keys that consist of letters and digits.
 var plain = regexp.MustCompile(`^[a-zA-Z0-9]*$`)
 
 // join appends a key to a path. It puts a key that is not plain in brackets.

@@ -88,7 +88,8 @@ func TestCompareFindsDifferences(t *testing.T) {
 	}
 }
 
-// TestExplain checks that missing and obsolete entries are both found.
+// TestExplainCountsIntendedDifferences checks that Explain returns the differences without a matching entry, and the
+// number of differences that each entry explains. An obsolete entry has the number 0.
 func TestExplainCountsIntendedDifferences(t *testing.T) {
 	differences := []Difference{
 		{"driver pod", "spec.enableServiceLinks", "false", "true"},

@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// source is the program that runs spark-submit many times in one Java machine. Java compiles and runs the source file,
-// because the images' runtime includes the compiler.
+// source is the program that runs spark-submit many times in one Java machine. Java compiles this source file when it
+// starts the program, which is possible because the images' runtime includes the compiler.
 //
 //go:embed Harness.java
 var source []byte
@@ -33,9 +33,9 @@ const (
 	limit = 3 * time.Minute
 )
 
-// javaOptions are the options that Spark's launcher passes to Java (org.apache.spark.launcher.JavaModuleOptions), as
-// far as a submission needs them. They also open java.lang, which holds the environment. The first compiler tier is
-// enough for a process with a short life.
+// javaOptions are those options of Spark's launcher for Java (org.apache.spark.launcher.JavaModuleOptions) that a
+// submission needs. They also open java.lang, which holds the environment. They enable only the first compiler tier,
+// which is enough for a short-lived process.
 var javaOptions = []string{
 	"-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions",
 	"--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.lang.invoke=ALL-UNNAMED",
@@ -83,8 +83,8 @@ func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) 
 	return h, nil
 }
 
-// NeedsRestart reports whether the Java machine should be replaced. Classes that were loaded again stay in memory,
-// because Spark's clients leave threads behind.
+// NeedsRestart reports whether the Java machine should be replaced. The classes that a case loads for itself stay in
+// memory after the case, because Spark's clients leave threads behind.
 func (h *Harness) NeedsRestart() bool { return h.loaded >= 25 }
 
 // Close stops the Java machine and returns its CPU time.
@@ -137,8 +137,8 @@ func scripts(version string, env map[string]string) map[string]string {
 }
 
 // classPath returns the elements that bin/spark-submit adds to the class path beside the jars. It appends ownClasses if
-// the case needs its own classes. Cases that change Hadoop's configuration or user do, because Hadoop reads both only
-// once.
+// the case must load its own classes. That is so for cases that change Hadoop's configuration or user, because Hadoop
+// reads both only once.
 func (h *Harness) classPath(c record.Case, env map[string]string) []string {
 	var path []string
 	for _, name := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"} {
@@ -170,7 +170,7 @@ func flat(m map[string]string) []string {
 	return out
 }
 
-// writeList writes strings with their lengths. The caller's Flush returns any error.
+// writeList writes strings, each after its length. It ignores errors, because the caller's Flush returns them.
 func writeList(w *bufio.Writer, texts []string) {
 	number := func(n int) { _, _ = w.Write(binary.BigEndian.AppendUint32(nil, uint32(n))) }
 	number(len(texts))

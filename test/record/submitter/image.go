@@ -29,9 +29,9 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "sparklocal", "record"), nil
 }
 
-// unpackImage unpacks the layers of an image that are not in the cache yet. It returns the directories of all layers,
-// the lowest first. The image is a docker-archive with uncompressed layers, as sparklocal builds it. The cache names a
-// layer by its digest, because images share layers.
+// unpackImage unpacks those layers of an image that are not yet in the cache, and returns the directories of all
+// layers, the lowest layer first. The image is a docker-archive with uncompressed layers, as sparklocal builds it. The
+// cache names a layer by its digest, because images share layers.
 func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 	layers, err := layersOf(archive)
 	if err != nil {
@@ -76,11 +76,11 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 	})
 }
 
-// unused is the period after which an unused cache entry is removed.
+// unused is the time after which a cache entry that nobody uses is removed.
 const unused = 14 * 24 * time.Hour
 
-// forget removes unused entries from a directory of the cache. They are layers of older images and remains of killed
-// processes.
+// forget removes unused entries from a directory of the cache. These are layers of older images, and remains of
+// processes that were killed.
 func forget(cache string) {
 	entries, _ := os.ReadDir(cache) // A failure only wastes disk space.
 	for _, entry := range entries {
@@ -90,7 +90,7 @@ func forget(cache string) {
 	}
 }
 
-// layersOf returns the names of the archive's files that are layers of the image, the lowest first.
+// layersOf returns the names of the files in the archive that are layers of the image, the lowest layer first.
 func layersOf(archive string) ([]string, error) {
 	var manifest []struct{ Layers []string }
 	err := eachFile(archive, func(name string, body io.Reader) error {
@@ -135,8 +135,8 @@ func eachFile(archive string, f func(name string, body io.Reader) error) error {
 	}
 }
 
-// unpackLayer writes the entries of a layer below dir, and never outside it. It converts the layer's whiteouts to the
-// marks of an overlay file system.
+// unpackLayer writes the entries of a layer below dir, and never outside it. It converts the whiteouts of the layer,
+// which mark deleted files, to the marks of an overlay file system.
 func unpackLayer(ctx context.Context, layer io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -166,7 +166,7 @@ func unpackLayer(ctx context.Context, layer io.Reader, dir string) error {
 	return ctx.Err()
 }
 
-// These are the marks for deleted files in the OCI image specification (layer.md).
+// These are the marks for deleted files that the OCI image specification defines (layer.md).
 const (
 	whiteout       = ".wh."
 	opaqueWhiteout = ".wh..wh..opq"

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// entry is one entry of a tar archive. The kind is its type flag; 0 means a regular file.
+// entry is one entry of a tar archive. Its kind is the type flag; 0 means a regular file.
 type entry struct {
 	name, content string
 	mode          int64
@@ -175,8 +175,8 @@ func TestUnpackRejectsInvalidArchives(t *testing.T) {
 	}
 }
 
-// TestWhiteoutsAreTranslated checks that whiteouts become the marks of an overlay file system. Creating these marks
-// needs root.
+// TestWhiteoutsAreTranslated checks that whiteouts become the marks of an overlay file system. It needs root to create
+// these marks.
 func TestWhiteoutsAreTranslated(t *testing.T) {
 	dir := t.TempDir()
 	layer := pack(t, entry{name: "a/", mode: 0o755, kind: tar.TypeDir}, entry{name: "a/.wh.gone"}, entry{name: "a/" + opaqueWhiteout})

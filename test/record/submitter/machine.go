@@ -24,8 +24,8 @@ import (
 // hostName is the host name of the machine. Spark resolves it to find its own address.
 const hostName = "submitter"
 
-// Machine is the environment of spark-submit. It consists of an image's files, the case's files at record.Dir, and a
-// network that contains only the recording API server. Close discards all changes to the image's files.
+// Machine is the isolated environment of spark-submit. It consists of an image's files, the case's files at record.Dir,
+// and a network that contains only the recording API server. Close discards all changes to the image's files.
 type Machine struct {
 	// Version is the version of Spark.
 	Version string
@@ -37,14 +37,15 @@ type Machine struct {
 	tasks  chan func() // runs on the thread inside the machine
 }
 
-// New makes a machine from the archive of the Spark image of the given version. The caller must close it. New needs
-// root.
+// New creates a machine from the archive of the Spark image of the given version. The caller must close the machine.
+// New needs root.
 func New(ctx context.Context, version, archive string) (*Machine, error) {
 	return newMachine(ctx, version, archive, false)
 }
 
-// OnHost makes a machine that uses the host's network and has no recording API server. Submissions therefore go to a
-// real API server. The files, by name, are at record.Dir. Use such a machine with Submit.
+// OnHost creates a machine that uses the host's network and has no recording API server, so that submissions go to a
+// real API server. The parameter files maps names to contents; the machine has these files at record.Dir. Use such a
+// machine with Submit.
 func OnHost(ctx context.Context, version, archive string, files map[string]string) (*Machine, error) {
 	m, err := newMachine(ctx, version, archive, true)
 	if err != nil {
@@ -90,7 +91,7 @@ func newMachine(ctx context.Context, version, archive string, host bool) (*Machi
 	return m, nil
 }
 
-// Close stops the machine. The mounts disappear with the last process in it.
+// Close stops the machine. The mounts disappear when the last process in the machine ends.
 func (m *Machine) Close() error {
 	err := m.http.Close()
 	close(m.tasks)
@@ -99,10 +100,10 @@ func (m *Machine) Close() error {
 
 func (m *Machine) path(name string) string { return filepath.Join(m.dir, name) }
 
-// image returns the path of a file below the machine's root, as the thread inside sees it.
+// image returns the path of a file below the machine's root, as the thread inside the machine uses it.
 func (m *Machine) image(name string) string { return filepath.Join(m.dir, "root", "image", name) }
 
-// thread runs tasks inside the machine. Its OS thread runs nothing else and ends with the goroutine.
+// thread runs tasks inside the machine. The OS thread that it uses runs nothing else and ends with the goroutine.
 func (m *Machine) thread(started chan<- error, layers []string) {
 	runtime.LockOSThread()
 	err := m.enter(layers)
@@ -218,7 +219,7 @@ func mount(from, to, kind string, flags uintptr, options string) error {
 	return nil
 }
 
-// prepare replaces the files of the previous case with those of the given case, and clears the API server.
+// prepare replaces the files of the previous case with the files of the given case, and clears the API server.
 func (m *Machine) prepare(c record.Case) error {
 	old, err := os.ReadDir(m.path("case"))
 	if err != nil {
@@ -236,7 +237,8 @@ func (m *Machine) prepare(c record.Case) error {
 	return nil
 }
 
-// finish makes the recording from the writes since prepare, or from the message with which Spark rejected the case.
+// finish creates the recording of a case. The recording contains the writes since prepare, or the message with which
+// Spark rejected the case.
 func (m *Machine) finish(refusal string) (record.Recording, error) {
 	requests, err := m.server.Take()
 	if err != nil {

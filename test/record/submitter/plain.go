@@ -18,15 +18,15 @@ import (
 )
 
 // Cost is the cost of one run of spark-submit. CPU is the CPU time of all its processes, and Wall is the elapsed time.
-// Peak is the maximum resident memory, in bytes, of the process that submits. The first process becomes this one by
-// exec.
+// Peak is the maximum resident memory, in bytes, of the process that submits, which is the first process, because the
+// scripts replace themselves with exec.
 type Cost struct {
 	CPU, Wall time.Duration
 	Peak      int64
 }
 
-// Record runs a case with bin/spark-submit, as a user does, and returns its normalised recording. It writes
-// spark-submit's output to log.
+// Record runs a case with bin/spark-submit, as a user does, and returns the normalised recording and the cost. It
+// writes spark-submit's output to log.
 func (m *Machine) Record(ctx context.Context, c record.Case, log io.Writer) (record.Recording, Cost, error) {
 	if err := m.prepare(c); err != nil {
 		return record.Recording{}, Cost{}, err
@@ -60,7 +60,7 @@ func (m *Machine) Submit(ctx context.Context, args []string, log io.Writer) (Cos
 	return cost, err
 }
 
-// submit runs bin/spark-submit until it exits. If it fails, submit returns the reason in refusal.
+// submit runs bin/spark-submit until it exits. If spark-submit fails, submit returns the reason in refusal.
 func (m *Machine) submit(ctx context.Context, env map[string]string, args []string, log io.Writer) (refusal string, cost Cost, err error) {
 	cmd := m.command(ctx, env, record.SparkHome+"/bin/spark-submit", args...)
 	var output bytes.Buffer
@@ -85,9 +85,9 @@ func (m *Machine) submit(ctx context.Context, env map[string]string, args []stri
 	return "", cost, nil
 }
 
-// watchPeak samples the maximum resident memory of a process until the caller calls last. The function last returns the
-// latest sample. Sampling is necessary because getrusage(2) for an exited child includes the memory of its parent at
-// the time of the fork.
+// watchPeak samples the maximum resident memory of a process until the caller calls the returned function last, which
+// returns the latest sample. Sampling is necessary because the result of getrusage(2) for an exited child includes the
+// memory of the parent at the time of the fork.
 func watchPeak(pid int) (last func() int64) {
 	done, seen := make(chan struct{}), make(chan int64)
 	go func() {
@@ -110,8 +110,8 @@ func watchPeak(pid int) (last func() int64) {
 	}
 }
 
-// highWater returns the maximum resident memory, in bytes, from the text of /proc/PID/status (proc(5)). The result is 0
-// if the value is missing, which is the case for exited processes.
+// highWater returns the maximum resident memory, in bytes, from the text of /proc/PID/status (proc(5)). It returns 0 if
+// the text has no such value, which is the case for exited processes.
 func highWater(status string) (bytes int64) {
 	for line := range strings.Lines(status) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {

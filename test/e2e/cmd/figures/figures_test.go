@@ -58,8 +58,8 @@ func TestMedianOfSamples(t *testing.T) {
 	}
 }
 
-// TestCompressedSizeIgnoresExistingCompression checks that the size of a layer is its compressed size, whether or not
-// the archive compresses it.
+// TestCompressedSizeIgnoresExistingCompression checks that compressedSize returns the same size whether or not the
+// layers in the archive are already compressed.
 func TestCompressedSizeIgnoresExistingCompression(t *testing.T) {
 	plain := bytes.Repeat([]byte("layer "), 10000)
 	var packed bytes.Buffer

@@ -18,14 +18,14 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// speed holds the delays of the operator's reactions.
+// speed holds the delays with which the operator reacts.
 type speed struct {
 	driver []time.Duration // from the application's creation to the driver pod's
 	status []time.Duration // from a change of a driver pod to the matching status of the application
 }
 
-// measureSpeed creates applications one after the other on an idle cluster. It measures the operator's reactions with
-// the audit log. No node runs the pods, so that the machine does nothing else.
+// measureSpeed creates n applications one after the other on an idle cluster, and measures the operator's reactions
+// with the audit log. No node runs the pods, so that the machine has no other work.
 func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error) {
 	for i := range n {
 		if err := oneDriver(ctx, c, fmt.Sprintf("latency-%d", i)); err != nil {
@@ -80,8 +80,8 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	return until(ctx, name+"'s end", exists(false))
 }
 
-// playDriver sets the driver pod's status to running and then to succeeded. After each change it waits for the
-// application's status.
+// playDriver sets the status of the driver pod to running and then to succeeded, in place of a kubelet. After each
+// change it waits until the application's status reflects it.
 func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkApplication) error {
 	shows := func(state v1beta2.ApplicationStateType) error {
 		return until(ctx, fmt.Sprintf("%s to be %s", app.Name, state), func() (bool, error) {
@@ -115,7 +115,7 @@ func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkAppli
 	return shows(v1beta2.ApplicationStateCompleted)
 }
 
-// until calls poll until it returns true, for at most a minute.
+// until calls poll until it returns true. After a minute it returns an error.
 func until(ctx context.Context, goal string, poll func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -135,8 +135,8 @@ func until(ctx context.Context, goal string, poll func() (bool, error)) error {
 	}
 }
 
-// readSpeed reads the audit log for applications whose names have the prefix. It measures the time between two
-// responses of the API server.
+// readSpeed reads from the audit log how fast the operator reacted for applications whose names have the prefix. Each
+// delay is the time between two responses of the API server.
 func readSpeed(audit io.Reader, prefix string) (speed, error) {
 	var got speed
 	created := map[string]time.Time{} // keyed by application

@@ -52,7 +52,7 @@ func run(ctx context.Context, root string, n int, demo, verbose bool) (err error
 	return timeDemo(ctx, root, toolOutput)
 }
 
-// withOperator measures on a cluster that contains only the operator.
+// withOperator takes the measurements that need a cluster with the operator and without other load.
 func withOperator(ctx context.Context, root string, n int, toolOutput io.Writer) (err error) {
 	c, err := cluster.Start(ctx, cluster.Options{Root: root, Out: toolOutput})
 	if err != nil {
@@ -79,8 +79,8 @@ func withOperator(ctx context.Context, root string, n int, toolOutput io.Writer)
 	return controlPlaneReady(ctx, c)
 }
 
-// controlPlaneReady measures the start of a control plane without a node, beside the idle cluster. This is a warm
-// start, because the cluster has already started one.
+// controlPlaneReady measures the start of a control plane without a node, while the idle cluster keeps running. This is
+// a warm start, because the programs have already been started once for the idle cluster.
 func controlPlaneReady(ctx context.Context, c *cluster.Cluster) error {
 	dir := filepath.Join(c.Dir, "control-plane")
 	began := time.Now()

@@ -27,8 +27,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// compressedSize returns the size of an image in a docker-archive tar as a registry stores it, with gzip-compressed
-// layers.
+// compressedSize returns the size that an image would have in a registry, where all layers are compressed with gzip.
+// The image is a docker-archive tar.
 func compressedSize(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func compressedSize(path string) (int64, error) {
 	}
 }
 
-// addCompressed adds the size of a file. It compresses the file if necessary.
+// addCompressed adds the compressed size of a file to total. It compresses the file unless it is already compressed.
 func addCompressed(total *counter, file io.Reader) error {
 	in := bufio.NewReader(file)
 	if magic, err := in.Peek(2); err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -65,7 +65,8 @@ func addCompressed(total *counter, file io.Reader) error {
 	return errors.Join(err, out.Close())
 }
 
-// operatorResident returns the operator's resident memory from its own metrics, through the API server.
+// operatorResident returns the operator's resident memory in bytes. It reads the operator's own metrics through the API
+// server.
 func operatorResident(ctx context.Context, c *cluster.Cluster) (int64, error) {
 	var pods corev1.PodList
 	err := c.Client.List(ctx, &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"})
@@ -79,7 +80,7 @@ func operatorResident(ctx context.Context, c *cluster.Cluster) (int64, error) {
 	return sample(text, "process_resident_memory_bytes")
 }
 
-// sample returns the value of a metric without labels from Prometheus' text format.
+// sample returns the value of a metric that has no labels. The input is in Prometheus' text format.
 func sample(text []byte, metric string) (int64, error) {
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, metric+" "); ok {

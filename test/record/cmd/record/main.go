@@ -110,7 +110,8 @@ func removeStale(dir string, cases []record.Case, recordings map[string]record.R
 	return nil
 }
 
-// version records the selected cases with one Spark version. It returns the number of recordings that changed.
+// version records the selected cases with one Spark version. It returns the number of recordings that differ from the
+// previous ones.
 func (o options) version(ctx context.Context, version string, cases []record.Case, recordings map[string]record.Recordings) (differ int, err error) {
 	m, err := submitter.New(ctx, version, o.images[version])
 	if err != nil {
@@ -184,8 +185,8 @@ type runner struct {
 	cpu     time.Duration
 }
 
-// record runs one case and returns its recording and a text with the duration. If a case ends the Java machine, record
-// runs it again with bin/spark-submit.
+// record runs one case, and returns its recording and a text that contains the duration. If a case ends the Java
+// machine, record runs the case again with bin/spark-submit.
 func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, string, error) {
 	began := time.Now()
 	r.count++
@@ -227,7 +228,7 @@ func (r *runner) close() error {
 	return err
 }
 
-// total returns the CPU time per case of all Java machines so far, as text.
+// total returns a text with the CPU time per case, over all Java machines so far.
 func (r *runner) total() string {
 	if err := r.close(); err != nil {
 		return err.Error()
