@@ -1,6 +1,6 @@
-// Package build compiles the programs of a cluster from the Go modules beside sparklocal's own, and caches the binaries
-// by content. A combination of sources, dependencies, compiler and flags is built once for all clones of the
-// repository.
+// Package build compiles the programs of a cluster from the Go modules beside sparklocal's own module, and caches the
+// binaries by content. All clones of the repository share the cache, so each combination of sources, dependencies,
+// compiler and flags is built only once.
 package build
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
 )
 
-// Program is a binary and the module that it is built from.
+// Program describes a binary and the module from which it is built.
 type Program struct {
 	// Name is the binary's name.
 	Name string
@@ -38,8 +38,8 @@ type Program struct {
 // KubeVersion is the Kubernetes release that kube/go.mod pins.
 const KubeVersion = "v1.36.3"
 
-// Kube is one binary that contains every Kubernetes program and etcd. Clients parse the server's version, so the linker
-// flags set it.
+// Kube is one binary that contains every Kubernetes program and etcd. The linker flags set the server's version,
+// because clients parse it.
 var Kube = Program{
 	Name: "kube", Module: "kube", Hint: "about 8 minutes on two cores",
 	Linker: []string{
@@ -55,7 +55,7 @@ var Kube = Program{
 // CoreDNS is the cluster's DNS server.
 var CoreDNS = Program{Name: "coredns", Module: "coredns", Hint: "about 2 minutes on two cores"}
 
-// CacheDir returns the directory for products that take long to make: sparklocal below the user's cache directory
+// CacheDir returns the directory for files that take long to build: sparklocal below the user's cache directory
 // ($XDG_CACHE_HOME or ~/.cache).
 func CacheDir() (string, error) {
 	base, err := os.UserCacheDir()
@@ -65,9 +65,9 @@ func CacheDir() (string, error) {
 	return filepath.Join(base, "sparklocal"), nil
 }
 
-// SourceDir returns the directory local/ of the repository. It uses $SPARKLOCAL_SRC if that is set. Otherwise it checks
-// the place where this binary was compiled, then the directories at and above the binary, then those at and above the
-// working directory.
+// SourceDir returns the directory local/ of the repository. It uses $SPARKLOCAL_SRC if that variable is set. Otherwise
+// it tries, in this order, the place where this binary was compiled, the directories at and above the binary, and the
+// directories at and above the working directory.
 func SourceDir() (string, error) {
 	if dir := os.Getenv("SPARKLOCAL_SRC"); dir != "" {
 		if isSource(dir) {
@@ -120,8 +120,8 @@ func Cached(ctx context.Context, source, cache string, p Program) (path string, 
 	return path, err == nil, nil
 }
 
-// Ensure returns the path of a program's binary, and builds the binary first if it is not in the cache. Concurrent
-// calls build it once.
+// Ensure returns the path of a program's binary. If the binary is not in the cache, Ensure builds it first. Concurrent
+// calls build it only once.
 func Ensure(ctx context.Context, source, cache string, p Program, progress Progress) (string, error) {
 	path, exists, err := Cached(ctx, source, cache, p)
 	if err != nil || exists {
@@ -206,7 +206,8 @@ func (p Program) key(ctx context.Context, dir string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
 }
 
-// hashSources writes the Go files, go.mod and go.sum to w. Tests are left out, because a build does not read them.
+// hashSources writes the Go files, go.mod and go.sum of a module to w. It omits tests, because a build does not read
+// them.
 func hashSources(w io.Writer, dir string) error {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

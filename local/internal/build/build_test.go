@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// module makes a source directory that holds one small program.
+// module creates a source directory that contains one small program.
 func module(t *testing.T) (source string, p Program) {
 	t.Helper()
 	source = t.TempDir()
@@ -152,7 +152,7 @@ func TestSourceDirFindsTheClone(t *testing.T) {
 	}
 }
 
-// The release in the linker flags is the one that the module kube requires.
+// TestKubeVersionMatchesGoMod checks that the release in the linker flags is the release that the module kube requires.
 func TestKubeVersionMatchesGoMod(t *testing.T) {
 	source, err := SourceDir()
 	if err != nil {

@@ -20,7 +20,8 @@ func runImage(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// Scripts read the path from standard output, so the command prints nothing else there.
+// TestImagePrintsThePathOfTheTar checks that the command prints only the path of the tar, because scripts read the path
+// from standard output.
 func TestImagePrintsThePathOfTheTar(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)

@@ -42,7 +42,8 @@ that comes first and passes all other arguments to kubectl.`,
 	}
 }
 
-// leadingDir removes a leading --dir D or --dir=D from kubectl's arguments.
+// leadingDir removes --dir D or --dir=D from the start of kubectl's arguments. It returns the directory and the other
+// arguments.
 func leadingDir(args []string) (dir string, rest []string, err error) {
 	if len(args) == 0 {
 		return "", args, nil

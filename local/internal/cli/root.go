@@ -1,4 +1,4 @@
-// Package cli implements the commands of sparklocal, one file each.
+// Package cli implements the commands of sparklocal. Each command has its own file.
 package cli
 
 import (
@@ -26,11 +26,11 @@ directory, and several clusters can run side by side. Clients connect with the c
 
 const dirHelp = "state directory of the cluster (default $SPARKLOCAL_DIR, else ~/.local/state/sparklocal/default)"
 
-// dirFlag adds --dir.
+// dirFlag adds the flag --dir to a command.
 func dirFlag(cmd *cobra.Command, dir *string) { cmd.Flags().StringVar(dir, "dir", "", dirHelp) }
 
-// stateDir makes the value of --dir absolute, or chooses the default. It resolves symbolic links, because the ID of a
-// cluster is derived from the path of its directory.
+// stateDir returns the absolute path in the value of --dir, or the default if the flag is not set. It resolves symbolic
+// links, because the ID of a cluster is derived from the path of its directory.
 func stateDir(flag string) (string, error) {
 	dir := flag
 	if dir == "" {
@@ -54,7 +54,7 @@ func stateDir(flag string) (string, error) {
 	return resolve(dir), nil
 }
 
-// resolve resolves symbolic links in the part of a path that exists.
+// resolve resolves the symbolic links in a path. The end of the path may be missing on disk and then stays as it is.
 func resolve(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved

@@ -47,7 +47,8 @@ after a reboot it starts empty. With --control-plane-only it consists of an API 
 	return cmd
 }
 
-// progress prints one line for each step of a start. On a terminal it also updates a counting line during a build.
+// progress prints one line for each step of a start. During a build on a terminal it also updates a line with the
+// elapsed time.
 type progress struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -100,7 +101,7 @@ func (p *progress) end() {
 	p.clear()
 }
 
-// clear erases the counting line. The caller holds the lock.
+// clear erases the line with the elapsed time. The caller holds the lock.
 func (p *progress) clear() {
 	if p.counting {
 		_, _ = fmt.Fprint(p.out, "\r\x1b[K")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The built-in roles of the API server do not cover these users of sparklocal's own components.
+// These are the users of sparklocal's own components, which the built-in roles of the API server do not cover.
 const (
 	dnsUser       = "sparklocal:coredns"
 	localPathUser = "sparklocal:local-path-provisioner"
@@ -20,7 +20,7 @@ func rule(group string, resources, verbs []string) object {
 	return object{"apiGroups": []string{group}, "resources": resources, "verbs": verbs}
 }
 
-// role returns a ClusterRole and its binding to a user. Both have the user's name.
+// role returns a ClusterRole and the ClusterRoleBinding that binds it to a user. Both have the user's name.
 func role(user string, rules ...object) []bootstrapObject {
 	const api, group = "/apis/rbac.authorization.k8s.io/v1/", "rbac.authorization.k8s.io"
 	meta := object{"name": user}
@@ -34,7 +34,7 @@ func role(user string, rules ...object) []bootstrapObject {
 	}
 }
 
-// bootstrapObject is an object and the path of the collection in which it is created.
+// bootstrapObject is an object together with the path of the collection in which it is created.
 type bootstrapObject struct {
 	path   string
 	object object

@@ -4,9 +4,9 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/pki"
 )
 
-// The names of the certificate authorities. etcd has its own, so that the other certificates of the cluster cannot
-// access it past the API server. The aggregation layer has its own, because its client certificate can impersonate any
-// user.
+// The names of the certificate authorities. etcd has its own authority, so that no other certificate of the cluster
+// gives access to etcd past the API server. The aggregation layer has its own authority, because its client certificate
+// can impersonate any user.
 const (
 	clusterCA = "ca"
 	etcdCA    = "etcd-ca"
@@ -17,7 +17,7 @@ const (
 const superuser = "system:masters"
 
 // identities returns the certificates of the API server's clients, by name. Each client has a kubeconfig of the same
-// name. The built-in roles of the API server are bound to the users and groups of the Kubernetes components.
+// name. The Kubernetes components use the users and groups to which the built-in roles of the API server are bound.
 func (s *Spec) identities() map[string]pki.Leaf {
 	hosts := []string{"localhost", s.host()}
 	users := map[string]pki.Leaf{
@@ -34,8 +34,8 @@ func (s *Spec) identities() map[string]pki.Leaf {
 	return users
 }
 
-// issue creates the missing certificate authorities, and reissues every certificate and kubeconfig. They contain the
-// cluster's address, which may have changed since the last start.
+// issue creates the missing certificate authorities, and reissues every certificate and kubeconfig. It reissues them
+// because they contain the cluster's address, which may have changed since the last start.
 func (s *Spec) issue() error {
 	dir := s.path("pki")
 	ca, err := pki.LoadCA(dir, clusterCA)

@@ -26,7 +26,7 @@ func withNode(major, minor int) *Spec {
 	}
 }
 
-// render issues the certificates, which the component's health check reads, and returns the component.
+// render returns a component. It issues the certificates first, because the component's health check reads them.
 func render(t *testing.T, s *Spec, component func(*Spec) (supervise.Component, error)) supervise.Component {
 	t.Helper()
 	s.Dir = t.TempDir()

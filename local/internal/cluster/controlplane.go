@@ -12,22 +12,22 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/supervise"
 )
 
-// issuer is the issuer of service-account tokens and their default audience.
+// issuer is the issuer of service-account tokens. It is also the default audience of these tokens.
 const issuer = "https://kubernetes.default.svc.cluster.local"
 
-// environment returns the whole environment of a component. It contains no variables of the user, because proxy
-// settings would redirect calls within the cluster.
+// environment returns the whole environment of a component. It contains no variables of the user's environment, because
+// proxy settings would redirect calls within the cluster.
 func (s *Spec) environment() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + s.Dir, "LANG=C.UTF-8"}
 }
 
-// kube returns a component that runs from the binary with all Kubernetes programs.
+// kube returns a component that runs one of the programs in the Kubernetes binary.
 func (s *Spec) kube(name string, ready func(context.Context) error, args ...string) supervise.Component {
 	return supervise.Component{Name: name, Path: s.Kube, Args: args, Env: s.environment(), Ready: ready}
 }
 
 // health returns a health check that requests an HTTPS path on a port of the control plane or node. The check presents
-// the certificate cert and trusts only the authority ca. health reads their files when it is called, so call it after
+// the client certificate cert and trusts only the authority ca. health itself reads the files of both, so call it after
 // issue.
 func (s *Spec) health(port int, path, ca, cert string) (func(context.Context) error, error) {
 	config, err := pki.ClientConfig(s.path("pki"), ca, cert)
@@ -104,8 +104,8 @@ func (s *Spec) apiserver() (supervise.Component, error) {
 	return s.kube("kube-apiserver", ready, args...), err
 }
 
-// auditPolicy logs the metadata of each request after its response. A line has the times of the request and the
-// response in microseconds.
+// auditPolicy logs the metadata of each request when its response is complete. A line contains the times of the request
+// and the response in microseconds.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -113,8 +113,8 @@ rules:
 - level: Metadata
 `
 
-// auditPolicyBodies also logs the bodies of writes, except those of Kubernetes components. It omits the bodies of
-// Secrets, tokens and authentication requests.
+// auditPolicyBodies logs the same as auditPolicy, and also the bodies of writes by clients that are not Kubernetes
+// components. It omits the bodies of Secrets, tokens and authentication requests.
 const auditPolicyBodies = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -132,7 +132,7 @@ rules:
 - level: Metadata
 `
 
-// controllerFlags returns the flags that the controller manager and the scheduler share.
+// controllerFlags returns the flags that are the same for the controller manager and the scheduler.
 func (s *Spec) controllerFlags(name string, port int) []string {
 	config := s.pki(name + ".kubeconfig")
 	return []string{

@@ -19,15 +19,15 @@ const (
 	killLimit = 15 * time.Second
 )
 
-// clusterFiles lists the files and directories that sparklocal creates in a cluster's directory. Nothing else there is
-// removed, because users choose the directory.
+// clusterFiles lists the files and directories that sparklocal creates in a cluster's directory. sparklocal removes
+// nothing else from that directory, because users choose it and may have other files there.
 var clusterFiles = []string{
 	"cluster.json", "state.json", "state.json.new", "kubeconfig", "kubeconfig.new", "audit.log", "audit-policy.yaml",
 	"pki", "logs", "etcd", "node",
 }
 
 // wipe removes a cluster's files, and then its directory if that is empty. Call it after all processes of the cluster
-// have ended, because their mounts below the directory end with them.
+// have ended, because only then are their mounts below the directory gone.
 func wipe(dir string) error {
 	for _, name := range clusterFiles {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
@@ -41,8 +41,8 @@ func wipe(dir string) error {
 	return nil
 }
 
-// release frees a cluster's resources on the machine and removes the cluster from the registry. The cluster's
-// supervisor has ended or is about to end. The caller holds the registry's lock.
+// release frees a cluster's resources on the machine and removes the cluster from the registry. Call it when the
+// cluster's supervisor has ended or is about to end. The caller holds the registry's lock.
 func release(reg registry.Registry, e registry.Entry) error {
 	if e.Node != nil {
 		if err := releaseNode(reg, e); err != nil {
@@ -52,8 +52,9 @@ func release(reg registry.Registry, e registry.Entry) error {
 	return reg.Delete(e.ID)
 }
 
-// sweep releases clusters whose supervisor was killed. If such a cluster had an owner and the owner has ended, sweep
-// also removes the cluster's files. Otherwise they stay for the next `up` in the directory.
+// sweep releases the clusters whose supervisor was killed. If such a cluster had an owner and the owner has ended,
+// sweep also removes the cluster's files. Otherwise the files stay, so that the next `up` in the directory can use
+// them.
 func sweep(reg registry.Registry, report func(string)) error {
 	unlock, err := reg.Lock()
 	if err != nil {

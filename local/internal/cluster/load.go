@@ -17,7 +17,7 @@ import (
 // pinned is the label that excludes an image from the kubelet's garbage collection.
 const pinned = "io.cri-containerd.pinned=pinned"
 
-// Load imports the images of tars into the cluster in dir. It calls step after each tar.
+// Load imports the images in the given tars into the cluster in dir. It calls step after each tar.
 func Load(ctx context.Context, dir string, tars []string, step func(name string, took time.Duration)) error {
 	spec, err := ReadSpec(dir)
 	if err != nil {
@@ -42,8 +42,8 @@ func Load(ctx context.Context, dir string, tars []string, step func(name string,
 	return nil
 }
 
-// load imports a tar and pins its images. If the container runtime has the images already, load only names them,
-// because importing a Spark image takes long.
+// load imports the images of a tar and pins them. If the container runtime already has the images, load only gives them
+// the names in the tar, because importing a Spark image takes long.
 func (s *Spec) load(ctx context.Context, tar string) error {
 	names, err := s.nameLoadedImages(ctx, tar)
 	if err != nil {
@@ -64,8 +64,9 @@ func (s *Spec) load(ctx context.Context, tar string) error {
 	return nil
 }
 
-// nameLoadedImages names the images of a tar and returns the names, if the container runtime already has all images
-// with this content. It returns nil if an image is missing, or if the tar does not have the format of docker save.
+// nameLoadedImages gives images that the container runtime already has the names in a tar, and returns these names. It
+// returns nil if an image of the tar is missing in the container runtime, or if the tar does not have the format of
+// docker save.
 func (s *Spec) nameLoadedImages(ctx context.Context, tar string) ([]string, error) {
 	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(tar) })
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *Spec) nameLoadedImages(ctx context.Context, tar string) ([]string, erro
 
 var digestPattern = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// parseImageList parses the output of `ctr images ls` and returns the digest of each name's manifest.
+// parseImageList parses the output of `ctr images ls`. It returns the digest of the manifest for each image name.
 func parseImageList(out string) map[string]string {
 	have := map[string]string{}
 	for line := range strings.Lines(out) {

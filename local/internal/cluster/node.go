@@ -21,14 +21,14 @@ import (
 )
 
 // mountPoints are host directories that programs of the node use under fixed names. In the cluster's mount namespace, a
-// directory below node/ covers each of them. The keys are the names below node/.
+// directory below node/ is mounted over each of them. The keys are the names below node/.
 var mountPoints = map[string]string{
 	"kubelet": "/var/lib/kubelet",
 	"cni":     "/var/lib/cni",
 	"log":     "/var/log",
 }
 
-// checkVisible rejects a state directory that the cluster's own mounts would cover.
+// checkVisible returns an error if one of the cluster's own mounts would cover the state directory.
 func checkVisible(dir string) error {
 	for _, covered := range append(slices.Sorted(maps.Values(mountPoints)), "/run") {
 		if dir == covered || strings.HasPrefix(dir, covered+"/") {
@@ -38,7 +38,8 @@ func checkVisible(dir string) error {
 	return nil
 }
 
-// cniDirs lists the directories in which distributions and the plugins' own releases install network plugins.
+// cniDirs lists the directories in which network plugins may be installed, by distributions or by the plugins' own
+// releases.
 var cniDirs = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
 
 // prepareNode installs the distribution's packages that a node needs, and builds the pause image.
@@ -66,7 +67,7 @@ func prepareNode(ctx context.Context, spec *Spec, report Reporter) error {
 	return err
 }
 
-// missingPackages returns the Debian packages whose programs are missing.
+// missingPackages returns the Debian packages of the programs that the machine lacks.
 func missingPackages() []string {
 	var missing []string
 	for _, need := range []struct{ pkg, program string }{
@@ -82,7 +83,8 @@ func missingPackages() []string {
 	return missing
 }
 
-// cniBin returns the directory that holds every network plugin that the cluster uses, or "".
+// cniBin returns the directory that contains every network plugin that the cluster uses. If there is none, it returns
+// "".
 func cniBin() string {
 next:
 	for _, dir := range cniDirs {
@@ -98,7 +100,7 @@ next:
 
 var versionPattern = regexp.MustCompile(`\bv?(\d+)\.(\d+)\.`)
 
-// containerdVersion parses the output of `containerd --version`. The version in it has various forms, such as
+// containerdVersion parses the output of `containerd --version`. The version in this output has various forms, such as
 // 1.6.20~ds1, v2.0.5 and 1.7.12-0ubuntu4.
 func containerdVersion(line string) (major, minor int, err error) {
 	match := versionPattern.FindStringSubmatch(line)
@@ -160,7 +162,7 @@ func (r *runner) isolateNode() error {
 	return nil
 }
 
-// nodeDirectories creates the node's directories, and the mount points that the host lacks.
+// nodeDirectories creates the node's directories, and those mount points that the host lacks.
 func (r *runner) nodeDirectories() error {
 	// Other users of the machine must not enter node/, because pods make some directories below it writable for all.
 	if err := os.MkdirAll(r.path("node"), 0o700); err != nil {
@@ -203,9 +205,9 @@ func (r *runner) recordNode() error {
 	return r.reg.Put(entry)
 }
 
-// connect creates the veth pair between the host and the cluster, and the addresses and routes inside. Other networks
-// are unreachable from inside. A request to them, such as an image pull, therefore fails at once instead of after a
-// timeout.
+// connect creates the veth pair between the host and the cluster, and the addresses and routes in the cluster's network
+// namespace. Other networks are unreachable from inside the cluster, so that a request to them, such as an image pull,
+// fails at once instead of after a timeout.
 func (r *runner) connect(tid int) error {
 	link := r.Node.link()
 	host := [][]string{
@@ -248,7 +250,7 @@ func (r *runner) connect(tid int) error {
 	})
 }
 
-// ip runs an ip(8) command. start starts its process.
+// ip runs an ip(8) command. It starts the process of the command with the function start.
 func ip(args []string, start func(*exec.Cmd) error) error {
 	var out strings.Builder
 	cmd := exec.Command("ip", args...)
@@ -263,8 +265,9 @@ func ip(args []string, start func(*exec.Cmd) error) error {
 	return nil
 }
 
-// releaseNode ends the processes of a node and removes its control group and its link. Containers outlive the container
-// runtime, and they keep the namespaces with their mounts, links and packet rules.
+// releaseNode ends the processes of a node and removes its control group and its link. It must end them, because
+// containers continue after the container runtime has ended, and keep the namespaces with their mounts, links and
+// packet rules.
 func releaseNode(reg registry.Registry, e registry.Entry) error {
 	find := func() []int {
 		return append(isolate.Host.Processes(e.Node.Cgroup), proc.InNamespaces(map[string]uint64{"net": e.Node.NetNS, "mnt": e.Node.MntNS})...)
@@ -287,7 +290,8 @@ func releaseNode(reg registry.Registry, e registry.Entry) error {
 	return reg.RemoveDirs(e.ID)
 }
 
-// removeCgroup retries for up to killLimit, because a killed process leaves its group a moment after it has left /proc.
+// removeCgroup removes a control group. It retries for up to killLimit, because a killed process leaves its group
+// slightly later than /proc.
 func removeCgroup(name string) error {
 	for end := time.Now().Add(killLimit); ; time.Sleep(20 * time.Millisecond) {
 		err := isolate.Host.Remove(name)

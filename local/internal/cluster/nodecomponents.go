@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/supervise"
 )
 
-// withNode starts all components of a cluster with a node. The container runtime does not need the control plane, so
-// both start at the same time.
+// withNode starts all components of a cluster with a node. It starts the container runtime and the control plane at the
+// same time, because the container runtime does not need the control plane.
 func (r *runner) withNode(ctx context.Context) error {
 	err := concurrently(
 		func() error { return r.controlPlane(ctx) },
@@ -56,9 +56,9 @@ func (s *Spec) containerd() (supervise.Component, error) {
 	}, nil
 }
 
-// kubelet returns the kubelet. It is ready if its health check passes, its node is Ready in the API server, and the
-// control plane has removed the node's taint. The Node alone is not enough, because after a crash it still has the old
-// status.
+// kubelet returns the kubelet as a component. The kubelet is ready if its health check passes, its Node is Ready in the
+// API server, and the control plane has removed the Node's taint. The Ready status alone is not enough, because after a
+// crash the Node still has its old status.
 func (s *Spec) kubelet() (supervise.Component, error) {
 	admin, err := s.Admin()
 	if err != nil {
@@ -113,7 +113,7 @@ func (n nodeObject) ready() error {
 	return fmt.Errorf("the node has no Ready condition yet")
 }
 
-// plainHealth returns a check of a health port that serves HTTP without TLS.
+// plainHealth returns a health check that requests a path on a port without TLS.
 func (s *Spec) plainHealth(port int, path string) func(context.Context) error {
 	client := kubeapi.New("http://"+net.JoinHostPort(s.host(), strconv.Itoa(port)), nil)
 	return func(ctx context.Context) error { return client.Get(ctx, path, nil) }

@@ -36,9 +36,9 @@ func (s *Spec) writeNodeFiles() error {
 	return nil
 }
 
-// containerdConfig returns containerd's configuration in the format of the installed version. containerd 1.6 and 1.7
-// read format 2. From 2.0 on, containerd reads format 3, in which the CRI plugin is split into two. The state directory
-// is below /run, which is private to the cluster in its mount namespace.
+// containerdConfig returns containerd's configuration in the format that the installed version reads. containerd 1.6
+// and 1.7 read format 2. From 2.0 on, containerd reads format 3, in which the CRI plugin is split into two plugins. The
+// state directory is below /run, which is private to the cluster in its mount namespace.
 func (s *Spec) containerdConfig() string {
 	head := fmt.Sprintf("root = %q\nstate = \"/run/containerd\"\n[grpc]\n  address = %q\n", s.path("node", "containerd"), s.Node.containerdSocket())
 	if s.Node.ContainerdMajor < 2 {
@@ -78,8 +78,9 @@ func (s *Spec) containerdConfig() string {
 `, image.PauseTag, bin, s.path("node", "etc", "net"))
 }
 
-// networkConfig returns the CNI configuration. The ptp plugin gives every pod its own routed link. Packets between
-// ports of a bridge would bypass the service rules unless the kernel has br_netfilter.
+// networkConfig returns the CNI configuration. It uses the ptp plugin, which gives every pod its own routed link. A
+// bridge would not work on every machine, because packets between ports of a bridge bypass the service rules unless the
+// kernel has br_netfilter.
 func (s *Spec) networkConfig() string {
 	return fmt.Sprintf(`{
   "cniVersion": "0.4.0",
@@ -101,8 +102,9 @@ func (s *Spec) networkConfig() string {
 `, podRange, gateway)
 }
 
-// kubeletConfig returns the kubelet's configuration. Image garbage collection is off, because the cluster cannot pull
-// an image again. Eviction starts late, because users manage the space on their disk.
+// kubeletConfig returns the kubelet's configuration. Image garbage collection is off, because the cluster could not
+// pull a deleted image again. Eviction starts only when little space is free, because users manage the space on their
+// disk.
 func (s *Spec) kubeletConfig() string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -148,7 +150,7 @@ func (s *Spec) corefile() string {
 `, gateway, s.host(), dnsPort, quoteCaddy(s.pki("coredns.kubeconfig")))
 }
 
-// quoteCaddy quotes a word of a Corefile if it contains a character that would end the word.
+// quoteCaddy returns a word for a Corefile. It quotes the word if the word contains a character that would end it.
 func quoteCaddy(word string) string {
 	if !strings.ContainsAny(word, " \t\"{}") {
 		return word

@@ -34,8 +34,8 @@ type runner struct {
 }
 
 // Run is the main function of the supervisor process. It starts the cluster in dir and keeps it running until the
-// context ends, the owner ends or the cluster's directory is removed. Then it ends the cluster. If the start fails, the
-// error is also in the state file.
+// context ends, the owner ends or the cluster's directory is removed. Then it ends the cluster. If the start fails, Run
+// returns the error and also writes it to the state file.
 func Run(ctx context.Context, dir string) error {
 	spec, err := ReadSpec(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *runner) up(ctx context.Context) error {
 	return r.withNode(ctx)
 }
 
-// cancelWhenUnwanted cancels a start if the cluster is no longer wanted.
+// cancelWhenUnwanted cancels the start when the cluster is no longer wanted.
 func (r *runner) cancelWhenUnwanted(ctx context.Context, cancel func()) {
 	for ctx.Err() == nil {
 		if r.unwanted() {
@@ -106,7 +106,7 @@ func (r *runner) unwanted() bool {
 	return errors.Is(err, fs.ErrNotExist) || (r.Owner.PID != 0 && !r.Owner.Alive())
 }
 
-// watch returns when the cluster must end. Until then it rotates logs and reaps containers.
+// watch blocks until the cluster must end. Until then it rotates logs and reaps containers.
 func (r *runner) watch(ctx context.Context) {
 	var reaper isolate.Reaper
 	for tick := 1; ctx.Err() == nil && !r.unwanted(); tick++ {
@@ -120,9 +120,9 @@ func (r *runner) watch(ctx context.Context) {
 	}
 }
 
-// down ends everything. It removes the directory only if the cluster is unwanted. Otherwise the directory keeps the
-// logs of a failed cluster and the data of a stopped one, until `sparklocal down` removes it or `up` starts the cluster
-// again.
+// down ends all processes of the cluster. It removes the directory only if the cluster is unwanted. Otherwise the
+// directory keeps the logs of a failed cluster, or the data of a stopped one, until `sparklocal down` removes it or
+// `up` starts the cluster again.
 func (r *runner) down(cause error) error {
 	r.sup.Stop()
 	if r.thread != nil {
@@ -169,7 +169,7 @@ func (r *runner) component(ctx context.Context, render func() (supervise.Compone
 	return nil
 }
 
-// controlPlane starts etcd, the API server and the controllers. It waits until a pod could be created in the default
+// controlPlane starts etcd, the API server and the controllers. It returns when a pod could be created in the default
 // namespace.
 func (r *runner) controlPlane(ctx context.Context) error {
 	if err := r.component(ctx, r.etcd); err != nil {
@@ -188,8 +188,8 @@ func (r *runner) controlPlane(ctx context.Context) error {
 	return concurrently(controllers...)
 }
 
-// defaultServiceAccount waits for the service account that every pod of the default namespace needs. The controllers
-// create it last.
+// defaultServiceAccount waits until the default namespace has its service account, without which it accepts no pods.
+// The controllers create this account last.
 func (r *runner) defaultServiceAccount(ctx context.Context) error {
 	admin, err := r.Admin()
 	if err != nil {
@@ -201,8 +201,8 @@ func (r *runner) defaultServiceAccount(ctx context.Context) error {
 	})
 }
 
-// until repeats check until it succeeds. If the context ends first, the error consists of what and the last error of
-// check.
+// until repeats check until it succeeds. If the context ends first, until returns the last error of check with the text
+// what as prefix.
 func until(ctx context.Context, what string, check func() error) error {
 	for {
 		err := check()

@@ -1,4 +1,5 @@
-// Package cluster defines the programs of a cluster, their flags and files, and the order in which they start and end.
+// Package cluster defines the programs of a cluster with their flags and files, and the order in which the programs
+// start and end.
 package cluster
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
 )
 
-// Addresses inside a cluster. All clusters use the same ones, because each has its own network namespace.
+// Addresses inside a cluster. They are the same in all clusters, which is possible because each cluster has its own
+// network namespace.
 const (
 	// gateway is the node's address for its pods. The API server advertises it, because pods reach no other address of
 	// the node.
@@ -31,7 +33,7 @@ const (
 	DefaultStorageClass = "standard"
 )
 
-// Spec is the input of a cluster's supervisor, from the file cluster.json in the cluster's directory.
+// Spec is the input of a cluster's supervisor. It is stored in the file cluster.json in the cluster's directory.
 type Spec struct {
 	// ID is the cluster's short name (registry.ID of Dir).
 	ID string `json:"id"`
@@ -65,17 +67,18 @@ type Ports struct {
 	Scheduler   int `json:"scheduler"`
 }
 
-// portCount is the number of ports of a control plane, in the order of portsFrom.
+// portCount is the number of ports of a control plane. portsFrom defines their order.
 const portCount = 5
 
 func portsFrom(p []int) Ports {
 	return Ports{API: p[0], Etcd: p[1], EtcdPeer: p[2], Controllers: p[3], Scheduler: p[4]}
 }
 
-// nodePorts are the usual ports. A cluster with a node has its own network, in which no other program uses them.
+// nodePorts are the usual ports. They are always free in a cluster with a node, because it has its own network, in
+// which no other program runs.
 var nodePorts = Ports{API: 6443, Etcd: 2379, EtcdPeer: 2380, Controllers: 10257, Scheduler: 10259}
 
-// Node holds the additional settings of a cluster with a node.
+// Node holds the settings that only a cluster with a node has.
 type Node struct {
 	registry.Node
 	// PauseTar is the path of the pause image, whose program holds the namespaces of a pod.
@@ -88,14 +91,14 @@ type Node struct {
 	CNIBin string `json:"cniBin"`
 }
 
-// link returns the cluster's /30 network.
+// link returns the /30 network between the host and the cluster.
 func (n *Node) link() registry.Link { return registry.LinkAt(n.Index) }
 
-// containerdSocket returns the path of the socket of the cluster's own containerd. The path is valid inside and outside
-// the cluster's mount namespace.
+// containerdSocket returns the path of the socket of the cluster's own containerd. The path is the same inside and
+// outside the cluster's mount namespace.
 func (n *Node) containerdSocket() string { return filepath.Join(n.Run, "containerd.sock") }
 
-// host returns the address on which the control plane listens, and which the kubeconfig contains.
+// host returns the address on which the control plane listens. The kubeconfig contains the same address.
 func (s *Spec) host() string {
 	if s.Node == nil {
 		return "127.0.0.1"

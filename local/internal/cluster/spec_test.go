@@ -64,7 +64,8 @@ func TestOtherOptionsAreRejected(t *testing.T) {
 	}
 }
 
-// Users choose the directory, so files of other programs in it must stay.
+// TestWipeKeepsForeignFiles checks that wipe keeps the files of other programs in the directory, because users choose
+// the directory.
 func TestWipeKeepsForeignFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range append([]string{"thesis.tex"}, clusterFiles...) {

@@ -45,8 +45,8 @@ type Reporter struct {
 	Building build.Progress
 }
 
-// Up starts the cluster that the options describe, and returns when it is ready. If the cluster already runs with the
-// same options, Up leaves it unchanged.
+// Up starts the cluster that the options describe, and returns when the cluster is ready. If the cluster already runs
+// with the same options, Up leaves it unchanged.
 func Up(ctx context.Context, o Options, report Reporter) error {
 	reg, err := registry.Open()
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Spec) checkOptions(o Options) error {
 	return nil
 }
 
-// prepare checks the machine, and builds or installs the programs.
+// prepare checks that the machine can run the cluster, and builds or installs the programs that the cluster needs.
 func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error {
 	source, err := build.SourceDir()
 	if err != nil {
@@ -176,7 +176,7 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 }
 
 // startOver removes the files of an earlier cluster in the directory unless its data is trustworthy. etcd does not
-// flush to disk, so its files are valid after a process was killed, but not after a reboot.
+// flush its files to disk. They are therefore valid after a process was killed, but not after a reboot.
 func startOver(spec, old *Spec, report Reporter) error {
 	state, err := supervise.ReadState(spec.Dir)
 	if old == nil || err != nil {
@@ -244,11 +244,11 @@ func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 	return entry.Supervisor, reg.Put(entry)
 }
 
-// portsLimit is how long to wait until the dying processes of a cluster release its old ports.
+// portsLimit is the longest wait for the old ports of a cluster, which its processes release when they have ended.
 const portsLimit = 3 * time.Second
 
-// choosePorts returns the cluster's old ports if they are free, so that copies of its kubeconfig stay valid. Otherwise
-// it returns free ports.
+// choosePorts returns the ports that the cluster had at its last start if they are free, so that copies of its
+// kubeconfig stay valid. Otherwise it returns other free ports.
 func choosePorts(entries []registry.Entry, old *Spec) ([]int, error) {
 	if old == nil || old.Node != nil {
 		return registry.FreePorts(entries, portCount, rand.IntN(10000), registry.PortFree)
@@ -284,7 +284,7 @@ func chooseLink(reg registry.Registry, entries []registry.Entry, spec *Spec) err
 	return nil
 }
 
-// spawn starts the supervisor as a process that outlives this one and its terminal.
+// spawn starts the supervisor as a process that continues after this process and its terminal have ended.
 func spawn(dir string) (proc.ID, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -314,11 +314,11 @@ func spawn(dir string) (proc.ID, error) {
 	return id, nil
 }
 
-// SuperviseVerb is the hidden command of sparklocal that runs the supervisor.
+// SuperviseVerb is the name of the hidden command of sparklocal that runs the supervisor.
 const SuperviseVerb = "internal-supervise"
 
-// await reports the steps of the start, and returns when the cluster is ready or has failed. If the context ends first,
-// await ends the cluster, so that no partly started cluster remains.
+// await reports the steps of the start, and returns when the cluster is ready or its start has failed. If the context
+// ends first, await ends the cluster, so that no partly started cluster remains.
 func await(ctx context.Context, dir string, supervisor proc.ID, report Reporter) error {
 	shown := 0
 	for {

@@ -1,4 +1,4 @@
-// Package debian installs packages that a node or an image needs on Debian, Ubuntu and distributions derived from them.
+// Package debian installs packages for a node or an image on Debian, Ubuntu and distributions derived from them.
 package debian
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
 )
 
-// policyFile is the script that packages run before they start a service.
+// policyFile is the script that decides whether a package may start its service during the installation.
 const policyFile = "/usr/sbin/policy-rc.d"
 
-// Install installs packages from the machine's own package sources, without starting their services. The distribution's
-// containerd would run beside the cluster's own without any use. Install fetches the package lists if they are missing,
-// or if the installation fails.
+// Install installs packages from the machine's own package sources, without starting their services. Otherwise the
+// distribution's containerd would run beside the cluster's own containerd without any use. Install fetches the package
+// lists if they are missing, or if the installation fails.
 func Install(ctx context.Context, packages ...string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("packages are missing, and this machine has no apt-get: install %s with your distribution's package manager",
@@ -55,8 +55,8 @@ func Install(ctx context.Context, packages ...string) error {
 	return nil
 }
 
-// forbidServices creates policyFile, which forbids every service start (status 101), until the caller calls allow. If
-// the machine already has a policy, it stays.
+// forbidServices creates policyFile, which forbids every service start (exit status 101), until the caller calls the
+// returned function allow. If the machine already has such a file, forbidServices keeps that file.
 func forbidServices() (allow func(), err error) {
 	f, err := os.OpenFile(policyFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if errors.Is(err, fs.ErrExist) {
