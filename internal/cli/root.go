@@ -1,5 +1,5 @@
-// Package cli is the program sparkctl. It reads and changes a cluster with the rights of the user, and never imports the
-// reconciler. The verbs are in the packages offline and online; those about the program itself are here.
+// Package cli is the program sparkctl. It reads and changes a cluster with the rights of the user, and never imports
+// the reconciler. The verbs are in the packages offline and online; those about the program itself are here.
 package cli
 
 import (

@@ -122,6 +122,7 @@ func TestVerbsOnACluster(t *testing.T) {
 	t.Run("log", func(t *testing.T) { (&user{w, t, u.kubeconfig}).logs() })
 	t.Run("scale", func(t *testing.T) { (&user{w, t, u.kubeconfig}).scales() })
 	t.Run("explain", func(t *testing.T) { (&user{w, t, u.kubeconfig}).explains() })
+	t.Run("diff", func(t *testing.T) { (&user{w, t, u.kubeconfig}).diffs() })
 	t.Run("errors", func(t *testing.T) { (&user{w, t, u.kubeconfig}).errors() })
 	t.Run("delete", func(t *testing.T) { (&user{w, t, u.kubeconfig}).deletes() })
 }
@@ -387,6 +388,25 @@ func (u *user) explains() {
 	u.does(exit.OK, "the next run starts at", "explain", "nightly")
 }
 
+// diffs compares manifests with an application that runs, one that is over, and others.
+func (u *user) diffs() {
+	u.does(exit.OK, "live created", "create", "-f", u.manifest("live", ""))
+	u.driver("live", corev1.PodRunning, running())
+	u.does(exit.OK, "RUNNING", "wait", "live", "--for=running")
+	u.does(exit.OK, "does not exist; it would be created", "diff", "-f", u.manifest("new", ""))
+	u.does(exit.OK, "no change", "diff", "-f", u.manifest("live", ""))
+	more := u.does(exit.OK, "spec.sparkConf[spark.a]: (absent) -> \"b\"", "diff", "-f", u.manifest("live", "  sparkConf: {spark.a: b}\n"))
+	if !strings.Contains(more.out, "restarts") {
+		u.t.Errorf("the diff is\n%s", more.out)
+	}
+	quiet := u.does(exit.OK, "spec.timeToLiveSeconds: (absent) -> 100000", "diff", "-f", u.manifest("live", "  timeToLiveSeconds: 100000\n"))
+	if !strings.Contains(quiet.out, "nothing that runs changes") {
+		u.t.Errorf("the diff is\n%s", quiet.out)
+	}
+	u.does(exit.OK, "starts it again", "diff", "-f", u.manifest("unlucky", "  arguments: [x]\n"))
+	u.does(exit.OK, "StatefulSet apache-cluster-worker", "diff", "-f", u.example("apache-cluster"))
+}
+
 // errors are those of the cluster: each is one line with the way out.
 func (u *user) errors() {
 	u.does(exit.Cluster, "did you mean pi?", "status", "pie")
@@ -396,6 +416,11 @@ func (u *user) errors() {
 	account := "system:serviceaccount:" + u.Namespace + ":powerless"
 	u.does(exit.Cluster, "you lack the right to list sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace, "list", "--as", account)
 	u.does(exit.Cluster, "you lack the right to create sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("forbidden", ""), "--as", account)
+	// Below a path that it does not serve, the API server answers as for a missing definition.
+	elsewhere := testkit.Rest(u.t).Host + "/elsewhere"
+	u.does(exit.Cluster, "no definition of sparkapplications.sparkoperator.k8s.io", "list", "--server", elsewhere)
+	u.does(exit.Cluster, "no definition of sparkclusters.spark.apache.org", "status", "cluster/x", "--server", elsewhere)
+	u.does(exit.Cluster, "no definition of sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("early", ""), "--server", elsewhere)
 	u.does(exit.Cluster, "cannot be reached", "list", "--server", "http://127.0.0.1:1")
 	u.does(exit.Cluster, "kubectl config get-contexts", "list", "--context", "nowhere")
 	u.does(exit.Cluster, "kubectl create namespace nowhere", "create", "-n", "nowhere", "-f", u.manifest("lost", ""))

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,11 +34,10 @@ func withResource(err error, k *Kind) error {
 	return &resourceError{err, k}
 }
 
-// noDefinition reports whether the API server does not serve the requested kind. Its answer has no name then.
+// noDefinition reports whether the API server does not serve the requested kind. Its answer is no object then, and
+// client-go writes the message.
 func noDefinition(err error) bool {
-	var status apierrors.APIStatus
-	ok := errors.As(err, &status)
-	return meta.IsNoMatchError(err) || ok && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == "")
+	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && strings.Contains(err.Error(), "the server could not find the requested resource")
 }
 
 // forbidden matches the API server's answer to a request without the right.

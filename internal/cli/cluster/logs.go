@@ -71,27 +71,14 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 		if err != nil {
 			return nil, c.ended(ctx, err)
 		}
-		candidates := logged(pods, o)
-		candidates = slices.DeleteFunc(candidates, func(p corev1.Pod) bool {
-			return last != nil && (p.UID == last.UID || p.CreationTimestamp.Before(&last.CreationTimestamp))
-		})
+		candidates := after(logged(pods, o), last)
 		if len(candidates) > 0 {
 			if pod := &candidates[len(candidates)-1]; started(pod) || !o.Follow {
 				return pod, nil
 			}
 		}
-		live := KindOf(object).New()
-		if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
-			if apierrors.IsNotFound(err) && last != nil {
-				return nil, nil
-			}
-			return nil, c.ended(ctx, err)
-		}
-		if s := Summarize(live); !o.Follow || s.Over() && len(candidates) == 0 {
-			if last == nil {
-				return nil, noPod(&s, o)
-			}
-			return nil, nil
+		if over, err := c.noMore(ctx, object, o, len(candidates) > 0, last != nil); over || err != nil {
+			return nil, err
 		}
 		select {
 		case <-tick.C:
@@ -99,6 +86,32 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 			return nil, c.ended(ctx, ctx.Err())
 		}
 	}
+}
+
+// after returns the pods that are newer than the last pod; all of them if that is nil.
+func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(pods, func(p corev1.Pod) bool {
+		return last != nil && (p.UID == last.UID || p.CreationTimestamp.Before(&last.CreationTimestamp))
+	})
+}
+
+// noMore reports whether no further log will come. It is an error if there was none at all.
+func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, some bool) (bool, error) {
+	live := KindOf(object).New()
+	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
+		if apierrors.IsNotFound(err) && some {
+			return true, nil
+		}
+		return false, c.ended(ctx, err)
+	}
+	s := Summarize(live)
+	switch {
+	case o.Follow && (!s.Over() || waiting):
+		return false, nil
+	case some:
+		return true, nil
+	}
+	return false, noPod(&s, o)
 }
 
 func noPod(s *Summary, o LogOptions) error {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -128,10 +129,10 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 
 // ended explains why a wait ended early: a time limit, an interruption, or an error of the cluster.
 func (c *Client) ended(ctx context.Context, err error) error {
-	switch context.Cause(ctx) {
-	case nil:
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
 		return c.Explain(err)
-	case context.DeadlineExceeded:
+	case errors.Is(cause, context.DeadlineExceeded):
 		return exit.Errorf(exit.Cluster, "timed out")
 	}
 	return context.Canceled

@@ -54,8 +54,7 @@ const alwaysRequired = "serviceSpec"
 // required, as in the definitions.
 func fieldsOf(t reflect.Type) map[string]field {
 	fields := map[string]field{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":

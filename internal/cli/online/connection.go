@@ -2,7 +2,6 @@ package online
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -56,37 +55,6 @@ func named(cmd *cobra.Command, connect func() (*cluster.Client, error), args []s
 	}
 	object, err := c.Find(cmd.Context(), args[0])
 	return c, object, err
-}
-
-// title returns the kind and the name of an object for messages.
-func title(object client.Object) string {
-	return fmt.Sprintf("%s %s/%s", object.GetObjectKind().GroupVersionKind().Kind, object.GetNamespace(), object.GetName())
-}
-
-// age returns a duration as kubectl shows it.
-func age(since time.Time) string {
-	if since.IsZero() {
-		return "-"
-	}
-	return short(time.Since(since))
-}
-
-// short returns a duration in at most two units.
-func short(d time.Duration) string {
-	d = max(d, 0)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < 10*time.Minute:
-		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 10*time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
 // invalidFlag returns an error about the value of a flag.

@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -106,13 +107,13 @@ func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Obje
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return exit.Errorf(exit.Cluster, "%s exists already; delete it with sparkctl delete %s/%s, or choose another name", title(object), kind.Name, object.GetName())
+		return exit.Errorf(exit.Cluster, "%s exists already; delete it with sparkctl delete %s/%s, or choose another name", screen.Title(object), kind.Name, object.GetName())
 	case apierrors.IsNotFound(err) && isNamespace(err):
 		return exit.Errorf(exit.Cluster, "namespace %s does not exist; create it with: kubectl create namespace %s", object.GetNamespace(), object.GetNamespace())
 	case err != nil:
 		return c.ExplainFor(err, kind)
 	}
-	fmt.Fprintf(r.Out, "%s %s\n", title(object), done)
+	fmt.Fprintf(r.Out, "%s %s\n", screen.Title(object), done)
 	return nil
 }
 

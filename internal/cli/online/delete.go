@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 )
 
 func (r *verbs) deleteCommand() *cobra.Command {
@@ -46,7 +47,7 @@ func (r *verbs) deleteCommand() *cobra.Command {
 			if err := c.Delete(cmd.Context(), object, options); err != nil && !apierrors.IsNotFound(err) {
 				return c.Explain(err)
 			}
-			fmt.Fprintf(r.Out, "%s deleted\n", title(object))
+			fmt.Fprintf(r.Out, "%s deleted\n", screen.Title(object))
 		}
 		for _, object := range objects {
 			if !wait {
@@ -104,7 +105,7 @@ func (r *verbs) confirm(what string, objects []client.Object, yes bool) error {
 		return nil
 	}
 	for _, object := range objects {
-		fmt.Fprintln(r.Err, "  "+title(object))
+		fmt.Fprintln(r.Err, "  "+screen.Title(object))
 	}
 	fmt.Fprintf(r.Err, "%s %d objects? [y/N] ", what, len(objects))
 	answer, _ := bufio.NewReader(r.In).ReadString('\n')

@@ -2,13 +2,10 @@ package online
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 )
 
 func (r *verbs) eventsCommand() *cobra.Command {
@@ -35,27 +32,12 @@ func (r *verbs) eventsCommand() *cobra.Command {
 			return err
 		}
 		for i := range events {
-			fmt.Fprintln(r.Out, eventLine(&events[i], r.Width))
+			fmt.Fprintln(r.Out, screen.EventLine(&events[i], r.Width))
 		}
 		if len(events) == 0 {
-			fmt.Fprintf(r.Err, "no Events about %s\n", title(object))
+			fmt.Fprintf(r.Err, "no Events about %s\n", screen.Title(object))
 		}
 		return nil
 	}
 	return cmd
-}
-
-// eventLine returns one Event. A warning is marked by a word, since the output has no colours without a terminal.
-func eventLine(e *corev1.Event, width int) string {
-	text := e.Reason + ": " + e.Message
-	if e.Type == corev1.EventTypeWarning {
-		text = "warning " + text
-	}
-	if e.InvolvedObject.Kind == "Pod" {
-		text = "pod " + e.InvolvedObject.Name + " " + text
-	}
-	if e.Count > 1 {
-		text += fmt.Sprintf(" (%d times)", e.Count)
-	}
-	return terminal.Wrap("  "+cluster.EventTime(e).UTC().Format(time.TimeOnly)+"  ", text, width)
 }

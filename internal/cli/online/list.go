@@ -18,6 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -155,7 +156,7 @@ func (r *verbs) printList(rows []listed, o *listOptions) error {
 		table.Columns = append(table.Columns, terminal.Column{Header: "POD", Drop: 7}, terminal.Column{Header: "MESSAGE", Drop: 8})
 	}
 	for _, row := range rows {
-		cells := []string{row.Namespace, row.Kind.Name, row.Name, row.State, string(row.Result), attemptOf(&row.Summary), executorsOf(&row.Summary), age(row.Created)}
+		cells := []string{row.Namespace, row.Kind.Name, row.Name, row.State, string(row.Result), attemptOf(&row.Summary), executorsOf(&row.Summary), screen.Age(row.Created)}
 		if o.output == "wide" {
 			cells = append(cells, row.Pod, cmp.Or(row.Message, row.Detail))
 		}

@@ -11,6 +11,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 )
 
 func (r *verbs) scaleCommand() *cobra.Command {
@@ -41,7 +42,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 		switch object := object.(type) {
 		case *sparkv1.SparkCluster:
 			if scaled := object.Spec.ClusterTolerations.InstanceConfig; scaled.MinWorkers < scaled.MaxWorkers {
-				return exit.Errorf(exit.Usage, "%s has an autoscaler, from %d to %d workers; edit minWorkers and maxWorkers instead", title(object), scaled.MinWorkers, scaled.MaxWorkers)
+				return exit.Errorf(exit.Usage, "%s has an autoscaler, from %d to %d workers; edit minWorkers and maxWorkers instead", screen.Title(object), scaled.MinWorkers, scaled.MaxWorkers)
 			}
 			spec = map[string]any{"clusterTolerations": map[string]any{"instanceConfig": map[string]any{"initWorkers": replicas}}}
 		case *v1alpha1.SparkConnect:
@@ -50,7 +51,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 			}
 			spec = map[string]any{"executor": map[string]any{"instances": replicas}}
 		default:
-			return exit.Errorf(exit.Usage, "%s cannot be scaled: an edit would restart it, or it has no executors of its own; use dynamic allocation", title(object))
+			return exit.Errorf(exit.Usage, "%s cannot be scaled: an edit would restart it, or it has no executors of its own; use dynamic allocation", screen.Title(object))
 		}
 		patch, err := json.Marshal(map[string]any{"spec": spec})
 		if err != nil {
@@ -59,7 +60,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 			return c.Explain(err)
 		}
-		fmt.Fprintf(r.Out, "%s scaled to %d\n", title(object), replicas)
+		fmt.Fprintf(r.Out, "%s scaled to %d\n", screen.Title(object), replicas)
 		return nil
 	}
 	return cmd

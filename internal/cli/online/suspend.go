@@ -9,6 +9,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 )
 
 func (r *verbs) suspendCommand() *cobra.Command {
@@ -42,7 +43,7 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 		}
 		for _, object := range objects {
 			if kind := cluster.KindOf(object); !kind.Suspends {
-				return exit.Errorf(exit.Usage, "%s cannot be suspended: %s has no field for it; delete it instead", title(object), kind.FullName())
+				return exit.Errorf(exit.Usage, "%s cannot be suspended: %s has no field for it; delete it instead", screen.Title(object), kind.FullName())
 			}
 		}
 		if err := r.confirm(verb, objects, yes || !suspend); err != nil {
@@ -53,7 +54,7 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 			if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 				return c.Explain(err)
 			}
-			fmt.Fprintf(r.Out, "%s %sd\n", title(object), map[bool]string{true: "suspende", false: "resume"}[suspend])
+			fmt.Fprintf(r.Out, "%s %sd\n", screen.Title(object), map[bool]string{true: "suspende", false: "resume"}[suspend])
 		}
 		return nil
 	}

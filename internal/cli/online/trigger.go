@@ -11,6 +11,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 )
 
 func (r *verbs) triggerCommand() *cobra.Command {
@@ -30,7 +31,7 @@ func (r *verbs) triggerCommand() *cobra.Command {
 			return err
 		}
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); !ok {
-			return exit.Errorf(exit.Usage, "%s is no schedule; %s chooses a schedule of that name", title(object), "schedule/"+object.GetName())
+			return exit.Errorf(exit.Usage, "%s is no schedule; %s chooses a schedule of that name", screen.Title(object), "schedule/"+object.GetName())
 		}
 		request := time.Now().UTC().Format("20060102-150405.000")
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1beta2.RunNowAnnotation: request}}})
@@ -40,7 +41,7 @@ func (r *verbs) triggerCommand() *cobra.Command {
 		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 			return c.Explain(err)
 		}
-		fmt.Fprintf(r.Out, "%s: a run is requested (%s)\n", title(object), request)
+		fmt.Fprintf(r.Out, "%s: a run is requested (%s)\n", screen.Title(object), request)
 		return nil
 	}
 	return cmd

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -47,7 +48,7 @@ func (r *verbs) waitFor(cmd *cobra.Command, c *cluster.Client, object client.Obj
 	defer cancel()
 	err := c.Wait(ctx, object, goal, func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) })
 	if err != nil && cmd.Context().Err() == nil && ctx.Err() != nil {
-		return fmt.Errorf("%s did not reach the state %s within %s", title(object), goal, limit)
+		return fmt.Errorf("%s did not reach the state %s within %s", screen.Title(object), goal, limit)
 	}
 	return err
 }

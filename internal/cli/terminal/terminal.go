@@ -52,7 +52,7 @@ func Wrap(first, text string, width int) string {
 	var b strings.Builder
 	b.WriteString(first)
 	column, begin := len(indent), true
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case begin:

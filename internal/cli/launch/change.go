@@ -1,0 +1,113 @@
+package launch
+
+import (
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Change is what an edit of a stored object leads to.
+type Change struct {
+	// Restarts says that the running attempt is stopped, and another one started if the spec allows it.
+	Restarts bool
+	// Starts says that an attempt starts although none runs.
+	Starts bool
+	// Beside are the auxiliary objects that are created, changed or deleted, as kind and name.
+	Beside []string
+}
+
+// Change makes the operator's next passes over a stored object as it would be with another spec, labels and
+// annotations.
+func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change Change, err error) {
+	k, err := o.Kind(live)
+	if err != nil {
+		return change, err
+	}
+	seen := seenPods(pods)
+	before := o.after(k, live.DeepCopyObject().(client.Object), seen)
+	edited := Edited(live, wanted)
+	after := o.after(k, edited, seen)
+	runs := slices.ContainsFunc(seen.Drivers, func(d lifecycle.Driver) bool {
+		return d.Phase != lifecycle.DriverSucceeded && d.Phase != lifecycle.DriverFailed
+	}) ||
+		len(seen.Drivers) == 0 && len(seen.Submitters) > 0
+	for _, action := range after.did {
+		attempt := action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod
+		change.Restarts = change.Restarts || action.Verb == lifecycle.Delete && attempt && runs && !slices.Contains(before.did, action)
+		change.Starts = change.Starts || !runs && action.Verb == lifecycle.Create && action.Part == lifecycle.Submission && !slices.Contains(before.did, action)
+	}
+	if !change.Restarts && !change.Starts {
+		change.Beside = differences(before.beside, after.beside)
+	}
+	return change, nil
+}
+
+// Edited returns a stored object with the spec, the labels and the annotations of another. Its generation is the next
+// one if the spec differs.
+func Edited(live, wanted client.Object) client.Object {
+	edited := live.DeepCopyObject().(client.Object)
+	fresh := wanted.DeepCopyObject().(client.Object)
+	withDefaults(fresh)
+	spec := reflect.ValueOf(edited).Elem().FieldByName("Spec")
+	if !reflect.DeepEqual(spec.Interface(), reflect.ValueOf(fresh).Elem().FieldByName("Spec").Interface()) {
+		edited.SetGeneration(edited.GetGeneration() + 1)
+	}
+	spec.Set(reflect.ValueOf(fresh).Elem().FieldByName("Spec"))
+	edited.SetLabels(fresh.GetLabels())
+	return edited
+}
+
+// outcome is what some passes over an object do.
+type outcome struct {
+	did    []lifecycle.Action
+	beside map[string]string // digests of the wanted auxiliary objects, by kind and name
+}
+
+// after makes passes over an object. Deletions wait until their reason is stored, so one pass is not enough.
+func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observed) outcome {
+	if object.GetUID() == "" {
+		object.SetUID(types.UID(PlaceholderUID))
+	}
+	out := outcome{beside: map[string]string{}}
+	for range maxPasses {
+		plan := k.Decide(object, seen, o.Now)
+		for _, action := range plan.Actions {
+			action.Built = nil
+			out.did = append(out.did, action)
+			if action.Verb == lifecycle.Delete && action.Part == lifecycle.Attempt {
+				seen = lifecycle.Observed{Confirmed: true} // its pods are gone in the next pass
+			}
+		}
+	}
+	if k.Auxiliary.Wanted == nil {
+		return out
+	}
+	if wanted := k.Auxiliary.Wanted(object, seen); !wanted.Unsettled {
+		for _, one := range wanted.Objects {
+			out.beside[one.GetObjectKind().GroupVersionKind().Kind+" "+one.GetName()] = one.GetLabels()[lifecycle.ContentLabel]
+		}
+	}
+	return out
+}
+
+// differences returns the names whose digests differ, sorted.
+func differences(before, after map[string]string) (names []string) {
+	for name, digest := range after {
+		if before[name] != digest {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if _, stays := after[name]; !stays {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,184 @@
+package online
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+func (r *verbs) diffCommand() *cobra.Command {
+	var files []string
+	var configuration string
+	cmd := &cobra.Command{
+		Use:   "diff -f FILE|DIR|-",
+		Short: "Show what manifests would change in the cluster, and the effect",
+		Long: "Compares the specs and labels of manifests with those of the stored objects, and says what the operator would do: restart the\n" +
+			"application, change objects beside it, or nothing. It makes the operator's own decision, and changes nothing. Values that\n" +
+			"look like secrets are hidden.",
+		Example: "  sparkctl diff -f app.yaml",
+		Args:    cobra.NoArgs,
+	}
+	connect := connection(cmd.Flags())
+	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")
+	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if len(files) == 0 {
+			return exit.Usagef("name the files with -f")
+		}
+		documents, err := manifest.Objects(files, r.In)
+		if err != nil {
+			return err
+		}
+		operator, err := launch.Load(configuration)
+		if err != nil {
+			return err
+		}
+		c, err := connect()
+		if err != nil {
+			return err
+		}
+		for i := range documents {
+			if err := r.diff(cmd, c, operator, &documents[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// diff compares one manifest with the stored object.
+func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Operator, d *manifest.Loaded) error {
+	if d.Object.GetNamespace() == "" {
+		d.Object.SetNamespace(c.Namespace)
+	}
+	faults, err := operator.Faults(d.Object)
+	if err != nil {
+		return exit.With(exit.Invalid, err)
+	}
+	for _, fault := range faults {
+		return exit.Errorf(exit.Invalid, "%s: %w", d.Place(fault.Field), fault)
+	}
+	kind := cluster.KindOf(d.Object)
+	live := kind.New()
+	switch err := c.Get(cmd.Context(), client.ObjectKeyFromObject(d.Object), live); {
+	case apierrors.IsNotFound(err) && cluster.Missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
+		fmt.Fprintf(r.Out, "%s does not exist; it would be created\n", screen.Title(d.Object))
+		return nil
+	case err != nil:
+		return c.ExplainFor(err, kind)
+	}
+	live.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
+	edited := launch.Edited(live, d.Object)
+	changes, err := compare(live, edited)
+	if err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		fmt.Fprintf(r.Out, "%s: no change\n", screen.Title(live))
+		return nil
+	}
+	pods, err := c.Pods(cmd.Context(), live)
+	if err != nil {
+		return err
+	}
+	change, err := operator.Change(live, d.Object, pods)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.Out, "%s:\n", screen.Title(live))
+	for _, line := range changes {
+		fmt.Fprintln(r.Out, terminal.Wrap("  ", line, r.Width))
+	}
+	fmt.Fprintln(r.Out, terminal.Wrap("effect: ", effect(&change), r.Width))
+	return nil
+}
+
+// effect says what the operator would do.
+func effect(change *launch.Change) string {
+	switch {
+	case change.Restarts:
+		return "the operator stops the running attempt and restarts with the new spec"
+	case change.Starts:
+		return "the operator starts it again with the new spec"
+	case len(change.Beside) > 0:
+		return "the operator changes " + strings.Join(change.Beside, ", ")
+	}
+	return "nothing that runs changes"
+}
+
+// compare returns the fields of spec and labels that differ, with both values.
+func compare(live, edited client.Object) ([]string, error) {
+	var trees [2]map[string]any
+	for i, object := range []client.Object{live, edited} {
+		text, err := json.Marshal(map[string]any{"spec": manifest.SpecOf(object), "metadata": map[string]any{"labels": object.GetLabels()}})
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &trees[i]); err != nil {
+			return nil, err
+		}
+	}
+	var changes []string
+	differ("", trees[0], trees[1], &changes)
+	return changes, nil
+}
+
+// differ appends the differences between two values of JSON.
+func differ(path string, before, after any, changes *[]string) {
+	from, isObject := before.(map[string]any)
+	to, isAlso := after.(map[string]any)
+	if isObject && (isAlso || after == nil) || isAlso && before == nil {
+		keys := map[string]any{}
+		maps.Copy(keys, from)
+		maps.Copy(keys, to)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			differ(below(path, key), from[key], to[key], changes)
+		}
+		return
+	}
+	if one, other := shown(path, before), shown(path, after); string(rawOf(before)) != string(rawOf(after)) {
+		*changes = append(*changes, fmt.Sprintf("%s: %s -> %s", path, one, other))
+	}
+}
+
+// below returns the path of a field. Keys with dots are those of maps.
+func below(path, key string) string {
+	switch {
+	case path == "":
+		return key
+	case strings.ContainsAny(key, "./"):
+		return path + "[" + key + "]"
+	}
+	return path + "." + key
+}
+
+func rawOf(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// shown returns a value for people, without what looks like a secret.
+func shown(path string, value any) string {
+	if value == nil {
+		return "(absent)"
+	}
+	return conf.Redact(path, string(rawOf(value)))
+}

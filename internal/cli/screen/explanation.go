@@ -1,0 +1,131 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Explanation returns the lines of the verb explain, each with its heading.
+func Explanation(now time.Time, object client.Object, pods []corev1.Pod, events []corev1.Event, plan lifecycle.Plan) (lines [][2]string) {
+	s := cluster.Summarize(object)
+	lines = append(lines, [2]string{"state:", fmt.Sprintf("%s is %s (%s)", Title(object), s.State, s.Result)})
+	switch {
+	case !s.Observed:
+		lines = append(lines, [2]string{"why:", "the operator has not handled the last change yet; if that lasts, check that it runs: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"})
+	case s.Message != "":
+		lines = append(lines, [2]string{"why:", strings.TrimPrefix(s.Reason+": "+s.Message, ": ")})
+	}
+	for i := range pods {
+		for _, cause := range causes(&pods[i], events) {
+			lines = append(lines, [2]string{"pod:", pods[i].Name + ": " + cause})
+			if way := wayOut(cause); way != "" {
+				lines = append(lines, [2]string{"do:", way})
+			}
+		}
+	}
+	return append(lines, [2]string{"next:", whatNext(now, object, &s, plan)})
+}
+
+// causes returns what keeps a pod from running, by the pod's own status, or else by the last warning about it.
+func causes(pod *corev1.Pod, events []corev1.Event) (found []string) {
+	if pod.Status.Phase == corev1.PodSucceeded {
+		return nil
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			found = append(found, condition.Reason+": "+condition.Message)
+		}
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		found = append(found, containerCauses(&status)...)
+	}
+	if len(found) > 0 || pod.Status.Phase != corev1.PodPending {
+		return found
+	}
+	for _, event := range slices.Backward(events) {
+		if event.InvolvedObject.UID == pod.UID && event.Type == corev1.EventTypeWarning {
+			return []string{event.Reason + ": " + event.Message}
+		}
+	}
+	return nil
+}
+
+func containerCauses(status *corev1.ContainerStatus) (found []string) {
+	if w := status.State.Waiting; w != nil && w.Reason != "" && w.Reason != "PodInitializing" {
+		found = append(found, strings.TrimSuffix(w.Reason+": "+w.Message, ": "))
+	}
+	if t := status.State.Terminated; t != nil && t.ExitCode != 0 {
+		found = append(found, strings.TrimSuffix(fmt.Sprintf("container %s ended with exit code %d (%s): %s", status.Name, t.ExitCode, t.Reason, t.Message), ": "))
+	}
+	return found
+}
+
+// ways are what to do about causes of Kubernetes, by the first word of the cause.
+var ways = map[string]string{
+	"Unschedulable":              "request less CPU or memory, change node selectors and tolerations, or add a node",
+	"FailedScheduling":           "request less CPU or memory, change node selectors and tolerations, or add a node",
+	"SchedulingGated":            "a queue holds the pod back; see the queue's own status",
+	"ImagePullBackOff":           "check the image's name and tag, and imagePullSecrets",
+	"ErrImagePull":               "check the image's name and tag, and imagePullSecrets",
+	"InvalidImageName":           "correct the image's name",
+	"CreateContainerConfigError": "create the ConfigMap or Secret that the message names, or remove the reference to it",
+	"FailedMount":                "create the volume, ConfigMap or Secret that the message names, or remove the mount",
+	"CrashLoopBackOff":           "read the log of the last run: sparkctl log NAME --previous",
+}
+
+func wayOut(cause string) string {
+	reason, _, _ := strings.Cut(cause, ":")
+	return ways[reason]
+}
+
+// verbWords are the actions of the operator in words.
+var verbWords = map[lifecycle.Verb]string{lifecycle.Create: "creates", lifecycle.Delete: "deletes", lifecycle.Confirm: "reads live"}
+
+// partWords are what the actions are about.
+var partWords = map[lifecycle.Part]string{
+	lifecycle.Submission: "the driver pod and its objects", lifecycle.Attempt: "the objects of the attempt", lifecycle.Executors: "the executors",
+	lifecycle.DriverPod: "the driver pod", lifecycle.Application: "the custom resource", lifecycle.ScheduledRun: "the run",
+}
+
+// whatNext says what the operator does next, and when.
+func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan lifecycle.Plan) string {
+	var acts []string
+	for _, action := range plan.Actions {
+		act := verbWords[action.Verb] + " " + partWords[action.Part]
+		if action.Name != "" {
+			act += " " + action.Name
+		}
+		if action.Attempt > 0 && action.Verb == lifecycle.Create {
+			act += fmt.Sprintf(" for attempt %d", action.Attempt)
+		}
+		if !slices.Contains(acts, act) {
+			acts = append(acts, act)
+		}
+	}
+	if schedule, ok := object.(*v1beta2.ScheduledSparkApplication); ok && len(acts) == 0 && !schedule.Status.NextRun.IsZero() {
+		next := schedule.Status.NextRun.Time
+		return fmt.Sprintf("the next run starts at %s, in %s", next.UTC().Format(time.RFC3339), Short(next.Sub(now)))
+	}
+	switch {
+	case len(acts) > 0:
+		return "the operator " + strings.Join(acts, ", then ")
+	case s.Over() && plan.RequeueAfter == 0:
+		return "nothing: it is over; an edit of its spec, or a new object, starts it again"
+	case s.Over():
+		return fmt.Sprintf("it is over; the operator looks at it again in %s, such as for its time to live", Short(plan.RequeueAfter))
+	case s.Result == cluster.Suspended:
+		return "nothing until it is resumed: sparkctl resume " + s.Kind.Name + "/" + s.Name
+	case plan.RequeueAfter > 0:
+		return fmt.Sprintf("the operator waits for a change of the pods, and looks again in %s at the latest", Short(plan.RequeueAfter))
+	}
+	return "the operator waits for a change of the pods or of the spec"
+}
