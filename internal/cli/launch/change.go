@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/kind"
@@ -33,19 +32,32 @@ func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change 
 	before := o.after(k, live.DeepCopyObject().(client.Object), seen)
 	edited := Edited(live, wanted)
 	after := o.after(k, edited, seen)
-	runs := slices.ContainsFunc(seen.Drivers, func(d lifecycle.Driver) bool {
-		return d.Phase != lifecycle.DriverSucceeded && d.Phase != lifecycle.DriverFailed
-	}) ||
-		len(seen.Drivers) == 0 && len(seen.Submitters) > 0
+	runs := active(&seen)
 	for _, action := range after.did {
-		attempt := action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod
-		change.Restarts = change.Restarts || action.Verb == lifecycle.Delete && attempt && runs && !slices.Contains(before.did, action)
-		change.Starts = change.Starts || !runs && action.Verb == lifecycle.Create && action.Part == lifecycle.Submission && !slices.Contains(before.did, action)
+		if slices.Contains(before.did, action) {
+			continue
+		}
+		switch action.Verb {
+		case lifecycle.Delete:
+			change.Restarts = change.Restarts || runs && (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod)
+		case lifecycle.Create:
+			change.Starts = change.Starts || !runs && action.Part == lifecycle.Submission
+		}
 	}
 	if !change.Restarts && !change.Starts {
 		change.Beside = differences(before.beside, after.beside)
 	}
 	return change, nil
+}
+
+// active reports whether a driver runs or is being made.
+func active(seen *lifecycle.Observed) bool {
+	if len(seen.Drivers) == 0 {
+		return len(seen.Submitters) > 0
+	}
+	return slices.ContainsFunc(seen.Drivers, func(d lifecycle.Driver) bool {
+		return d.Phase != lifecycle.DriverSucceeded && d.Phase != lifecycle.DriverFailed
+	})
 }
 
 // Edited returns a stored object with the spec, the labels and the annotations of another. Its generation is the next
@@ -72,7 +84,7 @@ type outcome struct {
 // after makes passes over an object. Deletions wait until their reason is stored, so one pass is not enough.
 func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observed) outcome {
 	if object.GetUID() == "" {
-		object.SetUID(types.UID(PlaceholderUID))
+		object.SetUID(PlaceholderUID)
 	}
 	out := outcome{beside: map[string]string{}}
 	for range maxPasses {
