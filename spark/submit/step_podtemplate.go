@@ -128,13 +128,17 @@ func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	return fields
 }
 
+// OverwrittenPrefix begins each warning about a field that Overwritten returns. A caller that reports these fields by
+// other names leaves such warnings out.
+const OverwrittenPrefix = "the executors' "
+
 // warnOverwritten warns about fields of the executors' overlay that have no effect.
 func (d *draft) warnOverwritten() {
 	messages := map[string]string{
-		"MemoryLimit":                   "the executors' memoryLimit has no effect: Spark computes the limit from spark.executor.memory and spark.executor.memoryOverhead; set spark.executor.memoryOverhead",
-		"TerminationGracePeriodSeconds": "the executors' terminationGracePeriodSeconds has no effect: Spark sets the period itself; set spark.kubernetes.executor.terminationGracePeriodSeconds",
+		"MemoryLimit":                   "memoryLimit has no effect: Spark computes the limit from spark.executor.memory and spark.executor.memoryOverhead; set spark.executor.memoryOverhead",
+		"TerminationGracePeriodSeconds": "terminationGracePeriodSeconds has no effect: Spark sets the period itself; set spark.kubernetes.executor.terminationGracePeriodSeconds",
 	}
 	for _, field := range Overwritten(d.r.SparkVersion, d.r.Executor) {
-		d.warn("%s", messages[field])
+		d.warn("%s%s", OverwrittenPrefix, messages[field])
 	}
 }

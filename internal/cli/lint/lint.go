@@ -11,6 +11,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // The severities of findings.
@@ -168,7 +169,7 @@ func warnings(o launch.Operator, object client.Object) []string {
 	var found []string
 	for _, warning := range launched.Warnings {
 		// A condition names the same field as users write it.
-		if !strings.HasPrefix(warning, "Executor.") {
+		if !strings.HasPrefix(warning, submit.OverwrittenPrefix) {
 			found = append(found, warning)
 		}
 	}
