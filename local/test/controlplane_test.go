@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// TestControlPlanesRunSideBySide runs two control planes at the same time and kills a component of one.
+// TestControlPlanesRunSideBySide runs two control planes at the same time, and kills a component of one of them.
 func TestControlPlanesRunSideBySide(t *testing.T) {
 	t.Parallel()
 	a, b := newCluster(t), newCluster(t)
@@ -213,7 +213,8 @@ func TestPodSecurityIsEnforced(t *testing.T) {
 	}
 }
 
-// The tests rely on this: if the test binary is killed, its clusters end too.
+// TestClusterEndsWithItsOwner checks that a cluster ends when its owner is killed. The tests rely on this: if the test
+// binary is killed, its clusters must end too.
 func TestClusterEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -267,7 +268,8 @@ func TestClusterKeepsItsDataAfterACrash(t *testing.T) {
 	}
 }
 
-// A command of another cluster removes a cluster whose supervisor and owner were killed.
+// TestUpSweepsAKilledCluster checks that a command for another cluster removes a cluster whose supervisor and owner
+// were killed.
 func TestUpSweepsAKilledCluster(t *testing.T) {
 	t.Parallel()
 	killed, other := newCluster(t), newCluster(t)

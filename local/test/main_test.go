@@ -1,5 +1,5 @@
-// Package test runs the real sparklocal with real components, processes and namespaces. With -short, or on another
-// system than Linux, it runs no test. Without root, it skips the tests that need a node.
+// Package test runs the real sparklocal with real components, processes and namespaces. It runs no test with -short, or
+// on a system other than Linux. Without root, it skips the tests that need a node.
 package test
 
 import (
@@ -50,8 +50,8 @@ func withBinary(m *testing.M) int {
 	return m.Run()
 }
 
-// cluster is a cluster in its own directory. It ends with the test. If the test binary owns it, it also ends if the
-// binary is killed.
+// cluster is a cluster in its own directory that ends with the test. If the test binary owns the cluster, the cluster
+// also ends if the test binary is killed.
 type cluster struct {
 	t   *testing.T
 	dir string
@@ -96,7 +96,7 @@ func (c *cluster) must(args ...string) string {
 	return out
 }
 
-// up starts the cluster, which ends with the process owner.
+// up starts the cluster with the given owner. The cluster ends when the process owner ends.
 func (c *cluster) up(owner int, args ...string) string {
 	c.t.Helper()
 	return c.must(append([]string{"up", "--dir", c.dir, "--owner-pid", strconv.Itoa(owner)}, args...)...)
@@ -117,7 +117,7 @@ func (c *cluster) apply(manifest string) {
 	}
 }
 
-// state returns the output of `status -o json`.
+// state returns the decoded output of `status -o json`.
 func (c *cluster) state() supervise.State {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), binary, "status", "--dir", c.dir, "-o", "json")
@@ -188,7 +188,7 @@ func running(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// waitUntilGone waits until all processes have ended and the directory is removed.
+// waitUntilGone waits until all given processes have ended and the cluster's directory is removed.
 func (c *cluster) waitUntilGone(pids []int) {
 	c.t.Helper()
 	until(c.t, fmt.Sprintf("the processes %v end", pids), func() bool { return !slices.ContainsFunc(pids, running) })

@@ -25,7 +25,7 @@ func requireRoot(t *testing.T) {
 	}
 }
 
-// probe returns the path of a tar with a small image for pods.
+// probe returns the path of a tar that contains a small image for pods.
 func probe(t *testing.T) string {
 	t.Helper()
 	tar, err := image.Probe(t.Context(), "")
@@ -35,7 +35,7 @@ func probe(t *testing.T) string {
 	return tar
 }
 
-// machine describes the resources of a cluster with a node on the host.
+// machine describes the resources that a cluster with a node uses on the host.
 type machine struct {
 	Node struct {
 		HostLink string `json:"hostLink"`
@@ -61,7 +61,7 @@ func (c *cluster) machine() machine {
 	return m
 }
 
-// checkNothingRemains checks that no resources of a cluster remain on the host.
+// checkNothingRemains checks that the host has no resources of the cluster any longer.
 func (c *cluster) checkNothingRemains(m machine, pids []int) {
 	c.t.Helper()
 	c.waitUntilGone(pids)
@@ -277,7 +277,7 @@ func (c *cluster) checkUnpullable() {
 	}
 }
 
-// checkLimits checks that a container's limits are set in its control group.
+// checkLimits checks that the control group of a container has the container's limits.
 func (c *cluster) checkLimits() {
 	c.t.Helper()
 	until(c.t, "the pod runs", func() bool { return c.pod("greedy", ".status.phase") == "Running" })
@@ -311,8 +311,8 @@ func (c *cluster) checkLimits() {
 	}
 }
 
-// checkCrash kills the supervisor, whose containers continue to run. The next up ends them and keeps the cluster's
-// data.
+// checkCrash kills the supervisor while its containers continue to run. It checks that the next up ends these
+// containers and keeps the cluster's data.
 func (c *cluster) checkCrash() {
 	c.t.Helper()
 	c.kubectl("create", "configmap", "from-before")

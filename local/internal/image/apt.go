@@ -21,7 +21,8 @@ type release struct {
 	Codename string // bookworm, noble
 }
 
-// parseRelease parses an os-release file. It returns an error if the image cannot be built from the system's packages.
+// parseRelease parses an os-release file. It returns an error if no image can be built from the packages of this
+// distribution.
 func parseRelease(text string) (release, error) {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -72,8 +73,8 @@ func parseTargets(text string) []aptTarget {
 	return targets
 }
 
-// distribution returns the indexes of the distribution itself. A machine often also has repositories of vendors, some
-// with suite names of the distribution. Their packages must not get into an image.
+// distribution returns the package indexes of the distribution itself. A machine often also has vendors' repositories,
+// some of which use the distribution's suite names. Their packages must not get into an image.
 func (r release) distribution(targets []aptTarget) []aptTarget {
 	own := func(t aptTarget) bool {
 		if t.origin != "" {
@@ -85,8 +86,8 @@ func (r release) distribution(targets []aptTarget) []aptTarget {
 	return slices.DeleteFunc(slices.Clone(targets), func(t aptTarget) bool { return !own(t) })
 }
 
-// sourceLines formats the indexes as lines of a sources.list(5). signedBy returns the keyrings of a target in the
-// machine's own sources.
+// sourceLines formats the indexes as lines of a sources.list(5). The function signedBy returns the keyrings that the
+// machine's own sources name for a target.
 func sourceLines(targets []aptTarget, signedBy func(aptTarget) []string) string {
 	var lines strings.Builder
 	for _, t := range targets {
@@ -106,7 +107,8 @@ var (
 )
 
 // parseSignedBy returns the keyring files in a sources file of either format: `Signed-By: FILE` in a stanza or
-// [signed-by=FILE] in a line. It omits fingerprints and inline keys. Their keys must be in a keyring that apt trusts.
+// [signed-by=FILE] in a line. It omits fingerprints and inline keys, so the keys that they identify must be in a
+// keyring that apt trusts.
 func parseSignedBy(text string) []string {
 	var files []string
 	for _, form := range []*regexp.Regexp{signedByField, signedByOption} {
@@ -131,7 +133,7 @@ func signedByFile(t aptTarget) []string {
 	return parseSignedBy(string(content))
 }
 
-// parseAcquire returns the options in the output of `apt-config dump` that the machine needs to reach its mirrors:
+// parseAcquire returns those options in the output of `apt-config dump` that the machine needs to reach its mirrors:
 // proxies, and certificates for https.
 func parseAcquire(text string) []string {
 	var options []string
@@ -148,7 +150,8 @@ func parseAcquire(text string) []string {
 	return options
 }
 
-// parseCandidate returns the candidate version in the output of `apt-cache policy PACKAGE`, or "" if there is none.
+// parseCandidate returns the candidate version in the output of `apt-cache policy PACKAGE`. If the package has no
+// candidate, it returns "".
 func parseCandidate(text string) string {
 	for line := range strings.Lines(text) {
 		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "Candidate: "); ok && version != "(none)" {
@@ -164,7 +167,8 @@ func hasPackage(ctx context.Context, name string) (bool, error) {
 	return parseCandidate(out) != "", err
 }
 
-// install installs packages with the machine's apt. Without root, its error contains the command that root must run.
+// install installs packages with the machine's apt. If it does not run as root, it returns an error with the command
+// that root must run.
 func install(ctx context.Context, log *progress, names ...string) error {
 	defer log.step("install %s", strings.Join(names, " "))()
 	if err := debian.Install(ctx, names...); err != nil {

@@ -112,7 +112,7 @@ func TestParseSignedBy(t *testing.T) {
 	}
 }
 
-// FuzzParseSignedBy checks that every result is an absolute path without blanks or commas, for any sources file. The
+// FuzzParseSignedBy checks that, for any sources file, every result is an absolute path without blanks or commas. The
 // paths become part of the option in brackets in a line of sources.list.
 func FuzzParseSignedBy(f *testing.F) {
 	f.Add("deb [signed-by=/k/a.asc] http://m s c")

@@ -20,8 +20,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// plainLayer is an uncompressed layer in a file. The library's own file layer is always compressed when it is written
-// to an archive. For a gigabyte this takes half a minute, and several seconds at every import.
+// plainLayer is an uncompressed layer in a file. It replaces the file layer of the library, which is always compressed
+// when it is written to an archive. The compression takes half a minute for a gigabyte, and costs several seconds at
+// every import.
 type plainLayer struct {
 	path string
 	hash func() (v1.Hash, error)
@@ -57,7 +58,7 @@ func (l *plainLayer) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// layerFile is an uncompressed layer in a file, and describes how to write it to an archive.
+// layerFile is an uncompressed layer in a file, together with the way in which it is written to an archive.
 type layerFile struct {
 	path string
 	// gzip compresses the layer for an image that is pushed to a registry. An uncompressed layer loads faster.
@@ -77,8 +78,8 @@ func (l layerFile) open() (v1.Layer, error) {
 	return layer, nil
 }
 
-// writeArchive writes a docker-archive of one image with the given tags to path. Its bytes depend only on the layers,
-// the configuration and the tags.
+// writeArchive writes a docker-archive of one image with the given tags to path. The bytes of the archive depend only
+// on the layers, the configuration and the tags.
 func writeArchive(path string, tags []string, config v1.Config, layers ...layerFile) error {
 	img, err := assemble(config, layers)
 	if err != nil {
@@ -103,8 +104,8 @@ func writeArchive(path string, tags []string, config v1.Config, layers ...layerF
 	return nil
 }
 
-// writeImage writes the configuration, the layers and manifest.json. It replaces the library's writer, which takes the
-// tags from a map and therefore writes them in random order.
+// writeImage writes the configuration, the layers and manifest.json. It replaces the writer of the library, which takes
+// the tags from a map and therefore writes the tags in random order.
 func writeImage(out io.Writer, img v1.Image, tags []string) error {
 	configName, err := img.ConfigName()
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// sparkUser is the user ID and group ID of Spark's own images.
+// sparkUser is the user ID and group ID that Spark's own images use.
 const sparkUser = 185
 
-// baseVersion is part of the base layer's key. Raise it if different files of the packages are kept.
+// baseVersion is part of the base layer's key. Raise it when a code change keeps other files of the packages.
 const baseVersion = "1"
 
 // base is the layer of operating-system packages: the distribution's essential packages, a Java runtime and Python.
@@ -37,12 +37,13 @@ func (b base) id() productID {
 	return productID{kind: "layers", name: name, key: key(inputs...), ext: ".tar"}
 }
 
-// javas are the supported Java versions, the preferred one first. Each runs every Spark version from 3.5 on (Java 21
-// officially from Spark 4.0 on).
+// javas are the supported Java versions, the preferred version first. Each of them runs every Spark version from 3.5 on
+// (Java 21 officially from Spark 4.0 on).
 var javas = []int{17, 21}
 
-// newBase chooses the Java version. If java is 0, newBase prefers the version of an existing base layer, so that a
-// start with a warm cache does not run apt. Otherwise it chooses the first version that the distribution has.
+// newBase chooses the Java version and returns the base for it. If java is 0, newBase prefers the version of an
+// existing base layer, so that a start with a warm cache does not run apt. Without such a layer it chooses the first
+// version that the distribution has.
 func newBase(ctx context.Context, s *store, java int) (base, error) {
 	if java != 0 && !slices.Contains(javas, java) {
 		return base{}, fmt.Errorf("unsupported Java version %d: use 17 or 21", java)
@@ -75,8 +76,8 @@ func newBase(ctx context.Context, s *store, java int) (base, error) {
 	return base{}, fmt.Errorf("%s %s has neither openjdk-17-jre-headless nor openjdk-21-jre-headless: use a release that has one of them", r.ID, r.Codename)
 }
 
-// prepare installs the bootstrap program. A fresh container usually has no package lists, so prepare also fetches
-// missing lists.
+// prepare installs the bootstrap program. It also fetches the package lists if they are missing, which is usual in a
+// fresh container.
 func prepare(ctx context.Context, log *progress) error {
 	// Few machines have tini installed, so apt knows a candidate for it only if the package lists are fetched.
 	available, err := hasPackage(ctx, "tini")
@@ -89,7 +90,7 @@ func prepare(ctx context.Context, log *progress) error {
 	return install(ctx, log, "mmdebstrap", "mount") // mmdebstrap mounts /proc, which Java packages need.
 }
 
-// layer returns the path of the base layer.
+// layer returns the path of the base layer. It builds the layer if it is not in the store.
 func (b base) layer(ctx context.Context, s *store) (string, error) {
 	return s.product(ctx, b.id(), func(ctx context.Context, path string) error {
 		if err := prepare(ctx, s.log); err != nil {
@@ -166,8 +167,8 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// dropped are patterns of files in a bootstrapped system that an image does not need: files of the machine that built
-// it, caches, logs, and large files that no program in the image uses.
+// dropped lists patterns of files that an image does not need: files of the machine that built it, caches, logs, and
+// large files that no program in the image uses.
 var dropped = []string{
 	"dev/*", "proc/*", "sys/*", "run/*", "tmp/*",
 	"etc/hostname", "etc/resolv.conf", "etc/machine-id", "etc/apt",
@@ -178,7 +179,7 @@ var dropped = []string{
 	"usr/lib/*/cmake", "usr/lib/*/pkgconfig",
 }
 
-// isDropped reports whether a pattern matches the path or one of its parents.
+// isDropped reports whether a pattern in dropped matches the path or one of its parents.
 func isDropped(name string) bool {
 	for p := name; p != "."; p = path.Dir(p) {
 		for _, pattern := range dropped {
@@ -191,8 +192,8 @@ func isDropped(name string) bool {
 }
 
 // copyBase copies the tar of a bootstrapped system to the layer. Files of packages keep their times, because Python's
-// compiled modules contain the times of their sources. Files written during the bootstrap, which started at begin, get
-// epoch instead.
+// compiled modules contain the times of their sources. Files that were written during the bootstrap, which started at
+// begin, get the time epoch instead.
 func copyBase(w *layerWriter, r io.Reader, begin time.Time) error {
 	in := tar.NewReader(r)
 	for {
@@ -232,7 +233,8 @@ func copyBase(w *layerWriter, r io.Reader, begin time.Time) error {
 	return err
 }
 
-// accounts are lines that name the Spark user. If the user ID has no name, the JVM cannot log in to Hadoop.
+// accounts are the lines that give the Spark user a name, by file. Without a name for the user ID, the JVM cannot log
+// in to Hadoop.
 var accounts = map[string]string{
 	"etc/passwd": fmt.Sprintf("spark:x:%d:%d:Spark:/opt/spark/work-dir:/bin/bash\n", sparkUser, sparkUser),
 	"etc/group":  fmt.Sprintf("spark:x:%d:\n", sparkUser),

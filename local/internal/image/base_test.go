@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeMachine puts fakes of apt's programs and of mmdebstrap on PATH. The parameter is the body of mmdebstrap. The
-// returned directory contains its arguments in the file args and its standard input in the file sources.
+// fakeMachine puts fakes of apt's programs and of mmdebstrap on PATH. The parameter is the body of the mmdebstrap
+// script. The returned directory contains the arguments of mmdebstrap in the file args, and its standard input in the
+// file sources.
 func fakeMachine(t *testing.T, mmdebstrap string) string {
 	t.Helper()
 	dir := t.TempDir()

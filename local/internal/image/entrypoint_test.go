@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/local/images"
 )
 
-// sandbox is a Spark home with the image's scripts. Fake programs print their arguments, one a line, and record some
-// environment variables.
+// sandbox is a Spark home that contains the image's scripts and fake programs. The fakes print their arguments, one per
+// line, and record some environment variables.
 type sandbox struct {
 	home, bin string
 }
@@ -59,9 +59,9 @@ func newSandbox(t *testing.T) sandbox {
 	return b
 }
 
-// run runs a script of the sandbox. Apart from env, the environment contains only PATH, SPARK_HOME and TOLD. run
-// returns the output and the environment variables that the fakes recorded. It replaces the path of the sandbox's Spark
-// home, which varies, with HOME.
+// run runs a script of the sandbox. The environment of the script contains only env, PATH, SPARK_HOME and TOLD. run
+// returns the output, and the environment variables that the fakes recorded. In both it replaces the path of the
+// sandbox's Spark home with HOME, because that path varies.
 func (b sandbox) run(t *testing.T, env []string, script string, args ...string) (lines, told []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "told")
@@ -169,7 +169,8 @@ func TestEntrypointBuildsTheCommand(t *testing.T) {
 	}
 }
 
-// The entrypoint must not change the exit code of a command that it passes through.
+// TestEntrypointPassesTheExitCodeThrough checks that the entrypoint does not change the exit code of a command that it
+// only passes through.
 func TestEntrypointPassesTheExitCodeThrough(t *testing.T) {
 	b := newSandbox(t)
 	cmd := exec.Command(filepath.Join(b.home, "entrypoint.sh"), "sh", "-c", "exit 7")
@@ -180,7 +181,8 @@ func TestEntrypointPassesTheExitCodeThrough(t *testing.T) {
 	}
 }
 
-// TestEntrypointNamesANamelessUser runs the entrypoint as a user without an account: the fake of getent finds none.
+// TestEntrypointNamesANamelessUser runs the entrypoint as a user without an account. The fake of getent finds no
+// account.
 func TestEntrypointNamesANamelessUser(t *testing.T) {
 	b := newSandbox(t)
 	for name, text := range map[string]string{"getent": "#!/bin/sh\nexit 2\n", "id": "#!/bin/sh\n[ $1 = -u ] && echo 4711 || echo 0\n"} {
@@ -270,7 +272,7 @@ func TestWorkerWithoutMasterPrintsUsage(t *testing.T) {
 	}
 }
 
-// TestScriptsPassShellcheck checks the scripts with shellcheck.
+// TestScriptsPassShellcheck checks the image's scripts with shellcheck.
 func TestScriptsPassShellcheck(t *testing.T) {
 	shellcheck := requireProgram(t, "shellcheck", "shellcheck")
 	top, err := newTop(base{}, sparkLayer{})

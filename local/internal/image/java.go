@@ -16,13 +16,13 @@ import (
 	"strings"
 )
 
-// javaTarget is the class file version of the examples. Every Spark version from 3.5 on runs on Java 17, and the base
-// has no older version.
+// javaTarget is the class file version of the examples. Java 17 runs every Spark version from 3.5 on, and no base layer
+// has an older Java version.
 const javaTarget = "17"
 
 // compiler compiles Java with the runtime in the base layer. The runtime packages of Debian and Ubuntu contain the
-// compiler's module and lack only its launcher. Therefore the machine needs no JDK, and the classes do not depend on
-// one.
+// module of the compiler and lack only its launcher. The machine therefore needs no JDK, and the classes do not depend
+// on the JDK of a machine.
 type compiler struct {
 	dir   string // the unpacked runtime
 	java  string
@@ -30,7 +30,7 @@ type compiler struct {
 	tasks int
 }
 
-// newCompiler unpacks the runtime and the jars for the class path into dir.
+// newCompiler returns a compiler. It unpacks the runtime and the jars for the class path into dir.
 func newCompiler(dir, baseLayer, sparkLayer string) (*compiler, error) {
 	c := &compiler{dir: dir}
 	root := filepath.Join(dir, "root")
@@ -55,7 +55,8 @@ func newCompiler(dir, baseLayer, sparkLayer string) (*compiler, error) {
 	return c, nil
 }
 
-// isCompileJar selects the jars whose classes the programs use, and the jars that these need: a tenth of all jars.
+// isCompileJar reports whether a file is needed to compile the programs: a jar whose classes they use, or a jar that
+// such a jar needs. These are a tenth of all jars.
 func isCompileJar(name string) bool {
 	if path.Dir(name) != sparkHome+"/jars" {
 		return false
@@ -65,7 +66,8 @@ func isCompileJar(name string) bool {
 		func(prefix string) bool { return strings.HasPrefix(path.Base(name), prefix) })
 }
 
-// jar compiles the sources (path to content) and writes their classes to a jar.
+// jar compiles the sources and writes their classes to a jar. The keys of sources are paths, and the values are
+// contents.
 func (c *compiler) jar(ctx context.Context, sources map[string]string, file string) error {
 	c.tasks++
 	in, out := filepath.Join(c.dir, fmt.Sprint("source", c.tasks)), filepath.Join(c.dir, fmt.Sprint("classes", c.tasks))
@@ -87,7 +89,7 @@ func (c *compiler) jar(ctx context.Context, sources map[string]string, file stri
 	return zipClasses(out, file)
 }
 
-// zipClasses writes a directory of class files to a jar, sorted and with fixed times.
+// zipClasses writes the class files in a directory to a jar, sorted and with fixed times.
 func zipClasses(dir, file string) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -126,8 +128,9 @@ func zipClasses(dir, file string) error {
 	return nil
 }
 
-// unpack writes the entries of a layer for which wanted returns true to dir, and returns their names. It redirects
-// absolute links into dir. It writes every entry through an os.Root, so that no entry escapes from dir.
+// unpack writes those entries of a layer to dir for which wanted returns true, and returns their names. It changes
+// absolute links so that they point into dir. It writes every entry through an os.Root, so that no entry escapes from
+// dir.
 func unpack(layer, dir string, wanted func(name string) bool) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)
@@ -173,7 +176,7 @@ func unpackEntry(root *os.Root, h *tar.Header, body io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// eachEntry calls f for every entry of a layer. It skips a body that f does not read without reading the file.
+// eachEntry calls f for every entry of a layer. If f does not read the body of an entry, eachEntry seeks past it.
 func eachEntry(layer string, f func(h *tar.Header, body io.Reader) error) error {
 	file, err := os.Open(layer)
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// epoch is the time of every file and image that this package writes itself, so that equal inputs give equal bytes.
+// epoch is the time of every file and image that this package writes itself. It is fixed, so that equal inputs give
+// equal bytes.
 var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// layerWriter writes a layer as a stream: in one pass and without a copy in memory.
+// layerWriter writes a layer as a stream, without a copy in memory.
 type layerWriter struct {
 	*tar.Writer
 	file   *os.File
@@ -22,7 +23,7 @@ type layerWriter struct {
 	dirs   map[string]bool
 }
 
-// newLayer creates an uncompressed layer in a file.
+// newLayer creates a file and returns a writer of an uncompressed layer in this file.
 func newLayer(file string) (*layerWriter, error) {
 	f, err := os.Create(file)
 	if err != nil {
@@ -36,8 +37,9 @@ func newLayer(file string) (*layerWriter, error) {
 // owner is the user ID and group ID of files in a layer.
 type owner struct{ uid, gid int }
 
-// add writes an entry. Before it, add writes the parent directories that the layer does not contain yet, owned by root
-// with mode 0755. Without these entries the unpacking program would choose the mode.
+// add writes an entry. Before the entry, add writes those parent directories that the layer does not contain yet, owned
+// by root with mode 0755. Without entries for these directories, the program that unpacks the layer would choose their
+// mode.
 func (w *layerWriter) add(h tar.Header, body io.Reader) error {
 	h.Name = strings.TrimPrefix(path.Clean("/"+h.Name), "/")
 	if err := w.parents(h.Name); err != nil {
@@ -108,7 +110,7 @@ func (w *layerWriter) copyFile(name string, mode int64, from string) error {
 	return w.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: info.Size()}, f)
 }
 
-// abort closes the file of an unfinished layer. It does nothing after finish.
+// abort closes the file of an unfinished layer. After finish, it does nothing.
 func (w *layerWriter) abort() { _ = w.file.Close() }
 
 // finish completes the layer and closes its file.

@@ -17,7 +17,7 @@ import (
 // DefaultOperatorTag is the default name of an operator image.
 const DefaultOperatorTag = "localhost/spark-operator:dev"
 
-// operatorUser is the user and group of the operator's image. Images without a shell commonly use this number.
+// operatorUser is the user and group of the operator's image. Images without a shell commonly use this ID.
 const operatorUser = "65532:65532"
 
 // OperatorOptions are the options for the operator's image.
@@ -37,11 +37,12 @@ type OperatorOptions struct {
 	Progress io.Writer
 }
 
-// Operator builds the operator's image: the static binary and CA certificates, no shell, compressed layers, user 65532.
-// It returns the path of the docker-archive, which is as large as a download from a registry.
+// Operator builds the operator's image and returns the path of its docker-archive. The image contains the static binary
+// and CA certificates, but no shell. It runs as user 65532. Its layers are compressed, so the archive is as large as a
+// download from a registry.
 //
-// Operator needs a Go toolchain on PATH and returns an error if the program does not compile. The CA certificates are
-// those of a pinned Go module, so that no certificate of the build machine gets into the image.
+// Operator needs a Go toolchain on PATH and returns an error if the program does not compile. The CA certificates come
+// from a pinned Go module, so that no certificate of the build machine gets into the image.
 func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 	s, err := openStore(o.CacheDir, o.Progress)
 	if err != nil {
@@ -119,8 +120,9 @@ func (o *OperatorOptions) config(name string) v1.Config {
 	}
 }
 
-// certificates returns the CA certificates that Mozilla trusts as a PEM file, from the module version in go.mod. It
-// omits certificates that Mozilla trusts only with a constraint, because a PEM file cannot contain the constraint.
+// certificates returns, as a PEM file, the CA certificates that Mozilla trusts. They come from the module version in
+// go.mod. It omits certificates that Mozilla trusts only with a constraint, because a PEM file cannot contain the
+// constraint.
 func certificates() []byte {
 	var file bytes.Buffer
 	for root := range bundle.Roots() {
@@ -133,7 +135,7 @@ func certificates() []byte {
 	return file.Bytes()
 }
 
-// Copy writes a finished archive to the path that the user chose, and creates its directory.
+// Copy copies a finished archive to the path that the user chose. It creates the directory of that path.
 func Copy(archive, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return fmt.Errorf("write the archive to --output: %w", err)

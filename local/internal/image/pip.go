@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/images"
 )
 
-// requirement is a pinned line of a pip requirements file.
+// requirement is one line of a pip requirements file, which pins a version.
 type requirement struct {
 	name, version string
 	sha256        []string // hexadecimal; the file must match one of them
@@ -22,8 +22,8 @@ type requirement struct {
 
 var requirementLine = regexp.MustCompile(`^([A-Za-z0-9._-]+)==([A-Za-z0-9.]+)((?:\s+--hash=sha256:[0-9a-f]{64})+)$`)
 
-// parseRequirements parses the supported subset of requirements files: every line pins a version by checksum; # starts
-// a comment.
+// parseRequirements parses the supported subset of pip requirements files. Every line must pin a version and its
+// checksum. The character # starts a comment.
 func parseRequirements(text string) ([]requirement, error) {
 	var all []requirement
 	text = strings.ReplaceAll(text, "\\\n", " ")
@@ -53,7 +53,8 @@ func (r requirement) String() string {
 	return r.name + "==" + r.version + " --hash=sha256:" + strings.Join(r.sha256, " --hash=sha256:")
 }
 
-// sparkDistribution returns the pinned source distribution of a Spark version. Its error lists the available versions.
+// sparkDistribution returns the pinned source distribution of a Spark version. If the version is not pinned, the error
+// lists the available versions.
 func sparkDistribution(version string) (requirement, error) {
 	all, err := embeddedRequirements("spark/requirements.txt")
 	if err != nil {
@@ -70,7 +71,7 @@ func sparkDistribution(version string) (requirement, error) {
 		version, strings.Join(known, ", "))
 }
 
-// SparkVersions returns the Spark versions for which Spark can build an image, oldest first.
+// SparkVersions returns the Spark versions whose image the function Spark can build, oldest first.
 func SparkVersions() []string {
 	all, err := embeddedRequirements("spark/requirements.txt")
 	if err != nil {
@@ -91,8 +92,8 @@ func embeddedRequirements(file string) ([]requirement, error) {
 	return parseRequirements(string(text))
 }
 
-// pipCommand returns the command that runs pip, either a program or a module of python3. If pip is missing, pipCommand
-// installs the distribution's.
+// pipCommand returns the command that runs pip, which is either a program or a module of python3. If pip is missing,
+// pipCommand installs the pip of the distribution.
 func pipCommand(ctx context.Context, log *progress) ([]string, error) {
 	if command := findPip(ctx); command != nil {
 		return command, nil
@@ -115,9 +116,9 @@ func findPip(ctx context.Context) []string {
 	return nil
 }
 
-// downloadSource downloads a pinned source distribution to dir and returns its path. pip verifies the checksum, and
-// then runs the distribution's build script for its metadata. The script needs setuptools, which downloadSource
-// installs at a pinned version, so that no unpinned code runs.
+// downloadSource downloads a pinned source distribution to dir and returns the path of the file. pip verifies the
+// checksum, and then runs the build script of the distribution to get its metadata. That script needs setuptools.
+// downloadSource installs setuptools at a pinned version, so that no unpinned code runs.
 func downloadSource(ctx context.Context, log *progress, r requirement, dir string) (string, error) {
 	pip, err := pipCommand(ctx, log)
 	if err != nil {

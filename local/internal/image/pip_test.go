@@ -39,8 +39,8 @@ func TestParseRequirements(t *testing.T) {
 	}
 }
 
-// FuzzParseRequirements checks that accepted requirements pin every line by a checksum. Formatting and parsing them
-// again must not change them.
+// FuzzParseRequirements checks that every line of accepted requirements is pinned by a checksum, and that the
+// requirements stay the same if they are formatted and parsed again.
 func FuzzParseRequirements(f *testing.F) {
 	f.Add("pyspark==4.1.4 --hash=sha256:" + sumA)
 	f.Add("a==1 \\\n --hash=sha256:" + sumB)

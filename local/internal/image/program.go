@@ -24,21 +24,21 @@ const (
 	nobody = "65534:65534"
 )
 
-// Pause builds the image of the pause program with PauseTag and returns the path of its docker-archive. An empty
-// cacheDir means CacheDir(). Pause needs a Go toolchain on PATH.
+// Pause builds the image of the pause program with the tag PauseTag and returns the path of its docker-archive. If
+// cacheDir is empty, Pause uses CacheDir(). Pause needs a Go toolchain on PATH.
 func Pause(ctx context.Context, cacheDir string) (string, error) {
 	return embedded(ctx, cacheDir, "pause", PauseTag)
 }
 
-// Probe builds the image of the probe program with ProbeTag and returns the path of its docker-archive. The program
-// serves HTTP, sleeps, exits with a code, looks up names and fetches URLs. Without arguments, it prints its usage.
-// Probe needs a Go toolchain on PATH.
+// Probe builds the image of the probe program with the tag ProbeTag and returns the path of its docker-archive. The
+// probe program serves HTTP, sleeps, exits with a code, looks up names and fetches URLs. Without arguments, it prints
+// its usage. Probe needs a Go toolchain on PATH.
 func Probe(ctx context.Context, cacheDir string) (string, error) {
 	return embedded(ctx, cacheDir, "probe", ProbeTag)
 }
 
-// embedded builds the image of a single-file program. The source is embedded in this binary, so embedded also works
-// outside a clone.
+// embedded builds the image of a program that consists of one source file. The source is embedded in this binary, so
+// embedded also works outside a clone of the repository.
 func embedded(ctx context.Context, cacheDir, program, tag string) (string, error) {
 	s, err := openStore(cacheDir, nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func embedded(ctx context.Context, cacheDir, program, tag string) (string, error
 	})
 }
 
-// goProgram is a Go main package to compile to a static binary.
+// goProgram describes a Go main package that is compiled to a static binary.
 type goProgram struct {
 	dir    string // a directory in its module
 	pkg    string // the package, such as ./cmd/spark-operator
@@ -79,8 +79,8 @@ type goProgram struct {
 	stamp map[string]string
 }
 
-// goBuild compiles a static, stripped binary that contains no paths of this machine. Its error contains the compiler's
-// output.
+// goBuild compiles a program to a static, stripped binary that contains no paths of this machine. If it fails, the
+// error contains the compiler's output.
 func goBuild(ctx context.Context, p goProgram) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", p.ldflags(), "-o", p.output, p.pkg}
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -97,7 +97,8 @@ func (p goProgram) ldflags() string {
 	return strings.Join(flags, " ")
 }
 
-// programLayer writes a layer with one program and, unless bundle is empty, the CA certificates in that file.
+// programLayer writes a layer that contains one program. Unless bundle is empty, the layer also contains the CA
+// certificates in a file of that name.
 func programLayer(path, binary, target, bundle string) error {
 	w, err := newLayer(path)
 	if err != nil {

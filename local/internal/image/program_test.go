@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// contents returns the flattened file system of an image in an archive: name to content. The content of a symbolic link
-// is an arrow and its target.
+// contents returns the flattened file system of an image in an archive. It maps the name of each file to its content.
+// The content of a symbolic link is an arrow and the target.
 func contents(t *testing.T, archive, tag string) map[string]string {
 	t.Helper()
 	ref, err := name.NewTag(tag)
@@ -140,8 +140,8 @@ func TestProbeImageRunsItsCommands(t *testing.T) {
 	}
 }
 
-// TestImageBuildIsReproducible checks that equal inputs give equal bytes, independent of the cache directory and the
-// time.
+// TestImageBuildIsReproducible checks that equal inputs give equal bytes, even if the cache directory and the time
+// differ.
 func TestImageBuildIsReproducible(t *testing.T) {
 	read := func() []byte {
 		path, err := Pause(t.Context(), t.TempDir())

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// progress writes lines that start with the seconds since its creation. It is safe for concurrent use.
+// progress writes lines, each of which starts with the seconds since the progress was created. It is safe for
+// concurrent use.
 type progress struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -27,7 +28,8 @@ func (p *progress) printf(format string, args ...any) {
 	fmt.Fprintf(p.out, "%6.1fs  %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// step writes a line for the start of a step. The caller calls done to write a line for its end.
+// step writes a line when a step starts. The caller calls the returned function done, which writes a line when the step
+// has ended.
 func (p *progress) step(format string, args ...any) (done func()) {
 	name, begin := fmt.Sprintf(format, args...), time.Now()
 	p.printf("%s ...", name)

@@ -48,8 +48,8 @@ func (o *SparkOptions) tags() []string {
 	return SparkTags(o.Version)
 }
 
-// archive returns the ID of the archive for the given inputs. If the user set a tag, the archive has its own name,
-// because the store keeps only the newest product of a name.
+// archive returns the ID of the archive for the given inputs. If the user set a tag, the archive has a name of its own,
+// because the store keeps only the newest product of each name.
 func (o *SparkOptions) archive(java int, inputs ...string) productID {
 	id := productID{kind: "archives", name: fmt.Sprintf("spark-%s-java%d", o.Version, java), ext: ".tar"}
 	if o.Tag != "" {
@@ -60,7 +60,7 @@ func (o *SparkOptions) archive(java int, inputs ...string) productID {
 	return id
 }
 
-// SparkTags returns the default names of the image of a Spark version.
+// SparkTags returns the default tags of the image of a Spark version.
 func SparkTags(version string) []string {
 	return []string{"docker.io/apache/spark:" + version, "docker.io/library/spark:" + version}
 }
@@ -110,7 +110,7 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	})
 }
 
-// sparkLayers builds the layers. It builds the two that need downloads at the same time.
+// sparkLayers builds the layers of a Spark image. It builds the two layers that need downloads at the same time.
 func sparkLayers(ctx context.Context, s *store, base base, spark sparkLayer, top *top) ([]layerFile, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -164,8 +164,8 @@ func sparkConfig(version string) v1.Config {
 	}
 }
 
-// sparkLayer is Spark itself, from its Python source distribution. Its directory deps/ contains the top-level
-// directories of a binary distribution.
+// sparkLayer is the layer with Spark itself. It is built from Spark's Python source distribution, whose directory deps/
+// contains the top-level directories of a binary distribution.
 type sparkLayer struct{ requirement }
 
 func (l sparkLayer) id() productID {
@@ -234,9 +234,9 @@ func copyDistribution(ctx context.Context, w *layerWriter, r io.Reader) error {
 	return ctx.Err()
 }
 
-// distributionPath maps a path of the source distribution to a path in the image. It returns false for files that the
-// image omits: programs for Windows; programs for R, which need an R installation; native libraries of other systems;
-// and the shell of Connect clients (jars/connect-repl, 55 MB).
+// distributionPath maps a path of the source distribution to a path in the image. The second result is false for files
+// that the image omits: programs for Windows; programs for R, which need an R installation; native libraries of other
+// systems; and the shell of Connect clients (jars/connect-repl, 55 MB).
 func distributionPath(name string) (string, bool) {
 	_, name, ok := strings.Cut(path.Clean(name), "/") // The first element is pyspark-VERSION.
 	if !ok {

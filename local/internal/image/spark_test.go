@@ -18,9 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
-// enter sets up a container's mounts in its own namespaces, like a container runtime, and runs a command there. $1 is
-// the root file system, which is read-only except for directories that a pod would mount. $2 is the user and group, and
-// $3... is the command.
+// enter is a script that sets up the mounts of a container in its own namespaces, as a container runtime does, and runs
+// a command there. $1 is the root file system, which is read-only except for directories that a pod would mount. $2 is
+// the user and group. $3 and the following arguments are the command.
 const enter = `
 set -e
 root=$1 user=$2
@@ -42,8 +42,8 @@ mount -o remount,bind,ro "$root"
 exec chroot --userspec="$user" "$root" /usr/bin/env -i --chdir=/opt/spark/work-dir "$@"
 `
 
-// requireProgram returns the path of a program. If the program is missing, requireProgram installs its package as root,
-// and otherwise skips the test.
+// requireProgram returns the path of a program. If the program is missing, requireProgram installs the package pkg if
+// it runs as root, and otherwise skips the test.
 func requireProgram(t *testing.T, program, pkg string) string {
 	t.Helper()
 	if path, err := exec.LookPath(program); err == nil {
@@ -59,8 +59,8 @@ func requireProgram(t *testing.T, program, pkg string) string {
 	return path
 }
 
-// rootfs builds the Spark image, with the user's cache, and unpacks it. It skips the test if the machine cannot run the
-// image's programs.
+// rootfs builds the Spark image with the user's cache, unpacks it, and returns the directory and the environment of the
+// image. It skips the test if the machine cannot run the image's programs.
 func rootfs(t *testing.T, version string) (root string, env []string) {
 	t.Helper()
 	if testing.Short() {
@@ -147,7 +147,8 @@ func inside(t *testing.T, root string, env []string, user string, args ...string
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// testedSpark returns the Spark versions to test: SPARKLOCAL_TEST_SPARK, separated by commas, or the demo's version.
+// testedSpark returns the Spark versions to test. These are the versions in SPARKLOCAL_TEST_SPARK, separated by commas.
+// If that variable is not set, it is the demo's version.
 func testedSpark() []string {
 	if v := os.Getenv("SPARKLOCAL_TEST_SPARK"); v != "" {
 		return strings.Split(v, ",")
@@ -155,7 +156,7 @@ func testedSpark() []string {
 	return []string{"4.1.4"}
 }
 
-// TestSparkImage runs the programs of real Spark images without a cluster, on a read-only root file system.
+// TestSparkImage runs the programs of real Spark images on a read-only root file system, without a cluster.
 func TestSparkImage(t *testing.T) {
 	for _, version := range testedSpark() {
 		t.Run(version, func(t *testing.T) {
@@ -243,7 +244,7 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 }
 
 // absentDriver is the environment of an executor whose driver does not exist. An executor that accepts its arguments
-// fails to connect to it.
+// then fails because it cannot connect to the driver.
 var absentDriver = []string{
 	"SPARK_EXECUTOR_MEMORY=512m", "SPARK_DRIVER_URL=spark://CoarseGrainedScheduler@127.0.0.1:1", "SPARK_EXECUTOR_ID=1", "SPARK_EXECUTOR_CORES=1",
 	"SPARK_APPLICATION_ID=spark-1", "SPARK_EXECUTOR_POD_IP=127.0.0.1", "SPARK_RESOURCE_PROFILE_ID=0", "SPARK_EXECUTOR_POD_NAME=x-exec-1",
@@ -252,8 +253,8 @@ var absentDriver = []string{
 // hasConnect reports whether a Spark version's distribution contains the Connect server.
 func hasConnect(version string) bool { return !strings.HasPrefix(version, "3.") }
 
-// connectServer starts a Spark Connect server with spark-submit, like a pod. It waits until clients can connect, and
-// then sends the server a signal.
+// connectServer is a script that starts a Spark Connect server with spark-submit, as the command of a pod does. It
+// waits until clients can connect, and then sends the server a signal.
 const connectServer = `
 spark-submit --class org.apache.spark.sql.connect.service.SparkConnectServer --master 'local[1]' --driver-memory 600m \
   --conf spark.driver.bindAddress=0.0.0.0 --conf spark.driver.host=127.0.0.1 &
@@ -265,7 +266,8 @@ done
 wait $!
 `
 
-// standalone starts a master and a worker, and queries the master's page until the worker is registered.
+// standalone is a script that starts a master and a worker, and requests the master's page until the worker is
+// registered.
 const standalone = `
 export SPARK_MASTER_HOST=localhost
 # spark-daemon.sh gives a daemon five seconds to become a JVM and calls it failed after that, which on a busy machine it is not.
@@ -280,9 +282,9 @@ stop-worker.sh
 stop-master.sh
 `
 
-// TestTagsChangeTheArchiveName checks the names of images and archives. Without a tag the image has the default names,
-// and its archive has the name that earlier releases gave it. A tag is the image's only name, and its archive replaces
-// no other one.
+// TestTagsChangeTheArchiveName checks the tags of images and the names of archives. If the user sets no tag, the image
+// has the default tags, and its archive has the name that earlier releases gave it. If the user sets a tag, the image
+// has only this tag, and its archive replaces no other archive.
 func TestTagsChangeTheArchiveName(t *testing.T) {
 	usual := SparkOptions{Version: "4.1.4"}
 	if diff := cmp.Diff(SparkTags("4.1.4"), usual.tags()); diff != "" {

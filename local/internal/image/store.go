@@ -41,7 +41,7 @@ type store struct {
 	log *progress
 }
 
-// openStore creates the store's directory. An empty dir means CacheDir().
+// openStore creates the directory of the store and returns the store. If dir is empty, it uses CacheDir().
 func openStore(dir string, log io.Writer) (*store, error) {
 	if dir == "" {
 		var err error
@@ -59,7 +59,8 @@ func openStore(dir string, log io.Writer) (*store, error) {
 	return &store{dir: dir, log: newProgress(log)}, nil
 }
 
-// key hashes the inputs of a product. It writes each input with its length, so that ("ab","c") and ("a","bc") differ.
+// key returns a hash of the inputs of a product. It hashes each input with its length, so that ("ab","c") and
+// ("a","bc") differ.
 func key(inputs ...string) string {
 	sum := sha256.New()
 	for _, in := range append([]string{formatVersion}, inputs...) {
@@ -68,13 +69,13 @@ func key(inputs ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))[:24]
 }
 
-// product returns the path dir/kind/name-key+ext of a product. If the product does not exist, maker writes it to a
-// temporary path, and a rename moves the finished product to its place. A partial product therefore never has that
-// path.
+// product returns the path dir/kind/name-key+ext of a product. If the product does not exist, the function maker writes
+// it to a temporary path, and a rename moves the finished product to the returned path. A partial product therefore
+// never has that path.
 //
-// If two processes need the same product, the second one waits until the first has made it. Older products of the same
-// kind and name are removed, because no later call requests them. The error is that of maker, or of ctx if it ends
-// during the wait.
+// If two processes need the same product, the second process waits until the first has built it. product removes older
+// products of the same kind and name, because no later call requests them. The error is the error of maker, or the
+// error of ctx if ctx ends during the wait.
 func (s *store) product(ctx context.Context, id productID, maker func(ctx context.Context, path string) error) (string, error) {
 	path := s.path(id)
 	if exists(path) {
@@ -124,8 +125,8 @@ func (s *store) removeOlder(keep string, id productID) {
 	}
 }
 
-// workDir creates an empty directory on the cache's file system. /tmp is often in memory, and a rename must not cross
-// file systems.
+// workDir creates an empty directory on the cache's file system. It does not use /tmp, which is often in memory,
+// because a rename must not cross file systems.
 func (s *store) workDir() (string, error) {
 	parent := filepath.Join(s.dir, "work")
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -145,8 +146,8 @@ func (s *store) workDir() (string, error) {
 	return dir, nil
 }
 
-// lock acquires the lock of a name, which excludes other processes. The kernel releases it when this process ends. lock
-// logs a line if it must wait.
+// lock acquires the lock of a name, which excludes other processes, and returns the function that releases it. The
+// kernel releases the lock when this process ends. If lock must wait, it logs a line.
 func (s *store) lock(ctx context.Context, name string) (unlock func(), err error) {
 	dir := filepath.Join(s.dir, "locks")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

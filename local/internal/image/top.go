@@ -79,7 +79,7 @@ func (t *top) layer(ctx context.Context, s *store, basePath, sparkPath string) (
 	})
 }
 
-// below returns the files in a directory of the layer's sources, by their paths within it.
+// below returns the files in a directory of the layer's sources. The keys are the paths within that directory.
 func (t *top) below(dir string) map[string]string {
 	files := map[string]string{}
 	for name, content := range t.files {
@@ -90,7 +90,7 @@ func (t *top) below(dir string) map[string]string {
 	return files
 }
 
-// facts are the properties of the lower layers that determine the content of the top layer.
+// facts are those properties of the lower layers that determine the content of the top layer.
 type facts struct {
 	jvm   string          // the directory of the Java runtime
 	scala string          // 2.12 or 2.13
@@ -125,7 +125,7 @@ func inspect(basePath, sparkPath string) (facts, error) {
 	return f, nil
 }
 
-// write writes the layer. dir contains the jars.
+// write writes the layer. The directory dir contains the jars of the layer.
 func (t *top) write(w *layerWriter, f facts, dir string) error {
 	steps := []func() error{
 		func() error { return w.symlink(javaHome, "/"+f.jvm) },

@@ -13,19 +13,20 @@ import (
 	"syscall"
 )
 
-// Cgroups is the machine's control groups. Root is the directory in which each version 1 hierarchy or the single
-// version 2 hierarchy is mounted.
+// Cgroups gives access to the machine's control groups. Root is the directory in which the hierarchies of cgroup
+// version 1, or the single hierarchy of version 2, are mounted.
 type Cgroups struct{ Root string }
 
 // Host is the directory in which Linux distributions mount control groups.
 var Host = Cgroups{Root: "/sys/fs/cgroup"}
 
-// nodeControllers are the version 2 controllers that the kubelet and the container runtime use. In version 2 a group
-// has only the controllers that its parent enables.
+// nodeControllers are the cgroup version 2 controllers that the kubelet and the container runtime use. In version 2 a
+// group has only those controllers that its parent enables.
 var nodeControllers = []string{"cpu", "cpuset", "memory", "pids", "io", "hugetlb"}
 
-// shelter is a version 2 group for the processes of the root group, if that is a container's root and not the
-// machine's. A group that enables controllers for its children must not contain processes itself.
+// shelter is the name of a cgroup version 2 group. It takes the processes of the root group if the root belongs to a
+// container and not to the machine, because a group that enables controllers for its children must not contain
+// processes itself.
 const shelter = "sparklocal-shelter"
 
 func (c Cgroups) unified() bool {
@@ -33,8 +34,9 @@ func (c Cgroups) unified() bool {
 	return err == nil
 }
 
-// hierarchies returns the directories that may contain a group. A version 2 hierarchy without controllers may be
-// mounted beside those of version 1. runc creates groups there too, so it must be included when groups are removed.
+// hierarchies returns the directories that may contain a group. Beside the hierarchies of version 1, a version 2
+// hierarchy without controllers may be mounted. It is included, because runc creates groups there too, which must be
+// removed with the others.
 func (c Cgroups) hierarchies() ([]string, error) {
 	if c.unified() {
 		return []string{c.Root}, nil
@@ -57,8 +59,8 @@ func (c Cgroups) hierarchies() ([]string, error) {
 	return dirs, nil
 }
 
-// Make creates a group with the given name directly under the root of every hierarchy. The kubelet can create its
-// groups in it. The group gets one share of CPU time for each processor.
+// Make creates a group with the given name directly under the root of every hierarchy. The kubelet can create its own
+// groups below this group. Make gives the group one share of CPU time for each processor.
 func (c Cgroups) Make(name string) error {
 	dirs, err := c.hierarchies()
 	if err != nil {
@@ -94,8 +96,8 @@ func (c Cgroups) Make(name string) error {
 	return nil
 }
 
-// weights lists the files that contain a group's share of CPU time. initial is the default, which equals the share of
-// one busy process beside the group. limit is the maximum that the kernel accepts.
+// weights lists the files that contain a group's share of CPU time. initial is the kernel's default, with which a group
+// gets as much CPU time as one busy process beside it. limit is the maximum that the kernel accepts.
 var weights = []struct {
 	file           string
 	initial, limit int
@@ -104,9 +106,9 @@ var weights = []struct {
 	{"cpu.weight", 100, 10000},    // version 2
 }
 
-// setWeights gives a group as many default shares as there are processors. With one share, all pods of a node together
-// would get as much CPU time as one busy process beside them, such as a compiler, and programs in the pods would time
-// out.
+// setWeights gives a group as many default shares as the machine has processors. With a single share, all pods of a
+// node together would get only as much CPU time as one busy process outside the group, such as a compiler, and programs
+// in the pods would time out.
 func setWeights(group string) error {
 	for _, w := range weights {
 		path := filepath.Join(group, w.file)
@@ -121,7 +123,7 @@ func setWeights(group string) error {
 	return nil
 }
 
-// enableControllers enables the controllers for the groups below a version 2 root.
+// enableControllers enables nodeControllers for the groups below a version 2 root.
 func (c Cgroups) enableControllers() error {
 	available, err := os.ReadFile(filepath.Join(c.Root, "cgroup.controllers"))
 	if err != nil {
@@ -155,8 +157,8 @@ func (c Cgroups) enableControllers() error {
 	return nil
 }
 
-// emptyRoot moves the processes of the root into the shelter, where they stay. Their container does not notice a
-// difference.
+// emptyRoot moves the processes of the root group into the shelter and leaves them there. The container to which they
+// belong does not notice a difference.
 func (c Cgroups) emptyRoot() error {
 	dir := filepath.Join(c.Root, shelter)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -187,7 +189,7 @@ func (c Cgroups) Processes(name string) []int {
 	return slices.Compact(pids)
 }
 
-// Remove removes a group and all groups below it from every hierarchy. They must not contain processes.
+// Remove removes a group and all groups below it from every hierarchy. These groups must not contain processes.
 func (c Cgroups) Remove(name string) error {
 	dirs, err := c.hierarchies()
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// Bind is a bind mount of one directory over another. Both must exist.
+// Bind is a bind mount of the directory From over the directory To. Both directories must exist.
 type Bind struct{ From, To string }
 
-// EnterNamespaces moves the calling thread into a new network namespace and a new mount namespace. Call it first on a
-// thread of NewThread.
+// EnterNamespaces moves the calling thread into a new network namespace and a new mount namespace, and mounts the binds
+// there. Call it first on a thread of NewThread.
 //
-// In the mount namespace /run is empty except for keep, a directory below the host's /run that stays visible. The binds
-// are mounted. Later mounts on the host appear inside, but mounts made inside never appear on the host. Mounts made
-// inside are shared with the processes started inside, because the container runtime and the kubelet need that for
+// In the mount namespace /run is empty except for keep, a directory below the host's /run that stays visible. Later
+// mounts on the host appear inside the namespace, but mounts inside never appear on the host. Processes that are
+// started inside share the mounts of the namespace, because the container runtime and the kubelet need that for
 // volumes.
 func EnterNamespaces(keep string, binds []Bind) error {
 	if err := syscall.Unshare(syscall.CLONE_NEWNET | syscall.CLONE_NEWNS); err != nil {
@@ -35,8 +35,8 @@ func EnterNamespaces(keep string, binds []Bind) error {
 	return mount("", "/", "", syscall.MS_SHARED|syscall.MS_REC)
 }
 
-// privateRun covers /run with an empty file system, because the container runtime uses fixed names there for sockets,
-// locks and network namespaces.
+// privateRun mounts an empty file system over /run, except for the directory keep. The container runtime uses fixed
+// names below /run for sockets, locks and network namespaces, which would otherwise collide with those of the host.
 func privateRun(keep string) error {
 	// The open descriptor refers to the directory after the new file system covers it.
 	held, err := os.Open(keep)

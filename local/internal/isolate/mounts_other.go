@@ -4,11 +4,11 @@ package isolate
 
 import "errors"
 
-// Bind is a bind mount of one directory over another.
+// Bind is a bind mount of the directory From over the directory To.
 type Bind struct{ From, To string }
 
-// EnterNamespaces works on Linux only.
+// EnterNamespaces returns an error, because namespaces need Linux.
 func EnterNamespaces(string, []Bind) error { return errors.New("namespaces need Linux") }
 
-// ThreadID works on Linux only.
+// ThreadID returns 0, because threads have IDs only on Linux.
 func ThreadID() int { return 0 }

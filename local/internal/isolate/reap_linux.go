@@ -10,9 +10,9 @@ import (
 // prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2).
 const prSetChildSubreaper = 36
 
-// AdoptOrphans makes this process the parent of every descendant whose own parent ends, mostly containers and their
-// shims. Otherwise they become children of the machine's first process. In a container that process often never waits
-// for its children, so that zombies accumulate.
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends. These are mostly containers and
+// their shims. Without it, they become children of the machine's first process. In a container that first process often
+// never waits for its children, so zombies would accumulate.
 func AdoptOrphans() error {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
 		return errno
@@ -20,8 +20,8 @@ func AdoptOrphans() error {
 	return nil
 }
 
-// Reaper reaps adopted children. os/exec waits for the children that this process started itself, and reaps them at
-// once. A child that is still a zombie at the next call of Reap is therefore an adopted one.
+// Reaper reaps adopted children. It leaves the children that this process started itself to os/exec, which waits for
+// them and reaps them at once. A child that is still a zombie at the next call of Reap is therefore an adopted child.
 type Reaper struct{ dead map[proc.ID]bool }
 
 // Reap reaps the children that were already zombies at the previous call. Call it about once a second.

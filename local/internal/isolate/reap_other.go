@@ -5,7 +5,7 @@ package isolate
 // AdoptOrphans does nothing, because only Linux runs containers.
 func AdoptOrphans() error { return nil }
 
-// Reaper does nothing, because no process is adopted.
+// Reaper has no task, because no process is adopted on this system.
 type Reaper struct{}
 
 // Reap does nothing.

@@ -1,5 +1,5 @@
-// Package isolate gives a cluster with a node its own network, mounts and control groups, and removes them again. They
-// keep the cluster from disturbing the host or another cluster.
+// Package isolate gives a cluster with a node its own network, mounts and control groups, and removes them again. This
+// isolation keeps the cluster from disturbing the host or another cluster.
 package isolate
 
 import (
@@ -8,15 +8,15 @@ import (
 	"runtime"
 )
 
-// Thread is an OS thread of this process that lives until Close, possibly in its own namespaces. Commands that it
-// starts run in these namespaces and end with this process.
+// Thread is an OS thread of this process that runs until Close and may have its own namespaces. Commands that it starts
+// run in these namespaces and end with this process.
 //
-// The kernel kills the commands when the thread that started them ends. Therefore they must not start from a thread
+// The kernel kills the commands when the thread that started them ends. Therefore commands must not start from a thread
 // that the Go runtime may end.
 type Thread struct{ work chan func() }
 
-// NewThread creates a thread and first calls enter on it, which may change the thread's namespaces. enter may be nil.
-// If enter fails, NewThread returns its error.
+// NewThread creates a thread and calls enter on it, which may change the thread's namespaces. enter may be nil. If
+// enter fails, NewThread returns the error of enter.
 func NewThread(enter func() error) (*Thread, error) {
 	t := &Thread{work: make(chan func())}
 	entered := make(chan error)
@@ -38,8 +38,9 @@ func NewThread(enter func() error) (*Thread, error) {
 	return t, nil
 }
 
-// offMainThread calls f on a thread that ends when f returns, and that is not the first thread of the process. The
-// first thread does not end, and other processes see its namespaces as those of the whole process.
+// offMainThread calls f on a thread that ends when f returns. This thread is never the first thread of the process,
+// because the first thread does not end, and other processes treat its namespaces as the namespaces of the whole
+// process.
 func offMainThread(f func()) {
 	// The thread of f stays locked, so that it ends with its goroutine. A thread that has left the host's namespaces
 	// must not run any other goroutine.
@@ -58,7 +59,7 @@ func offMainThread(f func()) {
 	runtime.UnlockOSThread()
 }
 
-// Do calls f on the thread and waits for it.
+// Do calls f on the thread, waits until f returns, and returns the error of f.
 func (t *Thread) Do(f func() error) error {
 	done := make(chan error)
 	t.work <- func() { done <- f() }
@@ -71,6 +72,6 @@ func (t *Thread) Launch(cmd *exec.Cmd) error {
 	return t.Do(cmd.Start)
 }
 
-// Close ends the thread. The kernel kills the commands that it started, and removes its namespaces with their last
-// process.
+// Close ends the thread. The kernel kills the commands that the thread started, and removes the thread's namespaces
+// when their last process ends.
 func (t *Thread) Close() { close(t.work) }

@@ -1,4 +1,4 @@
-// Package kubeapi makes sparklocal's few calls to the API server and to the health ports of the other components. It
+// Package kubeapi sends sparklocal's few requests to the API server and to the health ports of the other components. It
 // does not use client-go, so that sparklocal compiles in seconds.
 package kubeapi
 
@@ -30,7 +30,8 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Code, e.Body) }
 
-// New returns a client of the server at base, a URL without a path. The scheme is https, or http if config is nil.
+// New returns a client of the server at base, which is a URL without a path. The scheme of base must be https, or http
+// if config is nil.
 func New(base string, config *tls.Config) *Client {
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}
 	return &Client{base: base, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}
@@ -39,7 +40,7 @@ func New(base string, config *tls.Config) *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Get requests a path, and decodes the JSON response into out unless out is nil.
+// Get requests a path. Unless out is nil, Get decodes the JSON response into out.
 func (c *Client) Get(ctx context.Context, path string, out any) error {
 	return c.do(ctx, http.MethodGet, path, nil, out)
 }

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Kubeconfig writes a self-contained kubeconfig: the server's address, the authority caName and the client certificate
-// NAME of dir. A copy of the file also works, and it grants the permissions of the certificate's user. Its mode is
-// 0600.
+// Kubeconfig writes a self-contained kubeconfig to path. It contains the server's address, the certificate of the
+// authority caName, and the client certificate and key of the given name in dir. A copy of the file also works, and it
+// grants the permissions of the certificate's user. The mode of the file is 0600.
 func Kubeconfig(path, server, dir, caName, name string) error {
 	var parts [3]string
 	for i, file := range []string{caName + ".crt", name + ".crt", name + ".key"} {

@@ -29,7 +29,7 @@ const (
 	skew = time.Hour
 )
 
-// CA is a certificate authority. Its certificate and key are two files of a directory.
+// CA is a certificate authority. Its certificate and its key are two files in a directory.
 type CA struct {
 	dir  string
 	name string
@@ -37,7 +37,7 @@ type CA struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Leaf describes the holder of a certificate.
+// Leaf describes the holder of a certificate that an authority issues.
 type Leaf struct {
 	// User and Groups are the identity that the API server reads from the certificate's common name and organizations.
 	User   string
@@ -46,8 +46,8 @@ type Leaf struct {
 	Hosts []string
 }
 
-// LoadCA returns the authority in the files NAME.crt and NAME.key of a directory. If the files are missing or
-// unreadable, or if the authority expires soon, LoadCA creates a new one.
+// LoadCA returns the authority whose certificate and key are the files NAME.crt and NAME.key of a directory. If the
+// files are missing or unreadable, or if the authority expires soon, LoadCA creates a new authority.
 func LoadCA(dir, name string) (*CA, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("certificate directory: %w", err)
@@ -81,7 +81,7 @@ func newCA(dir, name string) (*CA, error) {
 	return ca, write(dir, name, der, key)
 }
 
-// Issue writes a new certificate and its key to NAME.crt and NAME.key in the authority's directory.
+// Issue writes a new certificate to NAME.crt and its key to NAME.key in the authority's directory.
 func (ca *CA) Issue(name string, leaf Leaf) error {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: leaf.User, Organization: leaf.Groups},
@@ -105,7 +105,8 @@ func (ca *CA) Issue(name string, leaf Leaf) error {
 	return write(ca.dir, name, der, key)
 }
 
-// sign creates a key and its certificate. Without a parent, the certificate is self-signed.
+// sign creates a key and a certificate for it, which the parent signs. Without a parent, the certificate is
+// self-signed.
 func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, life time.Duration) ([]byte, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -164,8 +165,8 @@ func ServiceAccountKey(dir, name string) error {
 	return writePEM(public, "PUBLIC KEY", pubDER, 0o644)
 }
 
-// ClientConfig returns a TLS configuration that presents the certificate NAME of a directory and trusts only the
-// directory's authority caName.
+// ClientConfig returns a TLS configuration that presents the certificate NAME of a directory. It trusts only the
+// authority caName of the same directory.
 func ClientConfig(dir, caName, name string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
 	if err != nil {

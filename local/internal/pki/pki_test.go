@@ -29,7 +29,8 @@ func issue(t *testing.T, ca *CA, name string, leaf Leaf) {
 	}
 }
 
-// handshake connects under the name host to a server that requires a client certificate of its authority.
+// handshake connects to a server that requires a client certificate of its own authority. The client uses the server
+// name host.
 func handshake(t *testing.T, dir, host, client string) error {
 	t.Helper()
 	server, err := ClientConfig(dir, "ca", "server")

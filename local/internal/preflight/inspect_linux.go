@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// inspect inspects the machine. A value that cannot be read stays zero. Zero memory or disk means unknown and is
-// accepted.
+// inspect returns a description of the machine. A value that cannot be read stays zero. If the memory or the disk space
+// is zero, it is unknown, and the check accepts it.
 func inspect(need Need) Machine {
 	m := Machine{
 		OS: runtime.GOOS, UID: os.Geteuid(), Memory: memory(), Disk: free(need.Dir), CacheDisk: free(need.Cache),
@@ -37,7 +37,7 @@ func inspect(need Need) Machine {
 	return m
 }
 
-// memory returns MemAvailable of /proc/meminfo, in bytes.
+// memory returns the available memory in bytes, which is MemAvailable in /proc/meminfo.
 func memory() uint64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -56,7 +56,7 @@ func memory() uint64 {
 	return 0
 }
 
-// free returns the free bytes for this user in a directory.
+// free returns the number of bytes that this user can still write to the file system of a directory.
 func free(dir string) uint64 {
 	stat, ok := statfs(dir)
 	if !ok {
@@ -73,7 +73,8 @@ func overlaid(dir string) bool {
 	return ok && stat.Type == overlayMagic
 }
 
-// statfs describes the file system of the nearest existing directory at or above dir.
+// statfs describes the file system of the nearest existing directory at or above dir. The result ok is false if this
+// fails.
 func statfs(dir string) (stat syscall.Statfs_t, ok bool) {
 	for ; ; dir = filepath.Dir(dir) {
 		if err := syscall.Statfs(dir, &stat); err == nil {
@@ -99,8 +100,8 @@ func filesystems() map[string]bool {
 	return found
 }
 
-// controllers returns the names of the mounted version 1 hierarchies, or the controllers of the root if cgroup version
-// 2 is the only one.
+// controllers returns the names of the mounted cgroup version 1 hierarchies. If the machine has only version 2, it
+// returns the controllers of the root group.
 func controllers() map[string]bool {
 	found := map[string]bool{}
 	if b, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers"); err == nil {
@@ -121,8 +122,8 @@ func controllers() map[string]bool {
 	return found
 }
 
-// vethWorks creates a veth pair, because the kernel does not list built-in drivers. Without ip(8) it assumes that veth
-// works.
+// vethWorks reports whether the kernel supports veth pairs. It tries to create a pair, because the kernel does not list
+// built-in drivers. If ip(8) is missing, vethWorks assumes that veth pairs work.
 func vethWorks() bool {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return true

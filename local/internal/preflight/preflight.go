@@ -1,5 +1,5 @@
-// Package preflight checks whether the machine can run a cluster before anything is built. Its error lists what the
-// machine lacks and an alternative.
+// Package preflight checks, before anything is built, whether the machine can run a cluster. Its error lists everything
+// that the machine lacks, and an alternative.
 package preflight
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Need describes the cluster to start.
+// Need describes the requirements of the cluster that is started.
 type Need struct {
 	// Node is set if the cluster has a node, which needs root, kernel features, and more memory and disk space.
 	Node bool
@@ -18,7 +18,7 @@ type Need struct {
 	Dir, Cache string
 }
 
-// Machine describes a machine.
+// Machine describes the properties of a machine that a cluster depends on.
 type Machine struct {
 	// OS is runtime.GOOS.
 	OS string
@@ -54,14 +54,14 @@ const (
 	buildDisk = 6 * gib
 )
 
-// alternative describes other ways for a machine that cannot run a cluster.
+// alternative is the text that proposes other clusters for a machine that cannot run a cluster of sparklocal.
 const alternative = `You can use another cluster instead: create one with kind, minikube or k3s, set KUBECONFIG to its kubeconfig, and build the operator's image with
 "make image". It writes a tar to load (kind load image-archive, minikube image load, k3s ctr images import) or to push.`
 
-// Check inspects this machine and returns an error that lists everything it lacks for need.
+// Check inspects this machine and returns an error that lists everything that the machine lacks for need.
 func Check(need Need) error { return Judge(need, inspect(need)) }
 
-// Judge returns an error that lists everything the machine m lacks for need.
+// Judge returns an error that lists everything that the machine m lacks for need.
 func Judge(need Need, m Machine) error {
 	missing := m.lacks(need)
 	if len(missing) == 0 {
@@ -131,7 +131,7 @@ func (m Machine) lacksForNode() []string {
 	return missing
 }
 
-// shortage describes a lack of memory or disk space. It returns nil if free is enough or unknown.
+// shortage returns a text that describes a lack of memory or disk space. It returns nil if free is enough or unknown.
 func shortage(resource string, free, need uint64, where string) []string {
 	if free == 0 || free >= need {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// good returns a machine that meets every need.
+// good returns a machine that meets the requirements of every cluster.
 func good() Machine {
 	all := func(names ...string) map[string]bool {
 		m := map[string]bool{}

@@ -1,5 +1,5 @@
-// Package proc identifies processes and ends them. The kernel reuses process IDs, so a process is identified by its ID
-// and its start time together.
+// Package proc identifies processes and ends them. It identifies a process by its ID together with its start time,
+// because the kernel reuses process IDs.
 package proc
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ID identifies a process until the machine reboots. The zero value identifies none.
+// ID identifies a process until the machine reboots. The zero value identifies no process.
 type ID struct {
 	// PID is the process ID in the PID namespace of this process.
 	PID int `json:"pid,omitempty"`
@@ -24,7 +24,8 @@ type ID struct {
 	Start uint64 `json:"start,omitempty"`
 }
 
-// Of returns the identity of a running process. The error is fs.ErrNotExist if no process has the ID, or only a zombie.
+// Of returns the identity of a running process. The error is fs.ErrNotExist if no process has this process ID, or if
+// the process is a zombie.
 func Of(pid int) (ID, error) {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -47,11 +48,11 @@ type stat struct {
 	start  uint64
 }
 
-// dead reports whether the process has ended. Its parent has not reaped it yet.
+// dead reports whether the process has ended although its parent has not reaped it yet.
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
 
-// parseStat parses a line of proc(5). Field 2, the command, may contain spaces and parentheses, so parseStat counts
-// fields from the last parenthesis.
+// parseStat parses a line of /proc/PID/stat (proc(5)). It counts fields from the last parenthesis, because field 2, the
+// command, may contain spaces and parentheses.
 func parseStat(line []byte) (stat, error) {
 	end := bytes.LastIndexByte(line, ')')
 	fields := strings.Fields(string(line[end+1:]))
@@ -93,7 +94,8 @@ func (id ID) Alive() bool {
 	return err == nil && now == id
 }
 
-// Signal sends a signal to the process with this identity. It does not signal a later process with the same PID.
+// Signal sends a signal to the process with this identity. It does not send the signal to a later process that has the
+// same PID.
 func (id ID) Signal(sig syscall.Signal) error {
 	if !id.Alive() {
 		return nil
@@ -104,7 +106,7 @@ func (id ID) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// WaitGone waits until the process has ended, and reports whether it ended within the limit.
+// WaitGone waits until the process has ended, for at most the duration limit. It reports whether the process has ended.
 func (id ID) WaitGone(limit time.Duration) bool {
 	for end := time.Now().Add(limit); id.Alive(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -123,8 +125,9 @@ func BootID() string {
 	return strings.TrimSpace(string(b))
 }
 
-// InNamespaces returns the processes in any of the given namespaces. A namespace is given by its kind and the inode
-// number of the /proc/PID/ns/KIND links, for example {"net": 4026532281}. The inode number 0 matches nothing.
+// InNamespaces returns the processes that are in any of the given namespaces. The keys of inodes are kinds of
+// namespaces, and the values are the inode numbers of the /proc/PID/ns/KIND links, for example {"net": 4026532281}. The
+// inode number 0 matches no process.
 func InNamespaces(inodes map[string]uint64) []int {
 	var found []int
 	for _, pid := range all() {
@@ -153,8 +156,8 @@ func Namespace(pid, kind string) (uint64, error) {
 	return inode, nil
 }
 
-// KillAll kills every process that find returns except this one. It repeats until find returns no other process,
-// because a process may fork before it dies. The error lists the processes that still exist after the limit.
+// KillAll kills every process that find returns except this process. It repeats until find returns no other process,
+// because a process may fork before it dies. If processes still exist after the limit, the error lists them.
 func KillAll(limit time.Duration, find func() []int) error {
 	end := time.Now().Add(limit)
 	for {

@@ -7,20 +7,20 @@ import (
 	"net/netip"
 )
 
-// pool is the range that RFC 2544 reserves for benchmarks. Real networks do not use it, so its networks hide none of
-// them.
+// pool is the address range that RFC 2544 reserves for benchmarks. Real networks do not use this range, so the networks
+// of clusters make no real network unreachable.
 var pool = netip.MustParsePrefix("198.18.0.0/15")
 
 // poolSize is the number of /30 networks in the pool. FreeLink skips the first one, 198.18.0.0/30, because its
 // addresses are easily misread.
 const poolSize = 1 << (30 - 15)
 
-// Link is a /30 network of the pool, with an address for the host and one for the node.
+// Link is a /30 network of the pool. It has an address for the host and an address for the node.
 type Link struct {
 	Net, Host, Node netip.Prefix
 }
 
-// LinkAt returns the /30 network of an index from 0 to poolSize-1.
+// LinkAt returns the /30 network with the given index in the pool. The index must be from 0 to poolSize-1.
 func LinkAt(index int) Link {
 	at := func(offset int) netip.Prefix {
 		base := pool.Addr().As4()
@@ -31,7 +31,8 @@ func LinkAt(index int) Link {
 	return Link{Net: at(0), Host: at(1), Node: at(2)}
 }
 
-// FreeLink returns the lowest index from 1 that no cluster holds and whose /30 network overlaps no network of the host.
+// FreeLink returns the lowest index from 1 on that no cluster uses and whose /30 network overlaps no network of the
+// host.
 func FreeLink(entries []Entry, inUse []netip.Prefix) (int, error) {
 	taken := map[int]bool{}
 	for _, e := range entries {
@@ -69,15 +70,16 @@ func HostNetworks() ([]netip.Prefix, error) {
 	return nets, nil
 }
 
-// The ports of clusters without nodes are below the range that the kernel assigns to outgoing connections (from 32768).
-// Therefore no outgoing connection takes a port between the check by PortFree and the component's bind.
+// These are the ports of clusters without nodes. They are below the range from which the kernel assigns ports to
+// outgoing connections (from 32768). Therefore no outgoing connection takes a port between the check by PortFree and
+// the component's bind.
 const (
 	firstPort = 20000
 	lastPort  = 31999
 )
 
-// FreePorts returns n ports of 127.0.0.1 that no cluster holds and that free accepts. It searches upward from firstPort
-// plus start and wraps around. The caller chooses start at random.
+// FreePorts returns n ports of 127.0.0.1 that no cluster uses and for which the function free returns true. It searches
+// upward from firstPort+start and wraps around. The caller chooses start at random.
 func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, error) {
 	taken := map[int]bool{}
 	for _, e := range entries {

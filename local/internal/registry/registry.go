@@ -1,6 +1,6 @@
 // Package registry lists the clusters of this user on this machine. It prevents two clusters from using the same port
-// or address, and it records the resources to release if a cluster's supervisor is killed. The entries are valid until
-// a reboot, which also ends the clusters.
+// or address. It also records the resources of each cluster, so that they can be released if the cluster's supervisor
+// is killed. The entries are valid until a reboot, which also ends the clusters.
 package registry
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/proc"
 )
 
-// Entry is a cluster and the resources that it holds on the machine.
+// Entry describes a cluster and the resources that it uses on the machine.
 type Entry struct {
 	// ID is short and derived from Dir. The names of interfaces, cgroups and sockets contain it.
 	ID string `json:"id"`
@@ -81,8 +81,9 @@ func Open() (Registry, error) {
 	return At(dir)
 }
 
-// At returns the registry in a directory. If the directory is missing, At creates it for this user alone. If it belongs
-// to another user, At returns an error, because that user could make sparklocal kill processes of this user.
+// At returns the registry in a directory. If the directory is missing, At creates it with access for this user only. If
+// the directory belongs to another user, At returns an error, because that user could make sparklocal kill processes of
+// this user.
 func At(dir string) (Registry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Registry{}, fmt.Errorf("registry of running clusters: %w", err)
@@ -97,14 +98,15 @@ func At(dir string) (Registry, error) {
 	return Registry{dir: dir}, nil
 }
 
-// RunDir returns the directory of a cluster's sockets.
+// RunDir returns the directory that contains a cluster's sockets.
 func (r Registry) RunDir(id string) string { return filepath.Join(r.dir, id) }
 
-// Lock locks the registry against other sparklocal processes until the caller calls unlock.
+// Lock locks the registry against other sparklocal processes until the caller calls the returned function unlock.
 func (r Registry) Lock() (unlock func(), err error) { return LockFile(filepath.Join(r.dir, "lock")) }
 
-// LockFile waits for an exclusive lock on a file, and creates the file if it is missing. The kernel releases the lock
-// when the process ends. The holder may remove the file. A waiting process then locks the new file of that name.
+// LockFile waits until it has an exclusive lock on a file. It creates the file if it is missing. The kernel releases
+// the lock when the process ends. The process that has the lock may remove the file. A waiting process then locks the
+// new file of the same name.
 func LockFile(path string) (unlock func(), err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -132,8 +134,9 @@ func flock(f *os.File) error {
 	}
 }
 
-// LockCluster prevents other sparklocal processes from starting or ending the cluster with an ID until the caller calls
-// unlock. Call forget instead after removing the cluster: it also removes the lock file.
+// LockCluster prevents other sparklocal processes from starting or ending the cluster with the given ID, until the
+// caller calls the returned function unlock. If the caller has removed the cluster, it calls forget instead, which also
+// removes the lock file.
 func (r Registry) LockCluster(id string) (unlock, forget func(), err error) {
 	path := filepath.Join(r.dir, id+".lock")
 	if unlock, err = LockFile(path); err != nil {
@@ -142,8 +145,8 @@ func (r Registry) LockCluster(id string) (unlock, forget func(), err error) {
 	return unlock, func() { _ = os.Remove(path); unlock() }, nil
 }
 
-// TidyLocks removes the lock files of clusters without an entry, except those that a process holds. The caller holds
-// the registry's lock.
+// TidyLocks removes the lock files of clusters that have no entry, except files that a process has locked. The caller
+// holds the registry's lock.
 func (r Registry) TidyLocks() error {
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.lock"))
 	if err != nil {
@@ -181,7 +184,7 @@ func (r Registry) Put(e Entry) error {
 	return nil
 }
 
-// Get returns the entry of an ID, and whether the ID has an entry of the machine's current boot.
+// Get returns the entry with the given ID, and whether such an entry exists from the machine's current boot.
 func (r Registry) Get(id string) (Entry, bool) {
 	b, err := os.ReadFile(r.path(id))
 	if err != nil {
@@ -223,7 +226,8 @@ func (r Registry) Delete(id string) error {
 	return nil
 }
 
-// MakeDirs creates those directories of the host that are missing, and records them. The caller holds the lock.
+// MakeDirs creates those of the given directories that the host lacks, and records that it created them. The caller
+// holds the lock.
 func (r Registry) MakeDirs(dirs ...string) error {
 	made := r.madeDirs()
 	for _, dir := range dirs {
@@ -242,9 +246,9 @@ func (r Registry) MakeDirs(dirs ...string) error {
 	return nil
 }
 
-// RemoveDirs removes the directories that MakeDirs created, unless another cluster than id has a node. The mounts of
-// that cluster cover the directories, but the kernel would remove them anyway. A directory that is not empty stays. The
-// caller holds the lock.
+// RemoveDirs removes the directories that MakeDirs created, unless a cluster other than id has a node. Such a cluster
+// has mounts over these directories, and the kernel would remove a directory although another namespace has a mount
+// over it. A directory that is not empty stays. The caller holds the lock.
 func (r Registry) RemoveDirs(id string) error {
 	entries, err := r.List()
 	if err != nil {

@@ -107,8 +107,8 @@ func TestAtRejectsForeignDirectories(t *testing.T) {
 	}
 }
 
-// If the holder removes the lock file, a waiting process must not keep a lock on the removed file. Otherwise a third
-// process could lock a new file of that name at the same time.
+// TestLockSurvivesRemovalOfItsFile checks that a waiting process does not keep a lock on a file that the previous owner
+// of the lock removed. Otherwise a third process could lock a new file of that name at the same time.
 func TestLockSurvivesRemovalOfItsFile(t *testing.T) {
 	reg := open(t)
 	_, forget, err := reg.LockCluster("x")

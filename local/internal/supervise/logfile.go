@@ -18,7 +18,8 @@ const (
 // LogFile returns the path of a component's log.
 func LogFile(dir, name string) string { return filepath.Join(dir, "logs", name+".log") }
 
-// openLog opens a log for appending. In append mode a writer continues at the new end of the file after a truncation.
+// openLog opens a log for appending. In append mode a writer continues at the new end of the file if the file is
+// truncated.
 func openLog(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create the log directory: %w", err)
@@ -31,7 +32,7 @@ func openLog(path string) (*os.File, error) {
 }
 
 // capLog rotates a log that is larger than limit. It copies and truncates the file instead of renaming it, because the
-// component keeps it open. Lines that are written between the copy and the truncation are lost.
+// component has the file open. Lines that are written between the copy and the truncation are lost.
 func capLog(path string, limit int64) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() <= limit {
@@ -59,8 +60,8 @@ func capLog(path string, limit int64) error {
 	return nil
 }
 
-// Tail returns the last lines of a log without the final newline. If the log is unreadable, Tail returns the error in
-// parentheses.
+// Tail returns the last lines of a log without the final newline. If the log is unreadable, Tail returns the text of
+// the error in parentheses.
 func Tail(path string, lines int) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // Phase is the state of a whole cluster.
 type Phase string
 
-// The phases of a cluster. A start leads from Starting to Ready or Failed. In phase Failed the start has failed and the
-// components are stopped.
+// The phases of a cluster. A start begins in phase Starting and ends in phase Ready or Failed. In phase Failed the
+// start has failed and the components are stopped.
 const (
 	Starting Phase = "starting"
 	Ready    Phase = "ready"
@@ -26,7 +26,7 @@ const (
 type Status string
 
 // The statuses of a component. A ready component has passed its health check since its last start. A restarting
-// component has ended and waits for its backoff.
+// component has ended and waits until its backoff is over.
 const (
 	ComponentStarting   Status = "starting"
 	ComponentReady      Status = "ready"
@@ -34,7 +34,7 @@ const (
 	ComponentStopped    Status = "stopped"
 )
 
-// State is the supervisor's report to other processes, in the file state.json in the cluster's directory.
+// State is the supervisor's report to other processes. It is stored in the file state.json in the cluster's directory.
 type State struct {
 	// Supervisor is the process that writes the file. If that process has ended, the state is outdated.
 	Supervisor proc.ID `json:"supervisor"`
@@ -85,7 +85,7 @@ func ReadState(dir string) (State, error) {
 	return state, nil
 }
 
-// writeState replaces the file atomically, because other processes poll it.
+// writeState replaces the state file atomically, because other processes poll the file.
 func writeState(dir string, state State) error {
 	b, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {

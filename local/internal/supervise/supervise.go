@@ -1,5 +1,6 @@
-// Package supervise keeps a cluster's components running. It starts them, reports when they are ready, and restarts one
-// that has ended after a growing pause. It writes the state of the components to a file for `sparklocal status`.
+// Package supervise keeps a cluster's components running. It starts them and reports when they are ready. If a
+// component ends, it restarts the component after a pause that grows with each end. It writes the state of the
+// components to a file for `sparklocal status`.
 package supervise
 
 import (
@@ -54,7 +55,8 @@ type Supervisor struct {
 	ready map[string]chan struct{}
 }
 
-// New returns a supervisor for the cluster in dir. launch starts a command in the cluster's namespaces, like cmd.Start.
+// New returns a supervisor for the cluster in dir. It starts commands with the function launch, which does the same as
+// cmd.Start but in the cluster's namespaces.
 func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	self, err := proc.Of(os.Getpid())
 	if err != nil {
@@ -69,8 +71,8 @@ func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	return s, writeState(dir, s.state)
 }
 
-// Backoff returns the pause before a restart after the given number of consecutive deaths. It doubles from 0.2 s to
-// 10 s.
+// Backoff returns the pause before a restart. The parameter is the number of times that the component has ended in a
+// row. The pause doubles from 0.2 s up to 10 s.
 func Backoff(deaths int) time.Duration {
 	pause := firstPause
 	for range deaths - 1 {
@@ -81,7 +83,7 @@ func Backoff(deaths int) time.Duration {
 	return pause
 }
 
-// Start starts a component, keeps it running and returns at once.
+// Start starts a component and keeps it running. It returns at once.
 func (s *Supervisor) Start(c Component) {
 	s.mu.Lock()
 	s.ready[c.Name] = make(chan struct{})
@@ -92,8 +94,8 @@ func (s *Supervisor) Start(c Component) {
 	s.units.Go(func() { s.keepRunning(c) })
 }
 
-// keepRunning runs a component until the supervisor stops. After each end it records how the component ended, and
-// pauses.
+// keepRunning runs a component until the supervisor stops. Each time the component ends, keepRunning records how it
+// ended, and pauses before the next start.
 func (s *Supervisor) keepRunning(c Component) {
 	for deaths := 0; s.ctx.Err() == nil; {
 		started := time.Now()
@@ -117,7 +119,7 @@ func (s *Supervisor) keepRunning(c Component) {
 	s.update(c.Name, func(cs *ComponentState) { cs.Status, cs.PID = ComponentStopped, 0 })
 }
 
-// runOnce starts a component, waits for its end and returns how it ended.
+// runOnce starts a component, waits until it ends and returns a text that describes how it ended.
 func (s *Supervisor) runOnce(c Component) string {
 	log, err := openLog(LogFile(s.dir, c.Name))
 	if err != nil {
@@ -192,15 +194,15 @@ func (s *Supervisor) update(name string, change func(*ComponentState)) {
 }
 
 // publish writes the state file. The caller holds the lock. If the write fails, for example because the disk is full,
-// the cluster keeps running with an old state file. publish logs the error.
+// publish only logs the error, and the cluster keeps running with an old state file.
 func (s *Supervisor) publish() {
 	if err := writeState(s.dir, s.state); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// WaitReady waits until a started component has been ready once. If the component keeps ending or the context ends
-// first, the error quotes the end of the component's log.
+// WaitReady waits until a started component has been ready once. If the component keeps ending, or if the context ends
+// first, the error quotes the last lines of the component's log.
 func (s *Supervisor) WaitReady(ctx context.Context, name string) error {
 	s.mu.Lock()
 	ready := s.ready[name]
@@ -248,7 +250,7 @@ func (s *Supervisor) Step(name string, began time.Time) {
 	s.publish()
 }
 
-// SetPhase sets the phase of the cluster. If err is not nil, it is recorded as the reason of the failure.
+// SetPhase sets the phase of the cluster. If err is not nil, SetPhase records it as the reason of the failure.
 func (s *Supervisor) SetPhase(phase Phase, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,8 +273,8 @@ func (s *Supervisor) CapLogs() {
 	}
 }
 
-// Stop kills all components at the same time and waits until they have ended. It does not kill processes that a
-// component started.
+// Stop kills all components at the same time and waits until they have ended. It does not kill processes that the
+// components started.
 func (s *Supervisor) Stop() {
 	s.cancel()
 	s.units.Wait()
