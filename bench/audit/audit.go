@@ -42,7 +42,7 @@ type event struct {
 	Status struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
-	// Body is the sent object, as JSON regardless of its encoding.
+	// Body is the object in the request. It is JSON, even if the client sent another encoding.
 	Body json.RawMessage `json:"requestObject"`
 }
 
@@ -129,25 +129,26 @@ type Scope struct {
 type Account struct {
 	Applications int
 	// Launch holds the times from an application's creation to the creation of its driver pod. Driver holds the times
-	// from a status of a driver pod (running or ended) to the controller's status write that reflects it. Executor
-	// holds the same for executors. A write that was answered before its cause counts as 0.
+	// from a change of a driver pod's phase (it runs or has ended) to the controller's status write that reflects the
+	// change. Executor holds the same for executors. If the status write was answered before the change, the time is 0.
 	Launch, Driver, Executor []time.Duration
-	// NoDriver counts applications without a driver pod. NoStatus and NoExecutorStatus count changes that no status
-	// reflects.
+	// NoDriver counts applications without a driver pod. NoStatus and NoExecutorStatus count changes of driver and
+	// executor pods that no status reflects.
 	NoDriver, NoStatus, NoExecutorStatus int
 	// Writes counts the controller's writes by class. Most holds, for each class, the largest number of writes for one
 	// application that ended COMPLETED.
 	Writes, Most map[string]int
-	// Rejected counts the controller's writes that were answered with a 4xx.
+	// Rejected counts the controller's writes to which the API server answered with a 4xx status.
 	Rejected int
-	// WithoutApplication counts the controller's writes in any namespace that belong to no application, without leases.
-	// OtherNamespaces counts its writes for applications in other namespaces.
+	// WithoutApplication counts the controller's writes that belong to no application, in any namespace. Writes of
+	// leases do not count. OtherNamespaces counts the controller's writes for applications outside the load's
+	// namespaces.
 	WithoutApplication, OtherNamespaces int
 	// All counts the writes of all clients in the load's namespaces. Bytes is the size of the controller's writes as
 	// JSON.
 	All, Bytes int
-	// Answered holds the times at which writes of the load, the controller and the nodes were answered. Add does not
-	// merge them, because a rate belongs to one load.
+	// Answered holds the times at which the API server answered writes of the load, the controller and the nodes. Add
+	// does not merge these times, because a rate belongs to one load.
 	Answered []time.Time
 }
 

@@ -27,15 +27,15 @@ type Class struct {
 	Rate float64
 	// Executors is the number of executors that each simulated driver creates.
 	Executors int
-	// Placed executors are created with the name of their node. That saves half of the writes for long-running
-	// executors.
+	// Placed is true if executors are created with the name of their node, so that no scheduler binds them. That saves
+	// half of the writes for long-running executors.
 	Placed bool
-	// Run and RunMost bound the time that a driver runs after it created its executors. The times are evenly
-	// distributed. If RunMost is 0, it is equal to Run.
+	// Run and RunMost are the minimum and the maximum of the time that a driver runs after it has created its
+	// executors. The times are evenly distributed between them. If RunMost is 0, it is equal to Run.
 	Run, RunMost time.Duration
-	// Fail is the share of drivers that exit with 1.
+	// Fail is the share of drivers that exit with code 1.
 	Fail float64
-	// Alone applications want no executors, so that the operator does not search for missing ones.
+	// Alone is true if the applications request no executors. The operator then does not search for missing executors.
 	Alone bool
 }
 

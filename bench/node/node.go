@@ -46,8 +46,8 @@ const (
 	workers = 32
 	// retry is the delay before a failed task is retried, so that an overloaded API server can recover.
 	retry = 2 * time.Second
-	// renew is the interval at which a node's lease is renewed, as a kubelet does. With a fresh lease the node's status
-	// may be old.
+	// renew is the interval at which the lease of a node is renewed, as a kubelet does it. While the lease is current,
+	// the status of the node need not be renewed.
 	renew = 10 * time.Second
 )
 

@@ -24,15 +24,16 @@ var files embed.FS
 // Bound is the acceptance range of a measurement. A bound that has neither Min nor Max only requires that the
 // measurement exists.
 type Bound struct {
-	// Measurement is the identity of the measurement. A * in it stands for each text of the set Each, such as scenarios or
-	// cases.
+	// Measurement is the identity of the measurement. If it contains a *, the bound applies to one measurement for each
+	// text in the set Each, such as the set of scenarios or cases. The text replaces the *.
 	Measurement string `json:"figure"`
 	Each        string `json:"each,omitempty"`
-	// Per is the identity of the measurement that the first one is divided by. A * in it stands for the same text.
+	// Per is the identity of a second measurement, by which the first measurement is divided. The same text replaces a
+	// * in it.
 	Per string   `json:"per,omitempty"`
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
-	// Why describes the requirement.
+	// Why describes the requirement behind the bound.
 	Why string `json:"why"`
 }
 
@@ -91,7 +92,8 @@ type Verdict struct {
 	ID    string // the * is replaced
 	Value float64
 	Unit  string // empty for a ratio of two measurements
-	// Missing measurements do not hold their bound.
+	// Missing is true if the measurement does not exist. Holds is true if the measurement is within the bound, so it is
+	// false for a missing measurement.
 	Missing, Holds bool
 }
 

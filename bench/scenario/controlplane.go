@@ -39,10 +39,10 @@ var (
 
 // Binaries holds the programs that a scenario runs.
 type Binaries struct {
-	// Root is the repository, which has the definitions and the sources of the binaries.
+	// Root is the repository. It contains the custom resource definitions and the sources of the binaries.
 	Root string
-	// Operator and Local are the paths of the binaries spark-operator and sparklocal. Build compiles those that are
-	// empty.
+	// Operator and Local are the paths of the binaries spark-operator and sparklocal. If a path is empty, Build
+	// compiles the binary.
 	Operator, Local string
 }
 

@@ -17,21 +17,21 @@ import (
 type Size struct {
 	// Scenarios lists the scenarios of the plan. An empty list means all.
 	Scenarios []string
-	// AtOnce is the number of scenarios that run at the same time. With more than one, the measurements are
+	// AtOnce is the number of scenarios that run at the same time. If it is more than one, the measurements are
 	// meaningless.
 	AtOnce int
 	// Quiet is how long a program must be idle after a load. It is longer than the operator's debounce, so that all
 	// writes count.
 	Quiet time.Duration
-	// CalmLimit bounds the wait for a calm control plane before a load. At 0, the bench does not wait. Ease is the time
-	// between a garbage collection and the reading of the memory.
+	// CalmLimit is the longest wait for a calm control plane before a load. If it is 0, the bench does not wait. Ease
+	// is the time between a garbage collection and the reading of the memory.
 	CalmLimit, Ease time.Duration
 
 	Burst, Lives int
-	// Order is the sequence of programs that carry the lives: o is the operator, p the plain program. "oppo" evens out
-	// a machine that becomes slower or faster.
+	// Order is the sequence of programs in the scenario lives: o is the operator, and p is the plain program. The order
+	// "oppo" evens out a machine that becomes slower or faster during the scenario.
 	Order string
-	// Half is the duration of the measurement at half of the operator's rate. At 0, it is left out.
+	// Half is the duration of the measurement at half of the operator's rate. If it is 0, this measurement is omitted.
 	Half                        time.Duration
 	Levels                      [3]int // live applications
 	Probe, Pressing             int

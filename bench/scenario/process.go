@@ -157,8 +157,8 @@ func usageOf(pid int) usage {
 }
 
 func parseUsage(stat, status []byte) (u usage, err error) {
-	// The second field is the command's name, which may contain blanks and brackets. So fields count from its last
-	// bracket.
+	// The second field is the command's name in brackets. The name may itself contain blanks and brackets, so the
+	// fields are counted from the last bracket.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 13 {
 		return u, errors.New("the stat line does not have the format of proc(5)")

@@ -31,11 +31,11 @@ import (
 const (
 	// senders is the number of applications that are created at the same time.
 	senders = 32
-	// idle is the CPU time in a second up to which a program counts as quiet. A quiet program still runs its lease and
-	// timers.
+	// idle is the CPU time per second up to which a program counts as idle. An idle program still renews its lease and
+	// runs its timers.
 	idle = 20 * time.Millisecond
-	// calmShare is the share of a core up to which the control plane counts as calm. It is measured over calmSpan,
-	// which is longer than the pauses of the controllers.
+	// calmShare is the share of a core that the control plane may use and still counts as calm. It is measured over the
+	// time calmSpan, which is longer than the pauses of the controllers.
 	calmSpan, calmShare = 2 * time.Second, 0.10
 )
 
@@ -266,8 +266,8 @@ func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	log := must(os.Open(filepath.Join(r.dir, "audit.log")))
 	defer func() { _ = log.Close() }()
 	b.Account = must(audit.Read(log, scope))
-	// The rate is that of the writes. A rate of the ends would favour a program that starts all applications before it
-	// ends any.
+	// The rate is derived from the times of the writes. A rate that is derived from the ends of applications would
+	// favour a program that starts all applications before it ends any.
 	b.rates = []float64{report.Rate(b.Answered) * float64(b.apps) / float64(len(b.Answered))}
 	return b
 }

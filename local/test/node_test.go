@@ -193,7 +193,7 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 		}
 	}
 
-	// A crash of the supervisor leaves containers. Then the cluster's owner ends.
+	// A crash of the supervisor must not end the containers. After it, the cluster's owner ends.
 	b.checkCrash()
 }
 
@@ -203,7 +203,7 @@ func (c *cluster) checkNetwork(web string) {
 		c.t.Errorf("kubernetes.default.svc is %s", out)
 	}
 	c.kubectl("exec", web, "--", "/probe", "dial", "kubernetes.default.svc:443")
-	// The Service reaches both pods, also from one of them.
+	// The Service must reach both pods, also if the request comes from one of these pods.
 	names := map[string]bool{}
 	until(c.t, "both pods answer", func() bool {
 		names[c.kubectl("exec", web, "--", "/probe", "get", "http://web")] = true
@@ -332,7 +332,7 @@ func (c *cluster) checkCrash() {
 		return err == nil
 	})
 	machine, pids := c.machine(), c.pids()
-	// Do not compare network namespaces, because the kernel reuses the number of one that has just ended.
+	// Do not compare network namespaces, because the kernel reuses the inode number of a namespace that has just ended.
 	until(c.t, "the processes of the killed cluster end", func() bool { return !slices.ContainsFunc(before, running) })
 	if err := o.Kill(); err != nil {
 		c.t.Fatal(err)

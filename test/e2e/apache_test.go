@@ -229,7 +229,7 @@ func (w *suite) apacheRestarted(t *testing.T) {
 		t.Errorf("the failure is %+v", failure)
 	}
 	pod := &corev1.Pod{}
-	// The end of the container is visible before the end of the pod.
+	// The API server shows the end of the container before the end of the pod.
 	eventually(t, time.Minute, "the driver that is kept", func() (string, bool) {
 		err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-1-driver"}, pod)
 		return fmt.Sprintf("%s %v", pod.Status.Phase, err), pod.Status.Phase == corev1.PodFailed

@@ -171,7 +171,7 @@ func (w *suite) connectEdited(t *testing.T) {
 	w.edit(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Suspend = nil })
 	third := w.awaitServer(t, server, second.UID)
 
-	// The JVM is process 1 of the container. It exits like on a node that shuts down.
+	// The JVM is process 1 of the container. After SIGTERM it exits as it does on a node that shuts down.
 	if err := w.Kubectl(t.Context(), "exec", "--namespace", third.Namespace, third.Name, "--", "bash", "-c", "kill -TERM 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -293,8 +293,8 @@ func (w *suite) awaitReported(t *testing.T, server *v1alpha1.SparkConnect, cause
 	t.Helper()
 	awaitObject(t, w, server, patience, "a condition that contains "+cause, func(s *v1alpha1.SparkConnect) bool {
 		ready := meta.FindStatusCondition(s.Status.Conditions, "Ready")
-		// After an invalid edit, the old pod still waits and Ready gives its reason. Stalled gives the reason for the
-		// edit.
+		// After an invalid edit, the old pod still waits, and the condition Ready gives the reason for this wait. The
+		// condition Stalled gives the reason why the edit is invalid.
 		told := func(c metav1.Condition) bool {
 			return (c.Type == "Ready" || c.Type == "Stalled") && strings.Contains(c.Message, cause)
 		}

@@ -55,7 +55,7 @@ func (w *suite) nodeLost(t *testing.T) {
 	}
 	goOn()
 
-	// The node is ready again, and the first driver has never stopped.
+	// The node is ready again. The first driver has run all the time.
 	first.until(t, patience, "the driver to be believed again", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
 	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
 		t.Errorf("the driver is %v, was %v", got, drivers)

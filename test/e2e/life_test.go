@@ -139,7 +139,7 @@ func (w *suite) longLife(t *testing.T) {
 
 	s.patch(t, `{"spec": {"suspend": true}}`)
 	s.untilState(t, v1beta2.ApplicationStateSuspended)
-	// Auxiliary objects disappear after the state is stored.
+	// The operator deletes the auxiliary objects after it has stored the state.
 	eventually(t, patience, "deletion of a suspended run's objects", func() (string, bool) {
 		left := w.dependents(t, s.app)
 		return strings.Join(left, ", "), len(left) == 0

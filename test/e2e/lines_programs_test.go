@@ -36,7 +36,7 @@ spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.mount.path /scra
 			"sidecar":          "beside the driver",
 			"executor":         "hello executor; secret open sesame and open sesame; template from the template; claim kept mounted",
 		},
-		// The kubelet replaces the reference with the variable's value.
+		// With spark-submit, the kubelet replaces the reference to a variable with the value of the variable.
 		differs:   map[string]string{"arguments": "two words||alice|${spark.app.name}|--name"},
 		executors: 1,
 		claims:    true,

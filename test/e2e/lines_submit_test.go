@@ -18,8 +18,8 @@ import (
 // submitted runs a program with the spark-submit of the program's own image, in a separate pod.
 func (p *lineProof) submitted(t *testing.T, prog program) execution {
 	began := time.Now()
-	// The name must differ from the SparkApplication's, because remove waits for all objects whose names begin with
-	// that.
+	// The name must not begin with the name of the SparkApplication, because remove waits for all objects whose names
+	// do.
 	name := "submitted-" + p.id(prog)
 	pod, config := p.submitPod(t, prog, name)
 	p.createAll(t, config, pod)
@@ -34,7 +34,7 @@ func (p *lineProof) submitted(t *testing.T, prog program) execution {
 			t.Fatal(err)
 		}
 	}
-	// The driver pod owns the objects that spark-submit created.
+	// Deleting the driver pod also deletes the objects that spark-submit created, because the pod owns them.
 	eventually(t, 90*time.Second, "the driver to be gone", func() (string, bool) {
 		return "it is there", apierrors.IsNotFound(p.Client.Get(t.Context(), client.ObjectKeyFromObject(driver), driver))
 	})

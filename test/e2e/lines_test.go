@@ -44,12 +44,13 @@ type program struct {
 	// placeholders as the manifest.
 	submit     []string
 	properties string
-	// facts are the expected results in the driver's log. The field differs overrides them for spark-submit.
+	// facts are the results that the driver's log must contain. The field differs contains the facts that are different
+	// with spark-submit.
 	facts   map[string]string
 	differs map[string]string
-	// executors is the minimum number of executors. The test compares the first one.
+	// executors is the minimum number of executors. The test compares only the first executor.
 	executors int
-	// claims is true if executors get claims on demand.
+	// claims is true if the executors get PersistentVolumeClaims that the driver creates on demand.
 	claims bool
 }
 

@@ -77,7 +77,7 @@ func (w *suite) servlets(t *testing.T) {
 		t.Errorf("the driver's heap holds %v bytes", used)
 	}
 
-	// The annotations are those of the driver's headless Service. Its endpoint is the driver pod.
+	// The annotations are on the driver's headless Service, whose endpoint is the driver pod.
 	service := w.serviceOf(t, app)
 	executor := map[string]string{"application_id": app.Status.SparkApplicationID, "application_name": "Sleeps", "executor_id": "1"}
 	ofExecutors := w.scrape(t, driver, service.Annotations, executor, "metrics_executor_memoryUsed_bytes",
@@ -102,7 +102,7 @@ func (w *suite) jmxExporter(t *testing.T) {
 	jar := agentJar(t)
 	app := w.example(t, "spark-pi-metrics.yaml", sleepingApp("jmx-exporter", func(a *v1beta2.SparkApplication) {
 		a.Spec.Monitoring.Prometheus = &v1beta2.PrometheusSpec{JmxExporterJar: "/opt/metrics/agent.jar"}
-		// Users provide the jar. In this test the node has it.
+		// Users add the jar to their image. In this test the jar is on the node.
 		a.Spec.Volumes = []corev1.Volume{{Name: "agent", VolumeSource: corev1.VolumeSource{
 			HostPath: &corev1.HostPathVolumeSource{Path: jar, Type: new(corev1.HostPathFile)},
 		}}}
@@ -217,7 +217,7 @@ func (f families) value(name string, labels map[string]string) (float64, bool) {
 			matches = matches && have[key] == value
 		}
 		if matches {
-			// Only one of the three is set.
+			// A metric has only one of these three values. The other two are 0.
 			return metric.GetUntyped().GetValue() + metric.GetGauge().GetValue() + metric.GetCounter().GetValue(), true
 		}
 	}

@@ -38,7 +38,7 @@ func sorted(rights map[right]bool) []right {
 	})
 }
 
-// These are the names under which the API server knows the chart's service accounts as users.
+// These are the user names that the API server gives to the chart's service accounts.
 const (
 	operatorAccount = "system:serviceaccount:" + cluster.Namespace + ":spark-operator-controller"
 	driverAccount   = "system:serviceaccount:default:" + cluster.ServiceAccount

@@ -15,11 +15,12 @@ type Case struct {
 	Name string `json:"name"`
 	// Doc describes the purpose of the case in a few words.
 	Doc string `json:"doc,omitempty"`
-	// Bare omits the common arguments. If false, CommonArgs precede Args.
+	// Bare omits the common arguments. If Bare is false, CommonArgs precede Args.
 	Bare bool `json:"bare,omitempty"`
 	// Args is the command line after "--master k8s://... --deploy-mode cluster". It precedes the primary resource.
 	Args []string `json:"args,omitempty"`
-	// Resource is the primary resource and its arguments. If empty, it is CommonResource, unless the case is Bare.
+	// Resource is the primary resource and its arguments. If it is empty, CommonResource is used, unless the case is
+	// Bare.
 	Resource []string `json:"resource,omitempty"`
 	// Env is the submitter's environment. The recorder adds the variables that spark-submit needs (PATH, HOME,
 	// JAVA_HOME, SPARK_HOME).
@@ -30,7 +31,7 @@ type Case struct {
 	Files map[string]string `json:"files,omitempty"`
 	// Binary maps paths below Dir to the bytes of further files (base64 in YAML).
 	Binary map[string][]byte `json:"binary,omitempty"`
-	// Versions lists the Spark lines that run the case, such as "4.2". If empty, all lines run it.
+	// Versions lists the Spark lines on which the case runs, such as "4.2". If it is empty, the case runs on all lines.
 	Versions []string `json:"versions,omitempty"`
 	// Live marks a case that the tests of test/e2e/recorded can run again with the real spark-submit of one line.
 	Live bool `json:"live,omitempty"`

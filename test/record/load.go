@@ -130,8 +130,8 @@ type Recordings struct {
 	// Inputs is the value of Case.Inputs at the time of recording. If it differs from the current value, the case has
 	// changed since.
 	Inputs string `json:"inputs"`
-	// Recordings are grouped by content: versions that sent the same requests share one. They are sorted by their first
-	// version.
+	// Recordings are grouped by content: all versions that sent the same requests share one recording. The list is
+	// sorted by the first version of each recording.
 	Recordings []Recording `json:"recordings"`
 }
 

@@ -203,7 +203,7 @@ func TestLoadReturnsSavedRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Load returns the body with the file's indentation.
+	// Load returns the body with the indentation of the file, so the comparison compacts the body.
 	compacted := cmp.Transformer("compact", func(m json.RawMessage) string { return string(compact(m)) })
 	if diff := cmp.Diff(map[string]Recordings{"a": r}, got, compacted); diff != "" {
 		t.Error(diff)

@@ -29,8 +29,8 @@ const (
 	SubmitTime = "1700000000000"
 	// Date replaces the date in the second line of spark.properties, without "#".
 	Date = "Thu Jan 01 00:00:00 UTC 1970"
-	// Version replaces the label spark-version if its value is the recorded version. Versions that send the same
-	// requests can then share a recording.
+	// Version replaces the value of the label spark-version if this value is the recorded version. Versions that
+	// otherwise send the same requests can then share a recording.
 	Version = "X.Y.Z"
 )
 

@@ -31,7 +31,7 @@ type Program struct {
 	Module string
 	// Linker holds the values of the linker flag -X, such as the version that the program reports to its clients.
 	Linker []string
-	// Hint is the expected duration of a build without a cached binary, for the progress line.
+	// Hint is the expected duration of a build without a cached binary. The progress line shows it.
 	Hint string
 }
 
@@ -114,7 +114,7 @@ func Cached(ctx context.Context, source, cache string, p Program) (path string, 
 	if err != nil {
 		return "", false, err
 	}
-	// The key names the directory, not the file, because ps shows the name of the file.
+	// The key is in the name of the directory and not of the file, because ps shows the name of the file.
 	path = filepath.Join(cache, "bin", key, p.Name)
 	_, err = os.Stat(path)
 	return path, err == nil, nil

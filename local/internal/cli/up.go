@@ -54,7 +54,8 @@ type progress struct {
 	out      io.Writer
 	terminal bool
 	counting bool
-	// printedAt is the elapsed time of a build at its last printed line, if the output is not a terminal.
+	// printedAt is the elapsed time of a build when its last line was printed. It is used only if the output is not a
+	// terminal.
 	printedAt time.Duration
 }
 

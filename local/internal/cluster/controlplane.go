@@ -82,8 +82,8 @@ func (s *Spec) apiserver() (supervise.Component, error) {
 		// objects with owner references. Without the plugin, a missing permission would go unnoticed in tests.
 		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
-		// A control plane without a node has no kube-proxy. The API server therefore calls a webhook at the pods of its
-		// Service.
+		// A control plane without a node has no kube-proxy, so the API server cannot use the addresses of Services. It
+		// therefore sends requests to a webhook directly to the pods of the webhook's Service.
 		"--enable-aggregator-routing=true",
 		"--requestheader-client-ca-file=" + s.pki(frontCA+".crt"), "--requestheader-allowed-names=front-proxy-client",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-group-headers=X-Remote-Group",
@@ -140,7 +140,8 @@ func (s *Spec) controllerFlags(name string, port int) []string {
 		"--bind-address=" + s.host(), "--secure-port=" + strconv.Itoa(port),
 		"--tls-cert-file=" + s.pki(name+".crt"), "--tls-private-key-file=" + s.pki(name+".key"),
 		"--leader-elect=false", "--profiling=false",
-		// Each component has one instance. The API server's priority and fairness limits its requests.
+		// The limits of the client are high, because each component has one instance, and the API server's priority and
+		// fairness limits its requests.
 		"--kube-api-qps=1000", "--kube-api-burst=2000",
 	}
 }

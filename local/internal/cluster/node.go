@@ -173,7 +173,7 @@ func (r *runner) nodeDirectories() error {
 			return fmt.Errorf("create the node's directories: %w", err)
 		}
 	}
-	// The directory holds state of pods that are gone, such as their addresses.
+	// The directory contains state of pods that no longer exist, such as their addresses.
 	if err := os.RemoveAll(r.path("node", "cni")); err != nil {
 		return fmt.Errorf("create the node's directories: %w", err)
 	}
@@ -239,7 +239,7 @@ func (r *runner) connect(tid int) error {
 	return r.thread.Do(func() error {
 		for name, value := range map[string]string{
 			"ip_forward": "1",
-			// Reject every attempt to reach another network, not only the first few in a second.
+			// Every attempt to reach another network must be rejected, not only the first few attempts in a second.
 			"icmp_ratelimit": "0",
 		} {
 			if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0o644); err != nil {

@@ -20,7 +20,8 @@ const (
 	startLimit = 3 * time.Minute
 	// watchPause is the time between two checks whether the cluster is still wanted.
 	watchPause = 250 * time.Millisecond
-	// logTicks and reapTicks are the numbers of such pauses between two log rotations and between two calls of Reap.
+	// logTicks is the number of watchPauses between two log rotations, and reapTicks is the number between two calls of
+	// Reap.
 	logTicks  = 40
 	reapTicks = 4
 )
@@ -144,7 +145,7 @@ func (r *runner) down(cause error) error {
 	if err := release(r.reg, entry); err != nil {
 		return errors.Join(cause, err)
 	}
-	// The first call only records the dead children, and the second one reaps them.
+	// The first call only records the dead children, and the second call reaps them.
 	var reaper isolate.Reaper
 	reaper.Reap()
 	reaper.Reap()

@@ -24,7 +24,8 @@ const (
 	gateway = "10.88.0.1"
 	// podRange contains the addresses of pods.
 	podRange = "10.88.0.0/16"
-	// serviceRange contains the addresses of Services. apiService is the first of them, the API server's own.
+	// serviceRange contains the addresses of Services. apiService is the first of these addresses, which belongs to the
+	// API server.
 	serviceRange = "10.96.0.0/16"
 	apiService   = "10.96.0.1"
 	// NodeName is the name of the only node.
@@ -37,18 +38,19 @@ const (
 type Spec struct {
 	// ID is the cluster's short name (registry.ID of Dir).
 	ID string `json:"id"`
-	// Dir is the cluster's state directory, absolute.
+	// Dir is the absolute path of the cluster's state directory.
 	Dir string `json:"dir"`
-	// Kube and CoreDNS are the paths of the built programs; CoreDNS only with a node.
+	// Kube and CoreDNS are the paths of the built programs. CoreDNS is set only with a node.
 	Kube    string `json:"kube"`
 	CoreDNS string `json:"coredns,omitempty"`
-	// Scheduler adds a kube-scheduler; a cluster with a node always has one.
+	// Scheduler adds a kube-scheduler to a control plane without a node. A cluster with a node always has a
+	// kube-scheduler.
 	Scheduler bool `json:"scheduler,omitempty"`
 	// Audit enables audit.log.
 	Audit bool `json:"audit,omitempty"`
-	// AuditBodies adds the bodies of users' writes to audit.log; only with Audit.
+	// AuditBodies adds the bodies of users' writes to audit.log. It has an effect only with Audit.
 	AuditBodies bool `json:"auditBodies,omitempty"`
-	// Owner is the process whose end ends the cluster; zero: none.
+	// Owner is the process whose end ends the cluster. The zero value means that the cluster has no owner.
 	Owner proc.ID `json:"owner"`
 	// Boot identifies the boot of the machine in which the cluster was last started (proc.BootID).
 	Boot string `json:"boot"`

@@ -31,7 +31,7 @@ type Options struct {
 	Audit bool
 	// AuditBodies enables audit.log and adds the bodies of users' writes to it.
 	AuditBodies bool
-	// OwnerPID is a process whose end ends the cluster; 0: none.
+	// OwnerPID is the ID of a process whose end ends the cluster. If it is 0, the cluster has no owner.
 	OwnerPID int
 }
 

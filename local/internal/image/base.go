@@ -79,7 +79,7 @@ func newBase(ctx context.Context, s *store, java int) (base, error) {
 // prepare installs the bootstrap program. It also fetches the package lists if they are missing, which is usual in a
 // fresh container.
 func prepare(ctx context.Context, log *progress) error {
-	// Few machines have tini installed, so apt knows a candidate for it only if the package lists are fetched.
+	// Few machines have tini installed, so apt finds a candidate for it only if the package lists are fetched.
 	available, err := hasPackage(ctx, "tini")
 	if err != nil {
 		return err

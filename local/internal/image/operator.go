@@ -27,7 +27,8 @@ type OperatorOptions struct {
 	// Package is the main package; if empty, ./cmd/spark-operator. Its last element is the name of the program, which
 	// is in /usr/bin of the image.
 	Package string
-	// Version is the version that the program reports (main.version) and the image's label; if empty, neither is set.
+	// Version is the version that the program reports (main.version) and that the image's label contains. If it is
+	// empty, neither is set.
 	Version string
 	// Tag is the image's name; if empty, DefaultOperatorTag.
 	Tag string

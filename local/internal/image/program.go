@@ -75,7 +75,8 @@ type goProgram struct {
 	dir    string // a directory in its module
 	pkg    string // the package, such as ./cmd/spark-operator
 	output string
-	// stamp sets string variables at link time: import path and name to value.
+	// stamp sets string variables at link time. The keys are the import path and the name of a variable, and the values
+	// are the values of the variables.
 	stamp map[string]string
 }
 

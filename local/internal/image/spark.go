@@ -22,7 +22,7 @@ const (
 	sparkHome = "opt/spark"
 	javaHome  = "opt/java/openjdk"
 
-	// sparkVersion is part of the Spark layer's key. Raise it if different files of the distribution are kept.
+	// sparkVersion is part of the Spark layer's key. Raise it when a code change keeps other files of the distribution.
 	sparkVersion = "1"
 )
 
@@ -30,9 +30,10 @@ const (
 type SparkOptions struct {
 	// Version is the version of Spark, one of SparkVersions.
 	Version string
-	// Java is the version of the Java runtime, 17 or 21; if 0, the first of them that the distribution has.
+	// Java is the version of the Java runtime, 17 or 21. If it is 0, the first of these versions that the distribution
+	// has is used.
 	Java int
-	// Tag is the image's only name; if empty, the image has the names SparkTags.
+	// Tag is the only tag of the image. If it is empty, the image has the tags that SparkTags returns.
 	Tag string
 	// CacheDir is the directory for layers and archives; if empty, CacheDir().
 	CacheDir string
@@ -152,8 +153,8 @@ func sparkConfig(version string) v1.Config {
 			"LANG=C.UTF-8",
 			"JAVA_HOME=/" + javaHome,
 			"SPARK_HOME=" + home,
-			// The scripts name log and PID files after the user. A user without a name needs a fixed name to find the
-			// files.
+			// The scripts put the name of the user into the names of log and PID files. Without a fixed text, a user
+			// without a name would not find these files.
 			"SPARK_IDENT_STRING=spark",
 			"PYTHONPATH=" + home + "/python:" + home + "/python/lib/py4j-src.zip",
 		},
@@ -225,7 +226,7 @@ func copyDistribution(ctx context.Context, w *layerWriter, r io.Reader) error {
 			return err
 		}
 		if base := path.Base(name); strings.HasPrefix(base, "py4j-") {
-			// PYTHONPATH in the image's environment contains this name without a version.
+			// PYTHONPATH in the image's environment contains the name py4j-src.zip, without a version.
 			if err := w.symlink(path.Dir(name)+"/py4j-src.zip", base); err != nil {
 				return err
 			}

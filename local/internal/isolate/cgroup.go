@@ -76,7 +76,7 @@ func (c Cgroups) Make(name string) error {
 		if err := os.Mkdir(group, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("control group: %w", err)
 		}
-		// A new version 1 cpuset is empty, and processes cannot enter an empty one.
+		// A new cpuset of version 1 contains no processors and memory nodes, and processes cannot enter such a cpuset.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			if c.unified() || !exists(filepath.Join(group, file)) {
 				continue

@@ -49,7 +49,7 @@ func offMainThread(f func()) {
 		f()
 		return
 	}
-	// This goroutine occupies the first thread until the next goroutine has another one.
+	// This goroutine occupies the first thread until the next goroutine runs on another thread.
 	running := make(chan struct{})
 	go offMainThread(func() {
 		close(running)

@@ -24,15 +24,15 @@ import (
 type Entry struct {
 	// ID is short and derived from Dir. The names of interfaces, cgroups and sockets contain it.
 	ID string `json:"id"`
-	// Dir is the cluster's state directory, absolute.
+	// Dir is the absolute path of the cluster's state directory.
 	Dir string `json:"dir"`
 	// Boot identifies the boot of the machine to which the entry belongs (proc.BootID).
 	Boot string `json:"boot"`
 	// Supervisor is the process that runs the cluster.
 	Supervisor proc.ID `json:"supervisor"`
-	// Owner is the process whose end ends the cluster; zero: none.
+	// Owner is the process whose end ends the cluster. The zero value means that the cluster has no owner.
 	Owner proc.ID `json:"owner"`
-	// Ports are the ports of a cluster without nodes on 127.0.0.1.
+	// Ports are the ports on 127.0.0.1 that a cluster without nodes uses.
 	Ports []int `json:"ports,omitempty"`
 	// Node holds the additional resources of a cluster with a node; nil without a node.
 	Node *Node `json:"node,omitempty"`

@@ -18,9 +18,10 @@ import (
 const (
 	firstPause = 200 * time.Millisecond
 	longPause  = 10 * time.Second
-	// steady is the duration of a run after which the pause before a restart is firstPause again.
+	// steady is the time that a component must run so that the pause before its next restart is firstPause again.
 	steady = time.Minute
-	// startTries is the number of times that a component may end before it is first ready. Then its start has failed.
+	// startTries is the number of times that a component may end before it is ready for the first time. After that, its
+	// start has failed.
 	startTries = 3
 	// probePause is the time between two health checks of a component that is not ready.
 	probePause = 30 * time.Millisecond

@@ -52,7 +52,7 @@ func documentedMetrics(t *testing.T) map[string]metric {
 	if !found {
 		t.Fatal("docs/metrics.md has changed its headings")
 	}
-	// The page lists the metrics of each process only as groups.
+	// The page has no row for each metric of a process, because it lists these metrics only as groups.
 	all := map[string]metric{"process_resident_memory_bytes": {kind: "gauge"}}
 	for _, section := range []string{ours, libraries} {
 		for line := range strings.Lines(section) {

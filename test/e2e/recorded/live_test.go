@@ -24,7 +24,8 @@ const (
 	root = "../../.."
 	// version is a Spark version whose image every test run has.
 	version = "4.1.4"
-	// liveCases is the number of cases that are marked live. The check prevents an unnoticed loss of coverage.
+	// liveCases is the number of cases that are marked live. The test checks this number, so that no live case is lost
+	// unnoticed.
 	liveCases = 10
 	// sample is the number of live cases that run by default. `make e2e` sets RECORDED=all to run all of them, because
 	// each spark-submit costs seconds of CPU.

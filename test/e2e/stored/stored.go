@@ -41,9 +41,10 @@ func (d Difference) String() string {
 // Intended is an intended difference. In the role and the path, "*" matches any text.
 type Intended struct {
 	Role, Path string
-	// Lines lists the Spark lines with this difference, such as "4.3". If empty, it applies to all lines.
+	// Lines lists the Spark lines that have this difference, such as "4.3". If it is empty, all lines have the
+	// difference.
 	Lines []string
-	// Programs lists the programs with this difference. If empty, it applies to all programs.
+	// Programs lists the programs that have this difference. If it is empty, all programs have the difference.
 	Programs []string
 	Reason   string
 }

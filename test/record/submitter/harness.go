@@ -27,7 +27,8 @@ var source []byte
 
 const (
 	harnessFile = "/opt/Harness.java"
-	// ownClasses makes the harness load Spark's classes again, because they keep state in static fields.
+	// ownClasses makes the harness load Spark's classes again for a case, because these classes keep state in static
+	// fields.
 	ownClasses = "own-classes"
 	// limit is the timeout of one case. A submission takes a second, but much longer on a busy machine.
 	limit = 3 * time.Minute
@@ -48,8 +49,8 @@ var javaOptions = []string{
 
 // Harness runs cases one after the other in one Java machine.
 type Harness struct {
-	// OwnClasses makes every case load Spark's classes again, which takes a few seconds. Cases that change the state of
-	// the classes always load them again.
+	// OwnClasses makes every case load Spark's classes again, which takes a few seconds. A case that changes the state
+	// of the classes always loads them again.
 	OwnClasses bool
 
 	machine *Machine

@@ -57,7 +57,8 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 		if !ok {
 			return ctx.Err()
 		}
-		// Only a completely unpacked layer gets its final name. A later call does not find a partial layer.
+		// A layer gets its final name only when it is completely unpacked, so that a later call never finds a partial
+		// layer.
 		work, err := os.MkdirTemp(cache, "unpack-")
 		if err != nil {
 			return err
