@@ -88,13 +88,13 @@ func want[T comparable](got, want T) error {
 	return nil
 }
 
-// metric sums a metric over its labels; of a histogram it is the number of observations.
+// metric returns the sum of a metric over all its labels. For a histogram it counts the observations.
 func (w *world) metric(name string) float64 {
 	w.T.Helper()
 	return w.metricWhere(name, func([]*dto.LabelPair) bool { return true })
 }
 
-// metricOf sums a metric over its other labels for one value of a label.
+// metricOf returns the sum of a metric over the samples whose label has the given value.
 func (w *world) metricOf(name, label, value string) float64 {
 	w.T.Helper()
 	return w.metricWhere(name, func(labels []*dto.LabelPair) bool {
@@ -121,7 +121,8 @@ func (w *world) metricWhere(name string, counts func([]*dto.LabelPair) bool) (su
 	return sum
 }
 
-// waitMetric waits until a metric has a value, since a status is counted after it was stored.
+// waitMetric waits until a metric has a value. Tests have to wait, since the operator counts a status only after it has
+// stored the status.
 func (w *world) waitMetric(name string, want float64) {
 	w.T.Helper()
 	testkit.Wait(w.T, name, func(context.Context) error {
@@ -147,11 +148,11 @@ func TestDeletionLeavesNothing(t *testing.T) {
 	w.WaitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-svc"}})
 }
 
-// errCrashed is the result of every write of a crashed operator.
+// errCrashed is the error that every write of a crashed operator returns.
 var errCrashed = errors.New("the operator has crashed")
 
-// crashing lets an operator crash at its n-th write, before or after the API server carried it out. From then on it
-// writes nothing.
+// crashing is a client that lets an operator crash at the n-th write, either before or after the API server carries out
+// this write. From then on it sends no writes.
 type crashing struct {
 	client.Client
 	at     int
@@ -209,8 +210,8 @@ func (c *crashingStatus) Patch(ctx context.Context, object client.Object, patch 
 	return c.crashing.write(func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }
 
-// TestCrashAtEveryWrite kills the operator before and after each write of a submission. The next operator finishes the
-// life, with the first one's driver pod if that exists.
+// TestCrashAtEveryWrite kills the operator before and after each write of a submission. It checks that the next
+// operator finishes the submission, with the driver pod of the first operator if that pod exists.
 func TestCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// recreate deletes an application whose driver stops slowly, and at once creates another one with its name.
+// recreate deletes an application whose driver stops slowly, and at once creates another application with the same
+// name. The driver stops when the test calls goes.
 func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
 	w.T.Helper()
 	first := w.Application("pi", scene.WithDriver)
@@ -26,8 +27,9 @@ func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta
 	return w.Application("pi", append(change, scene.WithDriver)...), goes
 }
 
-// TestRecreatedApplication: kubectl delete and apply, or replace --force: the second application waits until the
-// objects of the first are gone, reports that, and runs.
+// TestRecreatedApplication checks that an application that replaces a deleted one with the same name waits until the
+// objects of the first are gone, reports this wait, and then runs. This is the case of kubectl delete and apply, or
+// kubectl replace --force.
 func TestRecreatedApplication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -48,7 +50,8 @@ func TestRecreatedApplication(t *testing.T) {
 	}
 }
 
-// TestRecreatedApplicationIsBounded: it waits at most as long as a driver may take to start.
+// TestRecreatedApplicationIsBounded checks that the second application waits at most as long as a driver may take to
+// start.
 func TestRecreatedApplicationIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

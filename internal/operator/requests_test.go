@@ -19,7 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// requests counts an operator's requests to the API server, and keeps the content types of their bodies.
+// requests is a transport that counts an operator's requests to the API server and records the content types of their
+// bodies.
 type requests struct {
 	next http.RoundTripper
 
@@ -28,7 +29,7 @@ type requests struct {
 	contents map[string]string
 }
 
-// over counts the requests of a transport.
+// over puts the counter in front of next, and returns it.
 func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	r.next = next
 	return r
@@ -59,13 +60,13 @@ func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(request)
 }
 
-// discovers reports whether a path is a request for the served kinds: /api, /api/v1, /apis, /apis/GROUP,
-// /apis/GROUP/VERSION. The operator requests them from time to time for kinds that a cluster may lack.
+// discovers reports whether a path belongs to discovery: /api, /api/v1, /apis, /apis/GROUP or /apis/GROUP/VERSION. The
+// operator sends such requests from time to time, for kinds that a cluster may lack.
 func discovers(path []string) bool {
 	return path[0] == "api" && len(path) <= 2 || path[0] == "apis" && len(path) <= 3
 }
 
-// since returns the number of requests after before, by method and resource, without discovery.
+// since returns the number of requests after the counts in before, by method and resource. It leaves out discovery.
 func (r *requests) since(before map[string]int) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +79,8 @@ func (r *requests) since(before map[string]int) map[string]int {
 	return made
 }
 
-// TestRequestsOfALife lists every request of a successful life: the objects of the application, its status, its events,
-// and nothing else; no reads at all.
+// TestRequestsOfALife checks every request from the creation to the end of a successful application: those for its
+// objects, its status and its events, and no other. The operator reads nothing.
 func TestRequestsOfALife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,7 +117,7 @@ func TestRequestsOfALife(t *testing.T) {
 	}
 }
 
-// live plays one application from creation to its end.
+// live plays one application from its creation to its end.
 func (w *world) live(name string) {
 	w.T.Helper()
 	w.Application(name)
@@ -127,7 +128,7 @@ func (w *world) live(name string) {
 	w.waitState(name, v1beta2.ApplicationStateCompleted)
 }
 
-// TestManyAtOnce: each of many applications that are created at once gets one driver.
+// TestManyAtOnce creates many applications at once, and checks that each gets exactly one driver.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

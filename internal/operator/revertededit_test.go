@@ -26,8 +26,8 @@ import (
 // A user, or a queue, may revert a change of the spec while the operator carries it out. The operator must then find
 // either no change or all of it. A run that the operator stopped must never count as failed.
 
-// takeback is the operator's client. Before or after one write after it was armed, it reverts the change that the pass
-// is about.
+// takeback is the operator's client. It reverts the change of the spec before or after the n-th write that follows a
+// call of arm, so while the operator carries the change out.
 type takeback struct {
 	client.Client
 	at    int
@@ -38,21 +38,21 @@ type takeback struct {
 	seen int
 }
 
-// arm starts to count writes.
+// arm sets the function that reverts the change, and starts to count writes.
 func (c *takeback) arm(back func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.back, c.seen = back, 0
 }
 
-// acted reports whether the change was reverted.
+// acted reports whether the client has reverted the change.
 func (c *takeback) acted() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.back == nil
 }
 
-// turn returns the function that reverts the change if its time has come.
+// turn counts a write. It returns the function that reverts the change if this is the chosen write, and otherwise nil.
 func (c *takeback) turn() func() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,14 +114,15 @@ func (c *takebackStatus) Patch(ctx context.Context, object client.Object, patch 
 	return errors.Join(err, c.SubResourceWriter.Patch(ctx, object, patch, options...))
 }
 
-// changes are changes of a spec with their reversals.
+// changes are patches of a spec. Each has a second patch that reverts it.
 var changes = map[string][2]string{
 	"suspend": {`{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`},
 	"edit":    {`{"spec":{"sparkConf":{"spark.a":"b"}}}`, `{"spec":{"sparkConf":null}}`},
 }
 
-// takenBack plays a life for every change and requests of the operator that follow from it, up to a number of requests:
-// every third point before or after a request, or each with CRASH_POINTS=all.
+// takenBack calls life for every change and for a sample of the points before or after one of the requests that follow
+// the change. There are two points for each of the given number of requests. The sample is every third point, or every
+// point with CRASH_POINTS=all.
 func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]string)) {
 	t.Helper()
 	testkit.Rest(t) // which skips all of them without a control plane
@@ -150,8 +151,8 @@ func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]s
 	}
 }
 
-// TestSpecTakenBackBetweenRequests changes the spec of a running application, and reverts that before or after each
-// request that follows. No run fails, and no retry is used up.
+// TestSpecTakenBackBetweenRequests changes the spec of a running application, and reverts the change before or after
+// one of the operator's requests that follow. It checks that no run fails and that no retry is used up.
 func TestSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
 	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
@@ -180,7 +181,7 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 	})
 }
 
-// TestServerSpecTakenBackBetweenRequests does the same with a Connect server.
+// TestServerSpecTakenBackBetweenRequests checks the same as TestSpecTakenBackBetweenRequests for a Connect server.
 func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
 	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
@@ -212,8 +213,9 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	})
 }
 
-// TestSpecTakenBackSoon patches suspend on and off, and an edit and its reversal, with delays of 0 to 300 ms: TAKE_BACK
-// times each, or 20 times.
+// TestSpecTakenBackSoon sets and unsets spec.suspend, and edits the spec and reverts the edit, with random delays of up
+// to 300 ms. It does so 20 times for each change, or as often as the variable TAKE_BACK says. It checks that no run
+// fails and that no retry is used up.
 func TestSpecTakenBackSoon(t *testing.T) {
 	t.Parallel()
 	times := 20
@@ -240,14 +242,14 @@ func TestSpecTakenBackSoon(t *testing.T) {
 	}
 }
 
-// patched patches an object.
+// patched patches the object with the given name in the test's namespace.
 func (w *world) patched(ctx context.Context, object client.Object, name, patch string) error {
 	object.SetNamespace(w.Namespace)
 	object.SetName(name)
 	return w.API.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
-// isRunning waits until an application runs with its current spec.
+// isRunning waits until an application is RUNNING, and fails the test if the application fails.
 func (w *world) isRunning(name string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to run", func(context.Context) error {
@@ -259,8 +261,8 @@ func (w *world) isRunning(name string) {
 	})
 }
 
-// wellUsed lets the driver of an application succeed, and checks that the application never failed and used up no
-// retry.
+// wellUsed lets the driver of an application succeed. It checks that the application never failed and that it used up
+// no retry.
 func (w *world) wellUsed(name string) {
 	w.T.Helper()
 	w.isRunning(name)
@@ -277,7 +279,8 @@ func (w *world) wellUsed(name string) {
 	}
 }
 
-// driverSucceeds ends the running driver, and each one that replaces it, until the application has completed.
+// driverSucceeds lets the running driver succeed, and each driver that replaces it, until the application has
+// completed.
 func (w *world) driverSucceeds(name string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to complete", func(ctx context.Context) error {

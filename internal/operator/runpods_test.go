@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// runs makes a pod run on a node that does not exist, so that its deletion waits for a kubelet that does not run.
+// runs makes a pod run on a node that does not exist. No kubelet stops the pod there, so its deletion waits until the
+// test ends it.
 func (w *world) runs(pod *corev1.Pod) {
 	w.T.Helper()
 	if pod.Spec.NodeName == "" {
@@ -29,15 +30,15 @@ func (w *world) runs(pod *corev1.Pod) {
 	w.kubelet(pod.Name, corev1.PodRunning, running())
 }
 
-// waitsForPodsOf requires that a schedule starts nothing, since the pods of a deleted run have not stopped.
+// waitsForPodsOf requires that a schedule starts no run because the pods of the given deleted run have not stopped.
 func waitsForPodsOf(run string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.Operator != nil && s.Operator.Cause != nil && strings.Contains(s.Operator.Cause.Message, run+" (deleted")
 	}
 }
 
-// TestScheduleReplacesWhatSparkSubmitMade: a driver that spark-submit created does not block the deletion of its run,
-// and the schedule waits for it when the run is gone.
+// TestScheduleReplacesWhatSparkSubmitMade checks that a driver that spark-submit created does not block the deletion of
+// its run. When the run is gone, the schedule waits until this driver has stopped.
 func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -67,8 +68,9 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
-// TestScheduleForbidsBesideWhatStops: somebody deletes a run in the background, which waits for no driver. Only the end
-// of the driver queues the schedule: its next timed pass is minutes away.
+// TestScheduleForbidsBesideWhatStops checks a run that somebody deletes in the background, so that the deletion does
+// not wait for the driver. The schedule still waits for this driver. Only the end of the driver queues the schedule,
+// whose next timed pass is minutes away.
 func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -90,8 +92,8 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
-// TestScheduleIgnoresOtherPods: pods that only carry the labels of a run's pods do not block a schedule, nor do those
-// of an earlier schedule with its name.
+// TestScheduleIgnoresOtherPods checks which pods with the labels of a run's pods do not block a schedule: pods that do
+// not belong to one of its runs, and pods of an earlier schedule with the same name.
 func TestScheduleIgnoresOtherPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -23,7 +23,8 @@ import (
 
 type schedule = v1beta2.ScheduledSparkApplication
 
-// runTinySchedules starts an operator with the tiny kind of kinds.Schedules, and without a kind for their runs.
+// runTinySchedules starts an operator that serves the tiny kind of schedules. It does not serve the applications that
+// are their runs.
 func (w *world) runTinySchedules(change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -46,8 +47,8 @@ func lastRun(name string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return s.LastRunName == name }
 }
 
-// TestRunsAreSeenAndDeleted: the end of a run queues its schedule at once, and no other change of it does. A run is
-// deleted with the UID that was seen.
+// TestRunsAreSeenAndDeleted checks that the end of a run queues its schedule at once, and that no other change of the
+// run does. The operator deletes a run only if it still has the UID that the operator read.
 func TestRunsAreSeenAndDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -77,8 +78,8 @@ func TestRunsAreSeenAndDeleted(t *testing.T) {
 	}
 }
 
-// TestRunIsRefused: a rendering error, somebody else's object with its name, or a quota prevents a run. Each is
-// reported by name, and the report disappears when the problem is solved.
+// TestRunIsRefused checks that a schedule reports, by the name of the run, why a run cannot start: a rendering error,
+// somebody else's object with the run's name, or a quota. The report disappears when the problem is solved.
 func TestRunIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,7 +117,7 @@ func TestRunIsRefused(t *testing.T) {
 	w.WaitSchedule("poor", "its run", lastRun("poor-a"))
 }
 
-// quotaOnRuns creates a quota that forbids applications in the test's namespace.
+// quotaOnRuns creates a quota that forbids new SparkApplications in the test's namespace.
 func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 	w.T.Helper()
 	const counted = "count/sparkapplications.sparkoperator.k8s.io"
@@ -148,8 +149,8 @@ func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 	return quota
 }
 
-// TestRequestsOfARun lists every request that a run costs its schedule, from its start to its end: one application, and
-// two status writes. No reads at all.
+// TestRequestsOfARun checks every request that a run costs its schedule, from the start to the end of the run: the
+// creation of one application and two status writes. The operator reads nothing.
 func TestRequestsOfARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -4,16 +4,16 @@ import (
 	"sync"
 )
 
-// rush detects that more schedules are due than the workers can handle at once: a thousand schedules may be due in the
-// same minute. The launch of a run takes several writes. If launches had the same priority, each schedule's run would
-// be created half as fast. So runs that the clock demands are created first.
+// rush detects that more schedules are due than the workers can handle at once. For example, a thousand schedules may
+// be due in the same minute. The launch of a run takes several writes, so the creation of the runs that are due has
+// priority. If launches had the same priority, these runs would be created half as fast.
 type rush struct {
 	mu     sync.Mutex
 	queues map[string]func() int // the number of due keys of each kind with Runs, by the kind's name
 	atOnce int
 }
 
-// watch adds a controller's queue.
+// watch adds the queue of a controller. due returns the number of due keys in the queue.
 func (u *rush) watch(name string, due func() int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -31,7 +31,7 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// runSchedules starts an operator with a given clock that serves schedules and their runs.
+// runSchedules starts an operator with a given clock. It serves schedules and their runs.
 func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -52,8 +52,9 @@ func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment
 	return w.run(op)
 }
 
-// beforeAMinute returns a clock that stands a few seconds before the end of the machine's current minute until the test
-// starts it, and the end of that minute. It stands so that a slow machine can prepare everything before the tick.
+// beforeAMinute returns a clock that shows the time left before the end of the current minute. It also returns the end
+// of this minute, and a function that starts the clock. The clock does not advance before that, so even a slow machine
+// can prepare everything before the tick.
 func beforeAMinute(left time.Duration) (clock controller.Clock, end time.Time, release func()) {
 	end = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
 	start := end.Add(-left)
@@ -66,7 +67,7 @@ func beforeAMinute(left time.Duration) (clock controller.Clock, end time.Time, r
 	}, end, func() { released.Store(new(time.Now())) }
 }
 
-// once returns a schedule that is due at one minute only.
+// once returns a cron expression that is due in the minute of the given time and in no other minute of the year.
 func once(at time.Time) string {
 	return fmt.Sprintf("%d %d %d %d *", at.Minute(), at.Hour(), at.Day(), at.Month())
 }
@@ -75,21 +76,21 @@ func replacing(s *schedule) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyRepl
 
 func utc(s *schedule) { s.Spec.TimeZone = "Etc/UTC" }
 
-// keeps sets the limits of a schedule's history.
+// keeps returns a change that sets the history limits of a schedule.
 func keeps(succeeded, failed int32) func(*schedule) {
 	return func(s *schedule) {
 		s.Spec.SuccessfulRunHistoryLimit, s.Spec.FailedRunHistoryLimit = &succeeded, &failed
 	}
 }
 
-// requestRun requests a run, and returns its name.
+// requestRun requests a run of a schedule, and returns the name that the run will have.
 func (w *world) requestRun(s *schedule, request string) string {
 	w.T.Helper()
 	w.PatchSchedule(s.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1beta2.RunNowAnnotation, request))
 	return machine.RequestName(s.Name, string(s.UID), request)
 }
 
-// startRequestedRun requests a run and waits until its driver exists.
+// startRequestedRun requests a run, waits until its driver exists, and returns the name of the run.
 func (w *world) startRequestedRun(s *schedule, request string) (run string) {
 	w.T.Helper()
 	run = w.requestRun(s, request)
@@ -98,7 +99,7 @@ func (w *world) startRequestedRun(s *schedule, request string) (run string) {
 	return run
 }
 
-// succeeds ends a run with success, by its driver.
+// succeeds plays the kubelet: the driver of a run succeeds. It waits until the run has completed.
 func (w *world) succeeds(run string) {
 	w.T.Helper()
 	w.kubelet(run+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
@@ -127,8 +128,8 @@ func isTrue(s *v1beta2.ScheduledSparkApplicationStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(s.Conditions, condition)
 }
 
-// TestScheduleLife: the run of a tick looks like the peer's runs. Its end is in the schedule's status, and its start
-// and end cost few writes each.
+// TestScheduleLife checks that the run of a tick has the labels and owner of a run of the kubeflow operator. The
+// schedule's status reports the end of the run. The start and the end of the run cost few status writes each.
 func TestScheduleLife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -181,8 +182,8 @@ func TestScheduleLife(t *testing.T) {
 	})
 }
 
-// TestScheduleForbids: a run that is due while another runs starts the moment that the other ends. No timer is due
-// soon.
+// TestScheduleForbids checks that a run that is due while another run is active starts as soon as the other ends. The
+// end itself queues the schedule: no timer is due soon.
 func TestScheduleForbids(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,7 +205,7 @@ func TestScheduleForbids(t *testing.T) {
 	})
 }
 
-// TestScheduleReplaces: the running run is gone, with its driver, before the next one exists.
+// TestScheduleReplaces checks that the old run and its driver are gone before the driver of the next run exists.
 func TestScheduleReplaces(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -223,7 +224,7 @@ func TestScheduleReplaces(t *testing.T) {
 	w.WaitGone(driver)
 }
 
-// neverTwoDrivers checks, until it is stopped, that there are never two drivers at a time.
+// neverTwoDrivers checks, until over is closed, that the namespace never has two drivers at the same time.
 func (w *world) neverTwoDrivers(over <-chan struct{}) {
 	for {
 		var pods corev1.PodList
@@ -243,7 +244,8 @@ func (w *world) neverTwoDrivers(over <-chan struct{}) {
 	}
 }
 
-// TestScheduleHistory: a run beyond the history limits is deleted when a run ends, not when the next one starts.
+// TestScheduleHistory checks that a run beyond the history limits is deleted when a run ends, and not only when the
+// next run starts.
 func TestScheduleHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -266,8 +268,8 @@ func TestScheduleHistory(t *testing.T) {
 	w.waitRuns(s)
 }
 
-// TestScheduleSuspended: ticks pass without a run, requested runs are started, and no tick beyond its deadline is made
-// up for.
+// TestScheduleSuspended checks that a suspended schedule starts no run at a tick, but starts requested runs. When it is
+// resumed, it does not make up for a tick whose starting deadline has passed.
 func TestScheduleSuspended(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -294,8 +296,8 @@ func TestScheduleSuspended(t *testing.T) {
 	w.waitRuns(s, run)
 }
 
-// TestScheduleIsEdited: nextRun follows the new schedule at once. An invalid schedule or zone is reported with its
-// field, and the schedule recovers.
+// TestScheduleIsEdited checks that nextRun follows an edited schedule at once. An invalid schedule or time zone is
+// reported with the name of its field, and a valid edit lets the schedule continue.
 func TestScheduleIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -339,7 +341,7 @@ func TestScheduleIsEdited(t *testing.T) {
 	})
 }
 
-// waitingFor returns why the requested run is not started; "" if nothing was rejected.
+// waitingFor returns the reason why the requested run has not started, or "" if nothing was rejected.
 func waitingFor(s *v1beta2.ScheduledSparkApplicationStatus) string {
 	if s.Operator == nil || s.Operator.WaitingRequest == nil || s.Operator.WaitingRequest.Cause == nil {
 		return ""
@@ -347,8 +349,8 @@ func waitingFor(s *v1beta2.ScheduledSparkApplicationStatus) string {
 	return s.Operator.WaitingRequest.Cause.Reason
 }
 
-// TestScheduleNameIsTaken: somebody else's application with a run's name is never changed and is named in a message.
-// The run starts once it is gone.
+// TestScheduleNameIsTaken checks that the operator never changes somebody else's application with the name of a run,
+// and that a message names this application. The run starts once the application is gone.
 func TestScheduleNameIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -372,8 +374,8 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestScheduleOverQuota: a rejection by a quota on applications is reported in the status and by one event. The run
-// starts once there is room.
+// TestScheduleOverQuota checks that the status and one event report that a quota on applications rejects a run. The run
+// starts once the quota has room.
 func TestScheduleOverQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -392,7 +394,8 @@ func TestScheduleOverQuota(t *testing.T) {
 	})
 }
 
-// TestScheduleIsDeleted: the runs are deleted or stay as the deletion says, as with Kubernetes' own kinds.
+// TestScheduleIsDeleted checks that the propagation policy of the deletion decides whether a schedule's runs are
+// deleted, as for Kubernetes' own kinds.
 func TestScheduleIsDeleted(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -423,20 +426,21 @@ func TestScheduleIsDeleted(t *testing.T) {
 	}
 }
 
-// absent returns an application with a name, whether it exists or not.
+// absent returns an application object with the given name, for a check that it does not exist. It reads nothing.
 func (w *world) absent(name string) *v1beta2.SparkApplication {
 	return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 }
 
-// TestScheduleCrashes kills the operator before and after each write of a schedule and its runs, once in each life: two
-// runs, one after the other, the first of which is deleted when the second has ended. Another process continues. No run
-// is started twice or lost.
+// TestScheduleCrashes kills the operator before and after each write of a schedule and its runs, once in each simulated
+// life. A life has two runs, one after the other, and the first is deleted when the second has ended. After the crash
+// another process continues. The test checks that no run is started twice or lost.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
 	cuts(t, 64, 7, scheduledLife)
 }
 
-// scheduledLife plays one life whose operator crashes at the given point, and reports whether it did.
+// scheduledLife plays the life of one schedule whose operator crashes at the given point, and reports whether the
+// operator crashed.
 func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	stop := w.runSchedules(time.Now, func(env *Environment) {
@@ -478,7 +482,8 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	return died
 }
 
-// witnessRuns watches a schedule's runs until the end of a life, and then returns how often each name was created.
+// witnessRuns watches a schedule's runs until over is closed. The returned function then returns how often a run with
+// each name was created.
 func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.WaitGroup) func() map[string]int {
 	seen := map[string]map[string]bool{}
 	others.Go(func() {
@@ -512,8 +517,9 @@ func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.Wait
 	}
 }
 
-// TestSchedulesOfOneMinute: many schedules are due at once, and the operator is killed while it starts their runs, in
-// the worst place: a run is created and not stored. Another operator continues, and each schedule has one run.
+// TestSchedulesOfOneMinute checks many schedules that are due at once. The operator is killed while it starts their
+// runs, at the worst point: it has created a run and not stored that. Another operator continues, and each schedule
+// gets exactly one run.
 func TestSchedulesOfOneMinute(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -574,8 +580,8 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	}
 }
 
-// TestScheduleIsTakenOver: an inherited schedule continues. Its last run is known, whatever its name. No run is started
-// again, and the history follows this operator's rules.
+// TestScheduleIsTakenOver checks that an inherited schedule continues. The operator knows its last run, whatever the
+// name of that run, and starts no run again. The history follows this operator's rules.
 func TestScheduleIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

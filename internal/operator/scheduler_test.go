@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestSchedulerThatNobodyRuns: an application whose scheduler does not run reports that in the condition and in an
-// Event, and continues when the scheduler runs.
+// TestSchedulerThatNobodyRuns checks that an application whose scheduler does not run reports that in a condition and
+// in an Event. The application continues when the scheduler runs.
 func TestSchedulerThatNobodyRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

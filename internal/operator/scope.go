@@ -24,9 +24,9 @@ import (
 // scope decides in which namespaces the operator acts on custom resources: in all namespaces, in named ones, or in
 // those that are named or have selected labels (docs/decisions/0008-namespaces-by-label.md).
 //
-// With fixed names, only these namespaces are watched. With a selector, or with names that may change (dynamic.go), all
-// namespaces are watched, and the scope filters them here: a namespace may become served at any time, and its objects
-// are known then.
+// With fixed names, the operator watches only these namespaces. With a selector, or with names that may change
+// (dynamic.go), it watches all namespaces, and the scope filters them. The reason is that a namespace may become served
+// at any time, and the cache must then already contain its objects.
 type scope struct {
 	names    []string
 	selector labels.Selector // nil if not configured
@@ -47,7 +47,7 @@ func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 	return s, nil
 }
 
-// Watched returns the namespaces that the caches hold. An empty name stands for all.
+// Watched returns the namespaces that the caches contain. An empty name stands for all namespaces.
 func (s *scope) Watched() []string {
 	if len(s.names) == 0 || s.selector != nil || s.live != nil {
 		return []string{metav1.NamespaceAll}
@@ -55,11 +55,11 @@ func (s *scope) Watched() []string {
 	return s.names
 }
 
-// namespaceKind is watched, as metadata, if a selector is configured.
+// namespaceKind is the kind Namespace. The operator watches it, as metadata, if a selector is configured.
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
 // Serves reports whether the operator acts on a namespace's custom resources now. A namespace that the cache does not
-// have yet is not served. The event of its creation queues them.
+// contain yet is not served. When the cache receives the namespace, this event queues the custom resources in it.
 func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	names, all := s.names, s.selector == nil
 	if s.live != nil {
@@ -82,7 +82,8 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	return s.selector.Matches(labels.Set(namespace.Labels)), nil
 }
 
-// inNamespace maps a namespace to its custom resources of a kind, so that each gets a pass when the scope changes.
+// inNamespace returns a function that lists the keys of a namespace's custom resources of a kind. The operator queues
+// them when the scope changes.
 func inNamespace(cache client.Reader, scheme *runtime.Scheme, kind schema.GroupVersionKind) handler.MapFunc {
 	return func(ctx context.Context, namespace client.Object) []reconcile.Request {
 		empty, err := scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))

@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// relabel sets or, with an empty value, removes a label of the world's namespace.
+// relabel sets a label of the test's namespace. An empty value removes the label.
 func (w *world) relabel(key, value string) {
 	w.T.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
@@ -32,7 +32,8 @@ func (w *world) relabel(key, value string) {
 	}
 }
 
-// untouched fails unless an application is unchanged: no write, no pod, no Event.
+// untouched fails the test unless the application is unchanged and its namespace has the given number of pods. If this
+// number is 0, the application may have no Events either.
 func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
 	w.T.Helper()
 	now := w.Get(before.Name)
@@ -48,7 +49,8 @@ func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
 	}
 }
 
-// TestNamespacesByLabel: the labels of a namespace decide, at any time, together with the names.
+// TestNamespacesByLabel checks that the labels of a namespace decide at any time whether the namespace is served,
+// together with the configured names.
 func TestNamespacesByLabel(t *testing.T) {
 	t.Parallel()
 	inside, outside, listed := newWorld(t), newWorld(t), newWorld(t)
@@ -97,8 +99,8 @@ func TestNamespacesByLabel(t *testing.T) {
 	outside.waitState("not", v1beta2.ApplicationStateCompleted)
 }
 
-// TestNewNamespaceIsServed: a namespace that is created with the labels is served, whichever of its objects the cache
-// has first.
+// TestNewNamespaceIsServed checks that a namespace that is created with the selected labels is served. This holds
+// whether the cache receives the namespace or its custom resources first.
 func TestNewNamespaceIsServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,7 +168,7 @@ func TestRelabelled(t *testing.T) {
 	}
 }
 
-// TestInNamespace: the existing custom resources are queued.
+// TestInNamespace checks that inNamespace returns the keys of all existing custom resources in a namespace.
 func TestInNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

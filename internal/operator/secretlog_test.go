@@ -15,10 +15,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// hushed is a text that no log may contain.
+// hushed is a secret text, which no log may contain.
 const hushed = "hunter2"
 
-// withSecrets puts hushed wherever people put passwords.
+// withSecrets puts hushed into all the fields where users put passwords.
 func withSecrets(app *v1beta2.SparkApplication) {
 	scene.WithDriver(app)
 	app.Spec.SparkConf = map[string]string{
@@ -33,9 +33,9 @@ func withSecrets(app *v1beta2.SparkApplication) {
 	app.Spec.Driver.JavaOptions = new("-Djavax.net.ssl.keyStorePassword=" + hushed)
 }
 
-// TestSecretsAreNotLogged: the most verbose log of whole lives contains no secret of the applications. The applications
-// are submitted by the operator and by spark-submit, with failures, retries, an edit, a suspension, and submissions
-// whose rejection quotes the request.
+// TestSecretsAreNotLogged checks that even the most verbose log contains no secret of the applications, from their
+// creation to their end. The operator submits some of them, and spark-submit others. They fail, are retried, edited and
+// suspended, and the API server rejects submissions with messages that quote the request.
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

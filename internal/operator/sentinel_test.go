@@ -29,7 +29,8 @@ func sentinelApp(app *apacheApp) {
 	app.Spec.SparkConf = map[string]string{"sentinel.dummy.number": "1", "mine": "stays"}
 }
 
-// apacheOperator returns an operator that serves only SparkApplications of spark.apache.org, and does not run yet.
+// apacheOperator returns an operator that serves only SparkApplications of spark.apache.org. The operator is not
+// started.
 func (w *world) apacheOperator(cfg config.Configuration) *Operator {
 	w.T.Helper()
 	op, err := newOperator(w.T.Context(), cfg, w.environment())
@@ -42,7 +43,7 @@ func (w *world) apacheOperator(cfg config.Configuration) *Operator {
 	return op
 }
 
-// healthOf fetches the answer of a probe.
+// healthOf returns the HTTP status and the body of the answer of /healthz at an address.
 func healthOf(t testing.TB, address string) (int, string) {
 	t.Helper()
 	code, body, err := fetch(t.Context(), "http://"+address+"/healthz")
@@ -52,8 +53,8 @@ func healthOf(t testing.TB, address string) (int, string) {
 	return code, body
 }
 
-// TestSentinel: a sentinel is written to periodically, nothing else is done with it, and it is forgotten when it is
-// deleted (W16).
+// TestSentinel checks that the operator writes to a sentinel periodically and otherwise neither launches nor changes
+// it, except that it removes the Java operator's finalizer. It forgets a sentinel that is deleted (W16).
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +106,8 @@ func TestSentinel(t *testing.T) {
 	testkit.Wait(t, "it to be no sentinel", func(context.Context) error { return want(op.sentinels.Known(), 0) })
 }
 
-// TestSentinelWithoutTheSwitch: without the switch no sentinel is written to, and it is still not launched.
+// TestSentinelWithoutTheSwitch checks that the operator does not write to a sentinel if sentinels are switched off, and
+// does not launch it either.
 func TestSentinelWithoutTheSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -123,8 +125,8 @@ func TestSentinelWithoutTheSwitch(t *testing.T) {
 	}
 }
 
-// TestSentinelIsNoneWhenItIsWrittenTo: an object that changes before the write is written to only if it is still a
-// sentinel.
+// TestSentinelIsNoneWhenItIsWrittenTo checks a sentinel that changes just before the operator's write. The operator
+// writes to the object only if it is still a sentinel.
 func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -181,7 +183,8 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 	}
 }
 
-// TestSentinelThatIsACluster: the same holds for the other kind.
+// TestSentinelThatIsACluster checks that the operator handles a sentinel that is a SparkCluster like one that is a
+// SparkApplication.
 func TestSentinelThatIsACluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -24,9 +24,9 @@ import (
 // servedInterval is the time between two checks whether a kind is served.
 const servedInterval = time.Second
 
-// waitServed waits until the API server serves a kind with a definition that keeps the given fields. An installation
-// creates the definitions and the operator together, and it takes a moment until a definition is served or replaces
-// another operator's.
+// waitServed waits until the API server serves a kind with a definition that keeps the given fields, at most for
+// controller.cacheSyncTimeout. The wait is necessary because an installation creates the definitions and the operator
+// together. It takes a moment until a definition is served or replaces another operator's.
 func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
 	ctx, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
 	defer cancel()
@@ -48,7 +48,8 @@ func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind,
 	}
 }
 
-// unserved returns why a kind is not served as required. An error means that this could not be found out.
+// unserved returns in why the reason why a kind is not served with a definition that keeps the given fields, or nil if
+// it is. err is not nil if the operator could not find that out.
 func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why, err error) {
 	_, err = op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
@@ -73,9 +74,10 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	return nil, nil
 }
 
-// AddWhenServed adds a kind that a cluster may lack. It is called before the operator starts. The kind waits if its
-// definition, or that of its runs or of another kind that it needs, is missing, is another operator's or may not be
-// listed. The reason is logged, and everything else is served meanwhile. The kind begins without a restart once it can.
+// AddWhenServed adds a kind that a cluster may lack, before the operator starts. If the kind cannot be served yet, the
+// operator logs the reason, serves everything else, and begins to serve the kind without a restart once it can. A kind
+// cannot be served if a definition is missing, is another operator's, or the operator may not list the kind. The
+// definitions are those of the kind, of its runs, and of other kinds that it needs.
 func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
@@ -102,8 +104,8 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 	return op.Add(later)
 }
 
-// indexOnce returns a function that indexes the runs of a kind and then begins it. The index can be created only once,
-// however often the rest is retried.
+// indexOnce returns a function that indexes the runs of a kind and then calls begin. It creates the index only once,
+// however often begin fails and the function is called again.
 func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) error) func(context.Context) error {
 	indexed := false
 	return func(ctx context.Context) error {
@@ -117,7 +119,7 @@ func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) e
 	}
 }
 
-// servedWatcher waits for a kind as long as the operator runs.
+// servedWatcher waits until a kind can be served, as long as the operator runs.
 type servedWatcher struct {
 	op     *Operator
 	kind   schema.GroupVersionKind
@@ -126,7 +128,7 @@ type servedWatcher struct {
 	begin  func(context.Context) error
 }
 
-// obstacle returns why the kind cannot begin now; nil if it can.
+// obstacle returns the reason why the operator cannot begin to serve the kind now, or nil if it can.
 func (s *servedWatcher) obstacle(ctx context.Context) error {
 	for _, other := range s.needs {
 		if err := s.op.obstacle(ctx, other, nil); err != nil {
@@ -138,10 +140,11 @@ func (s *servedWatcher) obstacle(ctx context.Context) error {
 
 var _ manager.LeaderElectionRunnable = &servedWatcher{}
 
-// NeedLeaderElection returns false: a standby replica has its caches synced when it takes over.
+// NeedLeaderElection returns false, so that a standby replica fills its caches before it takes over.
 func (*servedWatcher) NeedLeaderElection() bool { return false }
 
-// Start waits and begins the kind. It returns no error, since that would end the operator.
+// Start waits until the kind can be served, and then begins to serve it. It never returns an error, since an error
+// would end the operator.
 func (s *servedWatcher) Start(ctx context.Context) error {
 	log := s.op.GetLogger().WithValues("kind", s.kind.Kind, "group", s.kind.Group, "version", s.kind.Version)
 	logged := ""
@@ -169,7 +172,7 @@ func (s *servedWatcher) Start(ctx context.Context) error {
 	}
 }
 
-// obstacle returns why a kind cannot be served now and what to do about it; nil if it can.
+// obstacle returns the reason why a kind cannot be served now, with the way out, or nil if it can.
 func (op *Operator) obstacle(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
 	why, err := op.unserved(gvk, fields)
 	if err != nil || why != nil {
@@ -194,8 +197,8 @@ func (op *Operator) obstacle(ctx context.Context, gvk schema.GroupVersionKind, f
 	return nil
 }
 
-// fillCache watches a kind and waits until the cache has all its objects. If that fails it removes the informer, so
-// that readiness does not wait for it.
+// fillCache starts to watch a kind, and waits until the cache has all its objects. If that fails, it removes the
+// informer, so that the readiness probe does not wait for it.
 func (op *Operator) fillCache(ctx context.Context, object client.Object) error {
 	limited, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
 	defer cancel()

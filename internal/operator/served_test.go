@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// gadget is a custom resource whose definition is created and deleted by a test.
+// gadget is a custom resource of a kind whose definition the test creates and deletes.
 type gadget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -54,12 +54,12 @@ func (l *gadgetList) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// gadgets returns the kind of the test's own group.
+// gadgets returns the kind of gadgets in a group that only this test uses.
 func (w *world) gadgets() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Gadget"}
 }
 
-// gadgetDefinition returns a definition that keeps the given status fields.
+// gadgetDefinition returns a definition of gadgets that keeps only the given fields of the status.
 func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructured.Unstructured {
 	properties := map[string]any{}
 	for _, field := range fields {
@@ -79,8 +79,8 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 	return crd
 }
 
-// runGadgets starts an operator that serves SparkApplications, and gadgets once they are served. Impersonate names the
-// account that it uses; "" for the test's own.
+// runGadgets starts an operator that serves SparkApplications, and gadgets once they can be served. impersonate is the
+// user that the operator acts as; "" stands for the test's own user.
 func (w *world) runGadgets(impersonate string) *Operator {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
@@ -118,7 +118,7 @@ func (w *world) runGadgets(impersonate string) *Operator {
 	return op
 }
 
-// operatorReady waits until an operator is ready.
+// operatorReady waits until /readyz of an operator passes.
 func (w *world) operatorReady(address string) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the operator to be ready", func(ctx context.Context) error {
@@ -130,7 +130,7 @@ func (w *world) operatorReady(address string) {
 	})
 }
 
-// seesGadget creates a gadget, and waits until a pass has handled it.
+// seesGadget creates a gadget, and waits until the operator has handled it in a pass.
 func (w *world) seesGadget(name string) {
 	w.T.Helper()
 	object := &unstructured.Unstructured{}
@@ -158,9 +158,9 @@ func (w *world) waitLog(text string) {
 	})
 }
 
-// TestServedLater: a kind whose definition is missing, and later is another operator's, does not affect anything else.
-// The log says what to do, and the kind begins without a restart when its own definition is installed; also again after
-// that is removed and comes back.
+// TestServedLater checks a kind whose definition is missing at first and then is another operator's. This affects
+// nothing else, and the log says what to do. The operator begins to serve the kind without a restart when the kind's
+// own definition is installed, and again after this definition is removed and installed once more.
 func TestServedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -199,8 +199,8 @@ func TestServedLater(t *testing.T) {
 	w.seesGadget("two")
 }
 
-// TestServedOnceAllowed: a role without rights for the kind is reported and affects nothing else, not even readiness.
-// The correction needs no restart.
+// TestServedOnceAllowed checks that the log reports a role that lacks the rights for a kind. This affects nothing else,
+// not even readiness. The operator serves the kind without a restart once the role has the rights.
 func TestServedOnceAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -222,7 +222,7 @@ func TestServedOnceAllowed(t *testing.T) {
 	w.seesGadget("one")
 }
 
-// grant gives a user rights in the test's namespace.
+// grant creates a role with the given rules in the test's namespace, and binds the user to it.
 func (w *world) grant(name, user string, rules ...rbacv1.PolicyRule) {
 	w.T.Helper()
 	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Rules: rules})

@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsOfAStatefulSet: with Spark's allocator for sets, the health of an application follows the events of its
-// executors. Neither a suspension nor the end of the application waits for the executors or deletes them.
+// TestExecutorsOfAStatefulSet checks an application whose executors belong to a StatefulSet (Spark's allocator
+// "statefulset"). The health of the application follows the events of these executors. Neither a suspension nor the end
+// of the application waits for the executors or deletes them.
 func TestExecutorsOfAStatefulSet(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, podsOfSets)

@@ -49,7 +49,7 @@ const (
 	maxErrorDelay = time.Minute
 )
 
-// Environment is what the operator gets from its process and not from its configuration file.
+// Environment contains what the operator gets from its process and not from its configuration file.
 type Environment struct {
 	// Rest connects to the API server. Its rate limits are removed: the server's priority and fairness decides.
 	Rest *rest.Config
@@ -70,7 +70,7 @@ type Environment struct {
 	wrap func(client.Client) client.Client
 }
 
-// Operator is a manager with what its reconcilers share.
+// Operator is a manager together with the objects that its reconcilers share.
 type Operator struct {
 	manager.Manager
 	config   config.Configuration // as it was at the start
@@ -91,8 +91,8 @@ type Operator struct {
 	until atomic.Pointer[context.Context]
 }
 
-// newOperator creates an operator without reconcilers, which Add adds. It reads the API server's discovery, so that an
-// unreachable API server is reported at the start.
+// newOperator creates an operator without reconcilers. Add adds them. newOperator reads the API server's discovery, so
+// it returns an error at once if the API server is unreachable.
 func newOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme), v1alpha1.AddToScheme(scheme),
@@ -134,8 +134,9 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	return op, op.addProbes()
 }
 
-// Start runs the operator until ctx ends, finishes the passes in flight, and writes their Events. The manager cannot
-// write them last: it stops runnables that need no leader before the reconcilers, and all that need one at once.
+// Start runs the operator until ctx ends. Then it finishes the passes in flight and writes their Events. The manager
+// cannot write the Events after the passes: it stops runnables that need no leader before the reconcilers, and stops
+// all that need a leader at the same time.
 func (op *Operator) Start(ctx context.Context) error {
 	recording, finish := context.WithCancel(context.WithoutCancel(ctx))
 	written := make(chan error, 1)
@@ -146,7 +147,8 @@ func (op *Operator) Start(ctx context.Context) error {
 	return errors.Join(err, <-written, op.traces.Close())
 }
 
-// unlimited leaves the content type unset, so that built-in kinds are read as protobuf and custom resources as JSON.
+// unlimited returns a copy of a client configuration without rate limits. It leaves the content type unset, so that
+// built-in kinds are read as protobuf and custom resources as JSON.
 func unlimited(base *rest.Config) *rest.Config {
 	unlimited := rest.CopyConfig(base)
 	unlimited.QPS = -1
@@ -202,7 +204,8 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 	return options
 }
 
-// watchDependents indexes the dependents that reconcilers look up, which also starts their watches.
+// watchDependents creates an index of the dependents that reconcilers look up. This also starts the watches of the
+// dependents.
 func (op *Operator) watchDependents(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
 	op.pods = feed.NewListener(objects[0], op.GetCache())
@@ -218,8 +221,9 @@ func (op *Operator) watchDependents(ctx context.Context) error {
 	return nil
 }
 
-// addProbes adds /healthz, which passes while the process runs and none of its work hangs for long, and /readyz, which
-// passes while the caches are synced and none of its work hangs. A standby replica is ready as well.
+// addProbes adds /healthz and /readyz. /healthz passes while the process runs, no write to a sentinel counts as lost,
+// and none of its work hangs for long. /readyz passes while the caches are synced and none of its work hangs. A standby
+// replica is ready as well.
 func (op *Operator) addProbes() error {
 	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
 		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.addApacheEndpoints())
@@ -235,7 +239,7 @@ func (op *Operator) synced(req *http.Request) error {
 	return nil
 }
 
-// backoff returns the rate limiter of a kind's queue. Only errors use it.
+// backoff returns the rate limiter of a kind's queue, which delays a key only after errors.
 func backoff[R comparable]() workqueue.TypedRateLimiter[R] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[R](errorDelay, maxErrorDelay)
 }
@@ -246,10 +250,10 @@ func namespaced(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// NewOperator creates the operator of a configuration, with every kind that it reconciles. Start runs it. A kind that
-// is not served yet begins once it is. If SparkApplications of sparkoperator.k8s.io are the only applications,
-// NewOperator waits until they are served, at most for controller.cacheSyncTimeout, since the operator has nothing else
-// to do.
+// NewOperator creates the operator of a configuration, with every kind that it reconciles. Start runs the operator. It
+// begins to serve a kind that is not served yet once the kind is served. If SparkApplications of sparkoperator.k8s.io
+// are the only applications, the operator has nothing else to do. NewOperator then waits until they are served, at most
+// for controller.cacheSyncTimeout.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	op, err := newOperator(ctx, cfg, env)
 	if err != nil {
@@ -280,7 +284,7 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	return op, nil
 }
 
-// newTraces returns nil if the configuration switches traces off.
+// newTraces creates the traces of the operator, or returns nil if the configuration switches traces off.
 func newTraces(cfg config.Tracing, env Environment, metrics *telemetry.Metrics) (*telemetry.Traces, error) {
 	if cfg.Endpoint == "" {
 		return nil, nil

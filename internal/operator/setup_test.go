@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// freeAddress returns an address without a listener.
+// freeAddress returns an address on which no process listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,8 +78,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestNotReadyBeforeTheCachesAreFull: with an API server that answers discovery but no list, an operator is alive and
-// not ready.
+// TestNotReadyBeforeTheCachesAreFull checks that an operator is alive and not ready if the API server answers discovery
+// but no list.
 func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -108,7 +108,7 @@ func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	probe("/readyz", http.StatusOK)
 }
 
-// holding blocks all requests for pods until the test releases them.
+// holding is a transport that blocks all requests for pods until the test releases them.
 type holding struct {
 	next http.RoundTripper
 	hold chan struct{}
@@ -167,7 +167,7 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	}
 }
 
-// TestWorkInFlightIsFinished: a pass in flight at SIGTERM still writes its status.
+// TestWorkInFlightIsFinished checks that a pass that is in flight at SIGTERM still writes its status.
 func TestWorkInFlightIsFinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -208,7 +208,8 @@ func TestOnlyItsNamespaces(t *testing.T) {
 	}
 }
 
-// TestAllNamespaces is not parallel: no other test may run an operator or have an application meanwhile.
+// TestAllNamespaces checks an operator that serves all namespaces. It is not parallel, since no other test may run an
+// operator or create an application meanwhile.
 func TestAllNamespaces(t *testing.T) {
 	a, b := newWorld(t), newWorld(t)
 	op, err := newOperator(t.Context(), testConfig(), a.environment())
@@ -233,8 +234,8 @@ func TestStartWithoutAnAPIServer(t *testing.T) {
 	}
 }
 
-// TestKindThatIsNotServed: an installation creates definitions and operator together. The operator waits for the
-// definitions, but not for ever.
+// TestKindThatIsNotServed checks that an operator waits for a definition that is not installed yet, but not for ever.
+// The wait is necessary because an installation creates the definitions and the operator together.
 func TestKindThatIsNotServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -257,7 +258,8 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 }
 
-// slowStatus delays the status writes of a stopping operator until its workers have been stopped.
+// slowStatus is a client that stops the operator at a status write, and sends this write only after the operator has
+// begun to stop its workers.
 type slowStatus struct {
 	client.Client
 	stop    func()
@@ -283,7 +285,7 @@ func (s slowWriter) Patch(ctx context.Context, object client.Object, patch clien
 	return s.SubResourceWriter.Patch(ctx, object, patch, options...)
 }
 
-// TestLastEvents: the Events of a pass that ends after everything else was stopped are still written.
+// TestLastEvents checks that the Events of a pass are written even if the pass ends after everything else was stopped.
 func TestLastEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -308,7 +310,8 @@ func TestLastEvents(t *testing.T) {
 	}
 }
 
-// TestFirstPasses: a quarter of the workers is reserved for objects in progress, if there are enough workers.
+// TestFirstPasses checks that a quarter of the workers is reserved for objects in progress, if the number of workers
+// allows it.
 func TestFirstPasses(t *testing.T) {
 	t.Parallel()
 	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {

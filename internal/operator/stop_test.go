@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestStopsCleanly: a stopping driver keeps its executors, its Service and its ConfigMaps until it has ended.
+// TestStopsCleanly checks that a driver that is stopping keeps its executors, its Service and its ConfigMaps until it
+// has ended.
 func TestStopsCleanly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,8 +64,8 @@ func TestStopsCleanly(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// mountsOf counts the Services and ConfigMaps that an application's drivers need. Auxiliary objects are deleted with
-// the driver's pod.
+// mountsOf returns the number of Services and ConfigMaps that an application's drivers need. It does not count
+// auxiliary objects, which are deleted with the driver's pod.
 func (w *world) mountsOf(app client.Object) (services, configs int) {
 	w.T.Helper()
 	var s corev1.ServiceList

@@ -13,9 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// TestFullObjectsAreStored sends objects to a real API server that rejects unknown fields: one with every property of
-// each definition, and one for each further value that a property can have. The peer's objects are sent too, if they
-// are available.
+// TestFullObjectsAreStored sends objects to a real API server that rejects unknown fields. For each definition it sends
+// one object with every property, and one object for each further value that a property can have. It also sends objects
+// that the other operators' definitions describe, if these definitions are available.
 func TestFullObjectsAreStored(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	sent := 0

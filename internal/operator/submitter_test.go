@@ -33,7 +33,7 @@ func bySparkSubmit(app *v1beta2.SparkApplication) {
 	app.Spec.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionModeSparkSubmit}
 }
 
-// submitterOf waits for the pod that submits an application's attempt and returns it.
+// submitterOf waits for the pod that runs spark-submit for an application's attempt, and returns this pod.
 func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
 	w.T.Helper()
 	var pods corev1.PodList
@@ -48,8 +48,8 @@ func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.
 	return &pods.Items[0]
 }
 
-// sparkSubmit creates the driver pod that spark-submit would create, as far as the operator is concerned, and the
-// ConfigMap that it mounts.
+// sparkSubmit plays spark-submit: it creates the driver pod, with all that matters to the operator. It also creates the
+// ConfigMap that the pod mounts, if withConfigMap is true.
 func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.Pod {
 	w.T.Helper()
 	var secret corev1.Secret
@@ -81,7 +81,7 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 	return driver
 }
 
-// secretsOf lists the Secrets that the operator created for a custom resource.
+// secretsOf returns the Secrets that the operator created for a custom resource.
 func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 	w.T.Helper()
 	var list corev1.SecretList
@@ -91,7 +91,7 @@ func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 	return list.Items
 }
 
-// secretAttempts lists the attempts for which an application has Secrets.
+// secretAttempts returns the attempts for which an application has Secrets, in ascending order.
 func (w *world) secretAttempts(app *v1beta2.SparkApplication) (attempts []int32) {
 	w.T.Helper()
 	for _, secret := range w.secretsOf(app) {
@@ -143,7 +143,8 @@ func TestSparkSubmitCompletes(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitIsChosenWhenNeeded: the application does not request spark-submit, but only a JVM can submit it.
+// TestSparkSubmitIsChosenWhenNeeded checks that the operator runs spark-submit for an application that does not request
+// it, but that only a JVM can submit.
 func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -155,7 +156,9 @@ func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 	w.waitEvent(app, "SparkApplicationSubmitted", "spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 }
 
-// TestSparkSubmitSwitchedOff: if the operator may lack the rights for spark-submit, it reports that and does not try.
+// TestSparkSubmitSwitchedOff checks an operator whose configuration rules out spark-submit, since it may lack the
+// rights for it. An application that requests spark-submit fails with a message about that, and the operator does not
+// try to run it.
 func TestSparkSubmitSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -176,8 +179,8 @@ func TestSparkSubmitSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitFails: the last output of spark-submit is the application's message, the policy decides about a retry,
-// and the objects are deleted with the attempt.
+// TestSparkSubmitFails checks that the last output of a failed spark-submit becomes the application's message. The
+// restart policy decides about a retry, and the objects of the attempt are deleted.
 func TestSparkSubmitFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -202,7 +205,7 @@ func TestSparkSubmitFails(t *testing.T) {
 	w.submitterOf(app, 2) // kept for its log
 }
 
-// TestSparkSubmitWaits: the wait reason of the submitting pod is reported like a driver's.
+// TestSparkSubmitWaits checks that the wait reason of the pod that runs spark-submit is reported like a driver's.
 func TestSparkSubmitWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -216,8 +219,8 @@ func TestSparkSubmitWaits(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitFindsItsDriver: a submitter that fails because the driver exists has done its work, or an earlier one
-// has.
+// TestSparkSubmitFindsItsDriver checks that an attempt continues with the existing driver if spark-submit fails because
+// this driver already exists. Then this spark-submit, or an earlier one of the attempt, has created the driver.
 func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -233,8 +236,8 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitMeetsAForeignDriver: somebody else's pod with the driver's name is never changed, and the application
-// reports why it failed.
+// TestSparkSubmitMeetsAForeignDriver checks that the operator never changes somebody else's pod with the driver's name.
+// The application fails and reports why.
 func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -252,9 +255,9 @@ func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitIsInterrupted: a submitter that dies between the driver pod and its ConfigMap leaves a driver that can
-// never start. The driver is deleted, and another one is submitted although no policy allows a retry. If the ConfigMap
-// exists, the driver stays.
+// TestSparkSubmitIsInterrupted checks a spark-submit that dies after it created the driver pod and before it created
+// the pod's ConfigMap, so that the driver can never start. The operator deletes this driver and submits another,
+// although no policy allows a retry. If the ConfigMap exists, the driver stays.
 func TestSparkSubmitIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"killed", "gone", "killed after the ConfigMap"} {
@@ -292,8 +295,8 @@ func TestSparkSubmitIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestSuspendedWhileItSubmits: the pod that could create a driver is deleted before the application is suspended, and
-// its Secret with it.
+// TestSuspendedWhileItSubmits checks that the pod that runs spark-submit, which could still create a driver, is deleted
+// with its Secret when the application is suspended. The state is SUSPENDED only after that.
 func TestSuspendedWhileItSubmits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -311,8 +314,8 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 	w.submitterOf(app, 2)
 }
 
-// TestSecretsOfOthers: a Secret is never read, so only its labels show whose it is. Somebody else's Secret is not
-// changed, and a message names it.
+// TestSecretsOfOthers checks that the operator does not change somebody else's Secret, and that a message names it. The
+// operator never reads a Secret, so only the labels of a Secret show whose it is.
 func TestSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -360,8 +363,9 @@ func TestSecretsOfOthers(t *testing.T) {
 	w.waitNothingOf(other)
 }
 
-// TestSparkSubmitCrash kills the operator before and after writes, through an interrupted submission. Another operator
-// finishes with the existing submitters and drivers. CRASH_POINTS=all takes every write.
+// TestSparkSubmitCrash kills the operator before and after writes, while spark-submit is interrupted and then runs
+// again. It checks that another operator finishes with the existing submitter and driver pods. With CRASH_POINTS=all it
+// kills the operator at every write.
 func TestSparkSubmitCrash(t *testing.T) {
 	t.Parallel()
 	// The Secret, the pod and the status of the first attempt; its end; the deletions; the status of the wait; the
@@ -399,7 +403,7 @@ func TestSparkSubmitCrash(t *testing.T) {
 	}
 }
 
-// played plays spark-submit and the kubelet for every new pod: the first submission is interrupted, the second
+// played plays spark-submit and the kubelet for every new pod. The first submission is interrupted, and the second
 // succeeds.
 type played struct {
 	*world
@@ -444,7 +448,8 @@ func (p *played) play(pod *corev1.Pod) {
 	}
 }
 
-// TestUnknownFieldsOfATemplate: a driver pod with fields that the operator's types lack is created like any other.
+// TestUnknownFieldsOfATemplate checks that the operator creates a driver pod like any other if its template has fields
+// that the operator's types lack.
 func TestUnknownFieldsOfATemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

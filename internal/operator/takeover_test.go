@@ -29,7 +29,7 @@ import (
 // These tests begin with the state that another operator of sparkoperator.k8s.io/v1beta2 leaves: its statuses and its
 // objects, none of which has a label of ours (docs/migrate-kubeflow.md).
 
-// theirs is one application as the other operator leaves it.
+// theirs describes an application as the other operator leaves it.
 type theirs struct {
 	name  string
 	state v1beta2.ApplicationStateType
@@ -46,7 +46,8 @@ func theirSubmission(name string) string {
 	return "5a0b7c52-0000-4000-8000-" + fmt.Sprintf("%012x", len(name))
 }
 
-// createInherited creates the application, its pods and its other objects, and writes the status.
+// createInherited creates an application, its pods and its other objects, and writes its status, all as the other
+// operator leaves them.
 func (w *world) createInherited(a theirs) *v1beta2.SparkApplication {
 	w.T.Helper()
 	change := []func(*v1beta2.SparkApplication){scene.WithDriver}
@@ -96,7 +97,7 @@ func (w *world) theirPod(app *v1beta2.SparkApplication, name, role string, owner
 	}
 }
 
-// phase plays the kubelet for a pod of theirs.
+// phase plays the kubelet for a pod of the other operator: it gives the pod the phase and a matching container state.
 func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 	switch phase {
 	case corev1.PodRunning:
@@ -127,7 +128,7 @@ func (w *world) createAuxiliary(app *v1beta2.SparkApplication, ref metav1.OwnerR
 	}
 }
 
-// ofDriver creates the objects that Spark itself creates, owned by the driver.
+// ofDriver creates the objects that Spark itself creates for a driver and that the driver owns.
 func (w *world) ofDriver(driver *corev1.Pod) {
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: driver.Name + "-conf-map", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}}
 	w.Create(&corev1.ConfigMap{ObjectMeta: *meta.DeepCopy()})
@@ -153,10 +154,10 @@ func (w *world) theirStatus(app *v1beta2.SparkApplication, a theirs) {
 	}
 }
 
-// uidOf returns the UID of the existing driver pod.
+// uidOf waits until a pod exists, and returns its UID.
 func (w *world) uidOf(pod string) types.UID { return w.waitPod(pod).UID }
 
-// waitOurs waits until a status is ours, and in a state.
+// waitOurs waits until this operator has written a status and the status is in the given state.
 func (w *world) waitOurs(name string, state v1beta2.ApplicationStateType) *v1beta2.SparkApplication {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to be taken over", func(context.Context) error { return want(w.Get(name).Status.Operator != nil, true) })
@@ -169,7 +170,8 @@ func cleared(s *v1beta2.SparkApplicationStatus) {
 	s.SparkApplicationID, s.DriverInfo = "", v1beta2.DriverInfo{}
 }
 
-// TestTakeOverRunning: a running application continues to its end with its existing driver.
+// TestTakeOverRunning checks that a running application of the other operator continues to its end with its existing
+// driver.
 func TestTakeOverRunning(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -237,8 +239,8 @@ func TestTakeOverRunning(t *testing.T) {
 	})
 }
 
-// TestTakeOverEnded: an application that has ended, or is between two attempts, continues by the rules and counts of
-// its spec.
+// TestTakeOverEnded checks inherited applications that have ended or are between two attempts. Each continues according
+// to its spec and the counts of attempts in its status.
 func TestTakeOverEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -321,8 +323,8 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 	}
 }
 
-// TestTakeOverReplacesWhatIsNamedAlike: an object of the other operator with a name that our attempt needs is replaced
-// if it belongs to the application. Somebody else's object is not.
+// TestTakeOverReplacesWhatIsNamedAlike checks that the operator replaces an object of the other operator that has a
+// name that our attempt needs, if the object belongs to the application. It does not replace somebody else's object.
 func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -348,8 +350,9 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfAuxiliaryObjects: the other operator's objects with our names become ours: those for clients in place,
-// and those that a driver mounts with the next attempt.
+// TestTakeOverOfAuxiliaryObjects checks that the other operator's objects with our names become ours. Objects that
+// clients use, such as the UI's Service, are changed in place. Objects that a driver mounts are replaced with the next
+// attempt.
 func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -383,8 +386,8 @@ func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfTheLease: while the other operator holds the lease, which has the same name in both charts, this one
-// does nothing.
+// TestTakeOverOfTheLease checks that this operator does nothing while the other operator holds the lease. The lease has
+// the same name in both charts.
 func TestTakeOverOfTheLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -421,7 +424,7 @@ func TestTakeOverOfTheLease(t *testing.T) {
 	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
 }
 
-// TestTakeOverDelete: an inherited application that is being deleted in the foreground loses its pods.
+// TestTakeOverDelete checks that an inherited application that is being deleted in the foreground loses its pods.
 func TestTakeOverDelete(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)

@@ -26,8 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// podWebhookDown registers an unserved webhook for the namespace's pods, as if the webhook were down or its server
-// uninstalled, and waits until no pod can be created. It returns a function that removes it.
+// podWebhookDown registers a webhook for the pods of the test's namespace that no server serves, as if the server were
+// down or uninstalled. It waits until no pod can be created. The returned function removes the webhook.
 func (w *world) podWebhookDown() (up func()) {
 	w.T.Helper()
 	hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
@@ -52,7 +52,7 @@ func (w *world) podWebhookDown() (up func()) {
 	}
 }
 
-// waitDryRun waits until the API server gives a certain answer to the creation of a pod.
+// waitDryRun waits until says accepts the API server's answer to the creation of a pod in a dry run.
 func (w *world) waitDryRun(what string, says func(error) bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, what, func(ctx context.Context) error {
@@ -63,7 +63,8 @@ func (w *world) waitDryRun(what string, says func(error) bool) {
 	})
 }
 
-// transientErrors are temporary obstacles to the creation of pods, with the ends of each.
+// transientErrors are temporary obstacles to the creation of pods. The function begin of each returns a function that
+// removes the obstacle.
 var transientErrors = []struct {
 	name, reason, says string
 	begin              func(w *world, env *Environment) (end func())
@@ -87,7 +88,7 @@ var transientErrors = []struct {
 	}},
 }
 
-// failing lets the creation of pods fail for a while.
+// failing is a client that fails the creation of driver pods until stop is called.
 type failing struct {
 	client.Client
 	err   error
@@ -108,8 +109,8 @@ func (f *failing) Create(ctx context.Context, object client.Object, options ...c
 	return f.Client.Create(ctx, object, options...)
 }
 
-// TestLaunchDuringTransientErrors: a submission that the API server cannot accept is retried with growing delays, with
-// the same objects, and with a visible reason.
+// TestLaunchDuringTransientErrors checks that the operator retries a submission that the API server cannot accept for a
+// while. The delays grow, the objects stay the same, and the status shows the reason.
 func TestLaunchDuringTransientErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range transientErrors {
@@ -161,7 +162,8 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 	}
 }
 
-// sameConfigs checks that an application's ConfigMaps are created only once.
+// sameConfigs checks that each ConfigMap of an application is created only once. configs records the UIDs that were
+// found before.
 func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	w.T.Helper()
 	var list corev1.ConfigMapList
@@ -177,8 +179,8 @@ func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	}
 }
 
-// TestTransientErrorsOfALaunchAreBounded: a launch that is delayed for longer than a driver may take to start has
-// failed, and reports why.
+// TestTransientErrorsOfALaunchAreBounded checks that a launch fails, with the reason, if transient errors delay it for
+// longer than a driver may take to start.
 func TestTransientErrorsOfALaunchAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -194,8 +196,8 @@ func TestTransientErrorsOfALaunchAreBounded(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestTransientErrorsInALife: a running application whose driver cannot be read reports that, and its deadlines
-// continue.
+// TestTransientErrorsInALife checks that a running application reports that the operator cannot read its driver. The
+// deadline of the run still ends it.
 func TestTransientErrorsInALife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -34,7 +34,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// withUI is testConfig with the given YAML of ui.
+// withUI returns testConfig with the given YAML as the value of ui.
 func withUI(t testing.TB, namespace, ui string) config.Configuration {
 	t.Helper()
 	parsed, err := config.Parse([]byte("ui: " + ui))
@@ -65,8 +65,9 @@ func (w *world) ingress(name string, holds ...func(*networkingv1.Ingress) error)
 	return ingress
 }
 
-// TestUIIngress: the Ingress is in the first status like the Service, the driver's configuration has the path, an edit
-// updates it, and it is deleted with the attempt. It costs one request.
+// TestUIIngress checks that the UI's Ingress is in the first status, like the Service, and that the driver's
+// configuration has the path of the Ingress. An edit updates the Ingress, and it is deleted with the attempt. The
+// Ingress costs one request.
 func TestUIIngress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,8 +110,8 @@ func TestUIIngress(t *testing.T) {
 	})
 }
 
-// TestUIIngressGoesWithItsDriver: the Ingress is deleted, since another run may want its address. The Service of a
-// retained driver pod costs no deletion.
+// TestUIIngressGoesWithItsDriver checks that the Ingress is deleted when the driver ends, even if the driver pod is
+// retained, since another run may need the address of the Ingress. The Service of a retained driver pod stays.
 func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,7 +133,7 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	w.WaitGone(service)
 }
 
-// properties returns the properties that the driver's JVM reads.
+// properties returns the text of the properties that the driver's JVM reads.
 func (w *world) properties(app *v1beta2.SparkApplication) string {
 	w.T.Helper()
 	var list corev1.ConfigMapList
@@ -146,8 +147,8 @@ func (w *world) properties(app *v1beta2.SparkApplication) string {
 	return text
 }
 
-// TestUIIngressIsForbidden: an operator without the right reports that, runs its applications, and creates the Ingress
-// once it has the right. Its caches do not wait for kinds that it may not list.
+// TestUIIngressIsForbidden checks an operator that has no right to create Ingresses. It reports that, runs its
+// applications, and creates the Ingress once it has the right. Its caches do not wait for kinds that it may not list.
 func TestUIIngressIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -187,8 +188,8 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestUIIngressIsEditedByHand: an edit is reversed, once a minute at most, with no other writes. Additions of others
-// stay.
+// TestUIIngressIsEditedByHand checks that the operator reverses another party's edit of the Ingress, at most once a
+// minute, and sends no other writes. It keeps what others added.
 func TestUIIngressIsEditedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -239,7 +240,8 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	}
 }
 
-// TestUIIngressWithoutAHost: every application runs, and reports what is wrong with the operator's configuration.
+// TestUIIngressWithoutAHost checks that every application runs, and reports the fault in the operator's configuration,
+// if this configuration gives no host for the Ingress.
 func TestUIIngressWithoutAHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -254,8 +256,8 @@ func TestUIIngressWithoutAHost(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestPortsOfTheDriver: Services and Ingresses of driverIngressOptions are created and deleted with their entries while
-// the driver runs. An invalid entry does not affect the others.
+// TestPortsOfTheDriver checks that the Services and Ingresses of driverIngressOptions are created and deleted with
+// their entries in the spec while the driver runs. An invalid entry does not affect the others.
 func TestPortsOfTheDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -286,7 +288,7 @@ func TestPortsOfTheDriver(t *testing.T) {
 	}
 }
 
-// waitAuxiliaryObjects waits until the application's driver has exactly these auxiliary objects.
+// waitAuxiliaryObjects waits until an application has exactly the named auxiliary objects.
 func (w *world) waitAuxiliaryObjects(app *v1beta2.SparkApplication, names ...string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%v beside the driver", names), func(ctx context.Context) error {
@@ -312,10 +314,10 @@ func (w *world) waitAuxiliaryObjects(app *v1beta2.SparkApplication, names ...str
 	})
 }
 
-// httpRoutes is the definition of HTTPRoutes in the module of the Gateway API.
+// httpRoutes returns the definition of HTTPRoutes from the module of the Gateway API.
 func httpRoutes(t testing.TB) *unstructured.Unstructured { return gatewayDefinition(t, "httproutes") }
 
-// gatewayDefinition returns the definition of a kind of the Gateway API, by its plural.
+// gatewayDefinition returns the definition of a kind of the Gateway API. plural is the plural name of the kind.
 func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
@@ -333,9 +335,9 @@ func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 	return crd
 }
 
-// TestUIRoute: without the Gateway API's definition the application runs and reports what is missing. Once it is
-// installed the route is created, accepted by the API server under the Gateway API's definition, and follows its
-// options.
+// TestUIRoute checks that an application runs, and reports what is missing, if the Gateway API's definition is not
+// installed. Once it is installed, the operator creates the route. The API server accepts the route under this
+// definition, and edits of the options update it.
 func TestUIRoute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// Minimal specs of all kinds that expose nothing.
+// policyApplication and the following constants are minimal specs of all kinds. They expose nothing.
 const (
 	policyApplication = `{type: Scala, sparkVersion: 4.1.4, image: spark, mainApplicationFile: "local:///a.jar", driver: {}, executor: {}}`
 	policyConnect     = `{sparkVersion: 4.1.4, server: {}, executor: {}}`
@@ -33,8 +33,8 @@ var policyKinds = map[string]struct{ apiVersion, kind, spec string }{
 	"cluster":     {"spark.apache.org/v1", "SparkCluster", policyCluster},
 }
 
-// policyCases are specs that the policy rejects or admits, by kind: a fragment of the spec, and whether it is rejected.
-// HOST stands for a host of the namespace's own.
+// policyCases are the specs that the policy rejects or admits, by kind. The key of a case is a fragment of the spec,
+// and its value says whether the policy rejects the fragment. HOST stands for a host that belongs to the namespace.
 var policyCases = map[string]map[string]bool{
 	"application": {
 		`{}`:                                  false,
@@ -87,7 +87,8 @@ var policyCases = map[string]map[string]bool{
 	},
 }
 
-// TestPolicyOfTheExamples: the policy limits what the custom resources of all kinds expose, and admits all others.
+// TestPolicyOfTheExamples checks that the example policy rejects custom resources, of all kinds, that expose more than
+// it allows, and admits all others.
 func TestPolicyOfTheExamples(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,8 +108,8 @@ func TestPolicyOfTheExamples(t *testing.T) {
 	}
 }
 
-// installPolicy creates a policy and its binding, only for the namespace of the test, since other tests share the API
-// server.
+// installPolicy creates a policy and its binding from a file. The binding applies only to the test's namespace, since
+// other tests share the API server.
 func (w *world) installPolicy(path string) {
 	w.T.Helper()
 	text, err := os.ReadFile(path)
@@ -130,7 +131,8 @@ func (w *world) installPolicy(path string) {
 	}
 }
 
-// policyRefuses creates a custom resource of a kind whose spec is merged with a fragment, in a dry run.
+// policyRefuses creates a custom resource of a kind in a dry run, and returns the API server's error. The spec is the
+// minimal spec of the kind merged with a fragment.
 func (w *world) policyRefuses(kind, piece string) error {
 	w.T.Helper()
 	subject := policyKinds[kind]
@@ -148,7 +150,7 @@ func (w *world) policyRefuses(kind, piece string) error {
 	return w.API.Create(w.T.Context(), object, client.DryRunAll)
 }
 
-// layOver merges maps, and replaces everything else.
+// layOver merges over into under: it merges maps, and replaces all other values.
 func layOver(under, over map[string]any) {
 	for key, value := range over {
 		below, isMap := value.(map[string]any)

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestDeletionIsForbidden: an object that cannot be deleted delays the next attempt, with a visible reason, until it
-// can be deleted.
+// TestDeletionIsForbidden checks that an object that the operator may not delete delays the next attempt until the
+// operator can delete it. A condition shows the reason.
 func TestDeletionIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,12 +22,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
 )
 
-// Add adds a kind to reconcile.
+// Add adds a kind that the operator reconciles.
 //
-// Every event of the custom resource and of its pods, and every creation and deletion of its other dependents, queues
-// the object. Events that nobody waits for are delayed, so that more of them come (gather). Apart from the echo of our
-// own status write (NoEchoes), no predicate drops updates, since every update may contain the fact that a decision
-// waits for.
+// Every event of a custom resource and of its pods, and every creation and deletion of its other dependents, queues the
+// custom resource. Events that no decision waits for are delayed, so that more of them are handled together (gather).
+// Only the echo of our own status write is dropped (NoEchoes). No predicate drops other updates, since every update may
+// contain the fact that a decision waits for.
 func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
@@ -39,7 +39,7 @@ func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controll
 	return indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })(ctx)
 }
 
-// attach starts to reconcile a served kind, whether the operator runs already or not.
+// attach starts to reconcile a kind that the API server serves. The operator may already be running.
 func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.GroupVersionKind, clock controller.Clock) error {
 	scope, err := newScope(op.config.Namespaces, op.GetClient())
 	if err != nil {
@@ -99,7 +99,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 	return nil
 }
 
-// sentinelsOf returns the sentinels of a kind; nil if it has none.
+// sentinelsOf returns the sentinels of a kind, or nil if the kind has none.
 func (op *Operator) sentinelsOf(kind controller.Kind) *sentinel.Kind {
 	if !kind.Served.Sentinels {
 		return nil
