@@ -20,8 +20,8 @@ func monitored(app *v1beta2.SparkApplication) {
 	}
 }
 
-// TestMetricsConfigMapGoesWithItsAttempt checks that every attempt has its own metrics ConfigMap. All have the same
-// name, but none is the ConfigMap of the previous attempt.
+// TestMetricsConfigMapGoesWithItsAttempt checks that every attempt creates its own metrics ConfigMap, and does not use
+// the ConfigMap of the previous attempt. The ConfigMaps of all attempts have the same name.
 func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

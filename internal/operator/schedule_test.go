@@ -580,8 +580,8 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	}
 }
 
-// TestScheduleIsTakenOver checks that an inherited schedule continues. The operator knows its last run, whatever the
-// name of that run, and starts no run again. The history follows this operator's rules.
+// TestScheduleIsTakenOver checks that an inherited schedule continues. The operator finds the last run of the schedule,
+// whatever the name of that run, and starts no run again. The history follows this operator's rules.
 func TestScheduleIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
