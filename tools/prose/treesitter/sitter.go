@@ -15,12 +15,12 @@ import (
 	"strings"
 )
 
-// Language is a grammar. The zero value is a language whose files cannot be read.
+// Language is a grammar. The zero value is an empty grammar, whose files cannot be parsed.
 type Language struct {
 	comments func([]byte) []*Node
 }
 
-// Go is the only language that can be read.
+// Go is the only grammar that is not empty.
 var Go = &Language{comments: goComments}
 
 // Point is a position in a file. Both numbers start at zero, and Column counts bytes.
