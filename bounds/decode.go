@@ -276,7 +276,7 @@ func misfit(part Part, err error) string {
 	if !ok || wrong.Field == "" {
 		return fmt.Sprintf("%s: cannot be read: %s; %s", part, Shorten(err.Error()), way)
 	}
-	return fmt.Sprintf("%s: cannot be read: a %s is no %s; %s", Shorten(wrong.Field), Shorten(wrong.Value), wrong.Type, way)
+	return fmt.Sprintf("%s: cannot be read: the value is of type %s, not %s; %s", Shorten(wrong.Field), Shorten(wrong.Value), wrong.Type, way)
 }
 
 // maxMessage is the maximum number of characters of an error that a message shows.

@@ -74,8 +74,8 @@ func TestDecodeDropsASpecBeyondALimit(t *testing.T) {
 	for _, test := range []struct{ spec, fault string }{
 		{`{"containers":[{"resources":{"limits":{"cpu":"1e2000000000"}}}]}`, "spec.containers[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits"},
 		{`{"containers":[{"resources":{"limits":{"cpu":"much"}}}]}`, `spec.containers[0].resources.limits[cpu]: "much" is not a quantity`},
-		{`{"count":"three"}`, "spec.count: cannot be read: a string is no int32; correct it"},
-		{`{"count":99999999999}`, "spec.count: cannot be read: a number 99999999999 is no int32"},
+		{`{"count":"three"}`, "spec.count: cannot be read: the value is of type string, not int32; correct it"},
+		{`{"count":99999999999}`, "spec.count: cannot be read: the value is of type number 99999999999, not int32"},
 		{`{"count":1e999999999}`, "spec.count: cannot be read: "},
 		{`[]`, "spec: cannot be read: "},
 		{`{"containers":[{"name":"` + strings.Repeat("x", MaxSpecBytes) + `"}]}`, "spec: has 524316 bytes of JSON, and at most 524288 are accepted"},

@@ -276,7 +276,8 @@ func Render(run *Run) (string, error) {
 //go:embed plot.svg.tmpl
 var plotText string
 
-// plots returns SVG charts by name. Each shows two measurements with the full plan's three numbers of live applications.
+// plots returns SVG charts by name. Each shows two measurements with the full plan's three numbers of live
+// applications.
 func plots(run *Run) (map[string]string, error) {
 	svgs := map[string]string{}
 	for name, texts := range map[string][5]string{

@@ -279,7 +279,7 @@ func (u *user) logs() {
 	}
 }
 
-// onNode binds a pod to a node, once a pod of that name with another UID exists.
+// onNode waits until the pod with this name exists and its UID is not notUID, and then binds the pod to a node.
 func (u *user) onNode(node *kubelet, name, notUID string) {
 	u.t.Helper()
 	pod := &corev1.Pod{}
@@ -414,8 +414,8 @@ func (u *user) errors() {
 	u.does(exit.Cluster, "sparkctl list -A", "status", "nothing-like-any-other-name")
 	u.does(exit.Usage, "the kinds are", "status", "job/pi")
 	account := "system:serviceaccount:" + u.Namespace + ":powerless"
-	u.does(exit.Cluster, "you lack the right to list sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace, "list", "--as", account)
-	u.does(exit.Cluster, "you lack the right to create sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("forbidden", ""), "--as", account)
+	u.does(exit.Cluster, "you are not allowed to list sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace, "list", "--as", account)
+	u.does(exit.Cluster, "you are not allowed to create sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("forbidden", ""), "--as", account)
 	// Below a path that it does not serve, the API server answers as for a missing definition.
 	elsewhere := testkit.Rest(u.t).Host + "/elsewhere"
 	u.does(exit.Cluster, "no definition of sparkapplications.sparkoperator.k8s.io", "list", "--server", elsewhere)

@@ -142,7 +142,7 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	case err == nil && address.Host == "" && address.Path == "":
 		err = errors.New("has neither a host nor a path, so every route would match all requests; set one of them")
 	case err == nil && insideErr == nil && inside.Host != "" && *ingress.Enabled && inside.Path != address.Path:
-		err = errors.New("has another path than ui.ingress.urlFormat, but a driver supports only one (spark.ui.proxyBase); use the same path in both")
+		err = errors.New("has a different path from ui.ingress.urlFormat, but a driver supports only one path (spark.ui.proxyBase); use the same path in both")
 	}
 	return c.checkFormat(path, route.URLFormat, err)
 }

@@ -28,12 +28,12 @@ const (
 	ownEnds = 10
 )
 
-// Ended remembers failed executors from their watch event until a pass has counted them, and deleted executors from
-// their deletion until then.
+// Ended remembers executors until a pass has counted them: a failed executor from the watch event that shows the
+// failure, and a deleted executor from its deletion.
 //
 // Spark deletes an executor a second after it failed. A later pass finds neither the failure nor the pod, and would
 // count the executor as completed. And if passes are seconds late, the executors of a short run start and end between
-// two passes, or before a debounced status is written. A new process remembers none.
+// two passes, or before a debounced status is written. A new process remembers no executors.
 type Ended struct {
 	mu   sync.Mutex
 	keys map[types.NamespacedName]map[types.UID]End

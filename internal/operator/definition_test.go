@@ -52,7 +52,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 	}
 	fields := []string{"status.state", "status.operator"}
 	err := waiting(3*time.Second).waitServed(t.Context(), gvk, fields)
-	if err == nil || !strings.Contains(err.Error(), "another operator's: it drops status.operator, ") || !strings.Contains(err.Error(), "crds.install") {
+	if err == nil || !strings.Contains(err.Error(), "belongs to another operator: the API server would drop status.operator, ") || !strings.Contains(err.Error(), "crds.install") {
 		t.Errorf("another's definition: %v", err)
 	}
 	if !strings.Contains(w.Log.String(), "Waiting until the API server serves a kind") {

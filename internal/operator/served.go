@@ -68,8 +68,8 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	case err != nil:
 		return err, nil
 	case len(dropped) > 0:
-		return fmt.Errorf("the installed CustomResourceDefinition of %s is another operator's: it drops %s, and applications could be run twice; "+
-			"install this operator's (chart value crds.install, or config/crd)", gvk, strings.Join(dropped, ", ")), nil
+		return fmt.Errorf("the installed CustomResourceDefinition of %s belongs to another operator: the API server would drop %s, which this operator must store so that no application runs twice; "+
+			"install this operator's definition (chart value crds.install, or config/crd)", gvk, strings.Join(dropped, ", ")), nil
 	}
 	return nil, nil
 }

@@ -172,7 +172,7 @@ func TestServedLater(t *testing.T) {
 	theirs := gadgetDefinition(w.gadgets(), "phase")
 	w.Create(theirs)
 	t.Cleanup(func() { _ = w.API.Delete(context.Background(), theirs) })
-	w.waitLog("another operator's: it drops status.state")
+	w.waitLog("belongs to another operator: the API server would drop status.state")
 	w.Application("second")
 	w.waitState("second", v1beta2.ApplicationStateSubmitted)
 

@@ -1,5 +1,5 @@
-// Package runs handles dependents that are applications: the runs of a schedule. Each run is a custom resource whose
-// life cycle another kind decides about.
+// Package runs handles the runs of a schedule, which are dependents that are applications themselves. Each run is a
+// custom resource with its own reconciler, which decides about the run's life cycle.
 package runs
 
 import (

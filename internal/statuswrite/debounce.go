@@ -66,7 +66,7 @@ func (p *Debouncer) Wrote(key types.NamespacedName, now time.Time, churn bool) {
 	}
 }
 
-// Reset records that no status write of the object is debounced.
+// Reset forgets the debounced status write of the object, if there is one.
 func (p *Debouncer) Reset(key types.NamespacedName) {
 	p.ByKey.Forget(key)
 	p.shorts.Forget(key)

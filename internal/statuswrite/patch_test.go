@@ -153,9 +153,9 @@ func wholeDifference(kind kind.Kind) func(*testing.T) {
 	}
 }
 
-// TestDifferingLeavesWholeWhatEncodesItself checks that a type with its own encoding is copied whole, because a field
-// that is equal in both structs may define the encoding of another field.
-func TestDifferingLeavesWholeWhatEncodesItself(t *testing.T) {
+// TestDifferingCopiesSelfEncodingTypesWhole checks that a type with its own JSON encoding is copied whole. A field that
+// is equal in both structs may determine the encoding of another field, as the Type of an IntOrString does.
+func TestDifferingCopiesSelfEncodingTypesWhole(t *testing.T) {
 	type status struct {
 		Name string
 		Port *intstr.IntOrString

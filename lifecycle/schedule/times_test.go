@@ -58,7 +58,7 @@ func bruteForce(m model, zone *time.Location, begin, end time.Time) (ticks []tim
 	return ticks
 }
 
-// randomModel returns a random pattern, sparse or dense, which prefers the hours of clock changes.
+// randomModel returns a random pattern, sparse or dense. It often chooses the early hours, in which clocks change.
 func randomModel(r *rand.Rand) model {
 	m := model{day: span(1, 31), month: span(1, 12), weekday: span(0, 6), starDay: true, starWeekday: true}
 	minute, hour, day, weekday := "*", "*", "*", "*"

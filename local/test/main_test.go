@@ -1,5 +1,5 @@
-// Package test runs the real sparklocal with real components, processes and namespaces. It runs no test with -short, or
-// on a system other than Linux. Without root, it skips the tests that need a node.
+// Package test runs the real sparklocal with real components, processes and namespaces. The tests
+// run only on Linux and without -short. Tests that need a node are skipped without root.
 package test
 
 import (

@@ -146,8 +146,8 @@ func (p *parser) settings() error {
 	return nil
 }
 
-// systemProperties sets the keys that no other source sets. The master, the deploy mode and the name are determined
-// before, because a JVM's system properties do not affect them.
+// systemProperties sets the keys that no other source sets from the submitter's system properties. The master, the
+// deploy mode and the name are determined first, because a JVM's system properties do not affect these three.
 func (p *parser) systemProperties() error {
 	name, _ := p.conf.Get(appNameKey)
 	if name == "" {

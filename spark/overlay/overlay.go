@@ -1,10 +1,10 @@
 // Package overlay applies a user's changes to a pod that Spark or submit.Build created.
 //
-// The function Apply serves the driver pod, the template of executor pods and a pod webhook. It follows three rules:
+// Apply is used for driver pods and for the template of executor pods. It follows three rules:
 //
 //   - It is idempotent: applying the same overlay again changes nothing.
-//   - It loses nothing by accident: lists are extended, and an existing entry with the same name and another content is
-//     an error that names the entry, unless the field is documented to replace entries.
+//   - It loses nothing by accident: lists are extended, and an existing entry with the same name but different content
+//     is an error that names the entry, unless the field is documented to replace entries.
 //   - An empty field changes nothing.
 package overlay
 

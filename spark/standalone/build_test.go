@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// simple returns the Request of a cluster with a master and two workers, which can scale up to five workers, after the
-// given changes.
+// simple returns a Request with the given changes. Without changes, the cluster has a master and two workers, and can
+// scale up to five workers.
 func simple(change ...func(*Request)) Request {
 	r := Request{
 		Name: "qa", Namespace: "spark", SparkVersion: "4.1.4", OperatorName: "an-operator", InitWorkers: 2, MinWorkers: 2, MaxWorkers: 5,
@@ -270,7 +270,7 @@ func TestBuildRefuses(t *testing.T) {
 		"more than can be":         {counts(0, 0, 1<<31), "", "MaxWorkers", "between 0 and 2147483647"},
 		"text of a template":       {masterTemplate("{"), "", "Master.StatefulSet", "cannot be read"},
 		"a field of a template":    {workerTemplate(`{"replicas":"three"}`), "", "Workers.StatefulSet", "replicas should be a whole number"},
-		"a selector":               {masterTemplate(`{"selector":{"matchLabels":{"x":"y"}}}`), "", "Master.StatefulSet.selector", "does not select the pods"},
+		"a selector":               {masterTemplate(`{"selector":{"matchLabels":{"x":"y"}}}`), "", "Master.StatefulSet.selector", "does not match the labels of the pod template"},
 		"a selector that is none":  {masterTemplate(`{"selector":{"matchExpressions":[{"key":"x","operator":"Near"}]}}`), "", "Master.StatefulSet.selector", "Near"},
 		"the volume's name":        {workerTemplate(`{"template":{"spec":{"volumes":[{"name":"spark-cluster-conf"}]}}}`), "", "Workers.StatefulSet.template.spec.volumes", "is reserved"},
 		"the claim's name":         {workerTemplate(`{"volumeClaimTemplates":[{"metadata":{"name":"spark-cluster-conf"}}]}`), "", "Workers.StatefulSet.template.spec.volumes", "is reserved"},

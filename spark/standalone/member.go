@@ -164,7 +164,7 @@ func (d *draft) setSelector(m *member) error {
 		return fieldError(m.field+".selector", "%v", err)
 	}
 	if !parsed.Matches(labels.Set(m.spec.Template.Labels)) {
-		return fieldError(m.field+".selector", "%s does not select the pods, which have other labels; add these labels to template.metadata.labels, or remove the selector", parsed)
+		return fieldError(m.field+".selector", "%s does not match the labels of the pod template; add the labels that the selector requires to template.metadata.labels, or remove the selector", parsed)
 	}
 	m.spec.Selector = selector
 	return nil

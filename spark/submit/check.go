@@ -153,15 +153,15 @@ func (d *draft) rejectFiles() error {
 	return nil
 }
 
-// uploads reports whether the configuration says where spark-submit would upload files of its machine.
+// uploads reports whether the configuration sets the path to which spark-submit uploads files from its own machine.
 func (d *draft) uploads() bool {
 	path, _ := d.conf.Get("spark.kubernetes.file.upload.path")
 	return path != ""
 }
 
 // jarCanBeOpened reports whether spark-submit could open the jar to search it for the main class. It cannot open a jar
-// with the scheme "local", since Hadoop has no such file system. A file of spark-submit's own machine would also have
-// to be uploaded.
+// with the scheme "local", since Hadoop has no such file system. A jar on spark-submit's own machine counts only if an
+// upload path is configured, because spark-submit also has to upload the jar.
 func (d *draft) jarCanBeOpened() bool {
 	switch {
 	case d.r.Resource == "":

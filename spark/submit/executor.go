@@ -208,7 +208,7 @@ func executorMemory(e *draft) (resource.Quantity, error) {
 	total := heap
 	for _, part := range []int64{overhead, extra} {
 		if part < 0 || total > math.MaxInt64>>20-part {
-			return resource.Quantity{}, keyError(key, "together with its overhead this is more memory than a quantity can express")
+			return resource.Quantity{}, keyError(key, "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
 		}
 		total += part
 	}
@@ -375,8 +375,8 @@ var (
 	hostnameOther = regexp.MustCompile(`[^0-9A-Za-z_-]+`)
 )
 
-// hostname returns the host name of the executor with this pod name: the end of the name, which contains the executor's
-// ID.
+// hostname returns the host name of the executor whose pod has this name. It keeps the end of a long name, because the
+// end contains the executor's ID, and replaces characters that a host name cannot have.
 func hostname(name string) string {
 	name = name[max(0, len(name)-labelLimit):]
 	return hostnameOther.ReplaceAllString(hostnameStart.ReplaceAllString(name, ""), "_")

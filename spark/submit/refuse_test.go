@@ -124,7 +124,7 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.driver.memory", "2gb"}, "spark.driver.memory", "-Xmx2gb"},
 		{[]string{"spark.driver.memory", "1073741824b"}, "spark.driver.memory", "k, m, g or t"},
 		{[]string{"spark.driver.memory", "9223372036854775807k"}, "spark.driver.memory", "too large"},
-		{[]string{"spark.driver.memory", "8388607t", "spark.driver.memoryOverhead", "1p"}, "spark.driver.memory", "more memory"},
+		{[]string{"spark.driver.memory", "8388607t", "spark.driver.memoryOverhead", "1p"}, "spark.driver.memory", "more than a Kubernetes quantity"},
 		{[]string{"spark.kubernetes.driver.request.cores", "half"}, "spark.kubernetes.driver.request.cores", "500m"},
 		{[]string{"spark.kubernetes.driver.limit.cores", "500m"}, "spark.kubernetes.driver.limit.cores", "below the request"},
 		{[]string{"spark.ui.port", "0"}, "spark.ui.port", "1 to 65535"},

@@ -160,7 +160,7 @@ func driverMemory(d *draft) (resource.Quantity, error) {
 	}
 	const most = math.MaxInt64 >> 20
 	if heap > most-min(overhead, most) {
-		return resource.Quantity{}, keyError("spark.driver.memory", "together with its overhead this is more memory than a quantity can express")
+		return resource.Quantity{}, keyError("spark.driver.memory", "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
 	}
 	return mebibytes(heap + overhead), nil
 }
@@ -225,7 +225,7 @@ func basicDevices(d *draft) error {
 		seen[name] = true
 		amountKey, vendorKey := prefix+name+".amount", prefix+name+".vendor"
 		if !d.conf.Has(amountKey) {
-			return keyError(amountKey, "is missing: a device needs its amount")
+			return keyError(amountKey, "is missing: set the amount of the device")
 		}
 		amount, err := d.conf.Int(amountKey, 0)
 		if err != nil {

@@ -63,7 +63,7 @@ func (c Case) check() error {
 	}
 	for _, version := range c.Versions {
 		if strings.Count(version, ".") != 1 {
-			return fmt.Errorf("versions: %q is not a line: write two numbers, such as \"4.2\"", version)
+			return fmt.Errorf("versions: %q is not a Spark release line: write two numbers, such as \"4.2\"", version)
 		}
 	}
 	for name := range c.allFiles() {

@@ -161,10 +161,10 @@ func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 // have the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
 // application (LabelAppName).
 //
-// A driver pod must be owned by the application. A driver pod without an owner, as some versions of that operator
-// create it, must be the one that the status names. The attempt number of a driver is the number of the attempt in the
-// status, the next number if its launch was not stored, or 0 if the driver belongs to an earlier attempt and only has
-// to end. Executors belong to their driver's attempt.
+// A driver pod must be owned by the application, with one exception: some versions of that operator create driver pods
+// without an owner, and such a pod must be the one that the status names. The attempt number of a driver is the number
+// of the attempt in the status, the next number if its launch was not stored, or 0 if the driver belongs to an earlier
+// attempt and only has to end. Executors belong to their driver's attempt.
 func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
 	attempts := map[string]int32{app.Status.SubmissionID: inheritedAttempt(&app.Status)}

@@ -108,7 +108,7 @@ func missingRight(err error) error {
 	if namespace != "" {
 		where, flag = "in namespace "+namespace, " -n "+namespace
 	}
-	return fmt.Errorf("you lack the right to %s %s %s; ask an administrator for a Role with it, and check with: kubectl auth can-i %s %s%s",
+	return fmt.Errorf("you are not allowed to %s %s %s; ask an administrator for a Role that allows it, and check with: kubectl auth can-i %s %s%s",
 		verb, resource, where, verb, resource, flag)
 }
 
