@@ -244,7 +244,7 @@ func TestServerWithoutRights(t *testing.T) {
 	w.kubelet("x-server", corev1.PodFailed, scene.Exited(1, "org.apache.spark.SparkException: External scheduler cannot be instantiated"))
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, apianswer.ReasonForbidden,
 		`service account "default" has no right to get pods`, "Role"))
-	w.waitEvent(sc, "SparkServerFailed", `service account "default" is forbidden`)
+	w.waitEvent(sc, "SparkServerFailed", `service account "default" has no right`)
 }
 
 // TestExecutorsOfAServerThatCannotBeMade checks that the condition Degraded reports why no executor can be created,

@@ -134,7 +134,7 @@ func TestOptionalKindIsMissing(t *testing.T) {
 	w.Application("plain")
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
 	early := w.Application("early", wantsWidget)
-	w.waitEvent(early, apianswer.ReasonNotServed, "no Widget of ")
+	w.waitEvent(early, apianswer.ReasonNotServed, "does not serve Widget of ")
 	w.waitEvent(early, apianswer.ReasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
 	w.WaitGone(tiny.Driver(early, 1)) // it was not created: the object that it needs is created first
 

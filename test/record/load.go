@@ -68,7 +68,7 @@ func (c Case) check() error {
 	}
 	for name := range c.allFiles() {
 		if !fs.ValidPath(name) || name == "." {
-			return fmt.Errorf("files: %q is not a path below %s: write a relative path without ..", name, Dir)
+			return fmt.Errorf("files: %q is not a path below %s: write a relative path that has no .. in it", name, Dir)
 		}
 	}
 	for key := range c.Env {
