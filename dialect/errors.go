@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -22,6 +23,17 @@ func (e *FieldError) Statement() string {
 		return message[:i]
 	}
 	return message
+}
+
+// AsFaults returns an error of a rendering as faults; nil if there is none.
+func AsFaults(err error) []*FieldError {
+	if err == nil {
+		return nil
+	}
+	if fault, ok := errors.AsType[*FieldError](err); ok {
+		return []*FieldError{fault}
+	}
+	return []*FieldError{{Field: "spec", Message: err.Error()}}
 }
 
 // Invalid returns the cause that reports the given faults of a spec; nil if there are no faults.

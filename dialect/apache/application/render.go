@@ -31,7 +31,7 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec))
+	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec), templateWarnings(app))
 	return objects, nil
 }
 

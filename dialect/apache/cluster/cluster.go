@@ -57,7 +57,7 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 		notices = append(notices, clusterTakenOver(sc))
 	}
 	if sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation {
-		warnings := append(inClusterFields(made.Warnings), withoutEffect(sc, made)...)
+		warnings := clusterWarnings(sc, made)
 		for _, text := range warnings[:min(len(warnings), maxClusterWarnings)] {
 			notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterWarning, Message: text}})
 		}
@@ -93,9 +93,7 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 		all, err = made.All()
 	}
 	if err != nil {
-		if want.Invalid = dialect.Invalid(ValidateCluster(sc)); want.Invalid == nil {
-			want.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
-		}
+		want.Invalid = dialect.Invalid(faultsOf(sc, err))
 		return want, standalone.Objects{}, nil
 	}
 	want.Workers = *made.Workers.Spec.Replicas
@@ -107,6 +105,14 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 		lifecycle.Worker: made.Workers.Spec.Template.Annotations[lifecycle.SpecHashAnnotation],
 	}
 	return want, made, all
+}
+
+// faultsOf returns the faults of a cluster that cannot be rendered, because of an error.
+func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
+	if faults := ValidateCluster(sc); len(faults) > 0 {
+		return faults
+	}
+	return dialect.AsFaults(err)
 }
 
 // AuxiliaryObjects returns the objects of a cluster after Decide wrote its status. In phases in which the cluster wants

@@ -91,14 +91,21 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 // pod (submitter), and the reason if the spec can never be launched (invalid). The latter reason depends neither on the
 // attempt nor on the time, so another attempt would fail as well.
 func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
-	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
+	objects, submitter, faults := d.tryAttempt(app, attempt, now)
+	if invalid := dialect.Invalid(faults); invalid != nil {
 		return nil, nil, invalid
 	}
-	objects, submitter, err := d.BuildAttempt(app, attempt, now)
-	if err != nil {
-		return nil, nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
-	}
 	return &dialect.Built{Attempt: attempt, ID: submissionID(app, attempt), At: now, Objects: objects}, submitter, nil
+}
+
+// tryAttempt validates the application and renders an attempt. The faults are what makes every launch of the spec
+// impossible.
+func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, []*dialect.FieldError) {
+	if faults := Validate(app); len(faults) > 0 {
+		return submit.Objects{}, nil, faults
+	}
+	objects, submitter, err := d.BuildAttempt(app, attempt, now)
+	return objects, submitter, dialect.AsFaults(err)
 }
 
 // Executor returns the executor pod that the driver of an attempt would create, as far as it can be computed without
@@ -135,7 +142,7 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	objects.Warnings = slices.Concat(objects.Warnings, typeWarnings(&app.Spec), d.batchWarnings(app))
+	objects.Warnings = slices.Concat(objects.Warnings, typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app))
 	withMonitoring(&objects, app, action.Attempt)
 	return objects, nil
 }

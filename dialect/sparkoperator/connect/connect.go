@@ -122,17 +122,20 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 // invalid returns the reason if the spec can never start a server, or if the server could never create executors, which
 // no pod would show. Otherwise it returns nil. The reason depends neither on the attempt nor on the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
-	if invalid := dialect.Invalid(ValidateConnect(sc)); invalid != nil {
-		return invalid
+	_, faults := c.tryServer(sc)
+	return dialect.Invalid(faults)
+}
+
+// tryServer validates the SparkConnect and renders a server and an executor. The faults are what invalid reports.
+func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dialect.FieldError) {
+	if faults := ValidateConnect(sc); len(faults) > 0 {
+		return connect.Objects{}, faults
 	}
-	_, err := c.build(sc, c.request(sc, 1))
+	made, err := c.build(sc, c.request(sc, 1))
 	if err == nil {
 		_, err = c.Executor(sc, 1, 1, "", time.Time{})
 	}
-	if err != nil {
-		return &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
-	}
-	return nil
+	return made, dialect.AsFaults(err)
 }
 
 // connectHashVersion is the version of Hash's algorithm; see hashVersion.
@@ -211,7 +214,7 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 	}
 	return submit.Objects{
 		Before: before, Driver: made.Server, DriverExtra: made.ServerExtra,
-		Warnings: append(connectWarnings(&sc.Spec), inConnectFields(&sc.Spec, made.Warnings)...),
+		Warnings: slices.Concat(connectWarnings(&sc.Spec), inConnectFields(&sc.Spec, made.Warnings), templateWarnings(sc)),
 	}, nil
 }
 

@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
+)
+
+// Review returns what the operator would report about the cluster before it creates anything.
+func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
+	if faults := dialect.OutOfBounds(sc.OutOfBounds); len(faults) > 0 {
+		return dialect.Review{Faults: faults}
+	}
+	made, err := c.objects(sc)
+	if err == nil {
+		_, err = made.All()
+	}
+	if err != nil {
+		return dialect.Review{Faults: faultsOf(sc, err)}
+	}
+	return dialect.Review{Warnings: clusterWarnings(sc, made)}
+}
+
+// clusterWarnings returns warnings about settings of a spec that have no effect.
+func clusterWarnings(sc *sparkv1.SparkCluster, made standalone.Objects) []string {
+	warnings := append(inClusterFields(made.Warnings), withoutEffect(sc, made)...)
+	if sc.Spec.MasterSpec != nil {
+		warnings = append(warnings, templateWarnings("spec.masterSpec", &sc.Spec.MasterSpec.MemberSpec)...)
+	}
+	if sc.Spec.WorkerSpec != nil {
+		warnings = append(warnings, templateWarnings("spec.workerSpec", &sc.Spec.WorkerSpec.MemberSpec)...)
+	}
+	return warnings
+}
+
+func templateWarnings(field string, member *sparkv1.MemberSpec) []string {
+	var statefulSet struct {
+		Template *runtime.RawExtension `json:"template"`
+	}
+	if json.Unmarshal(apache.BytesOf(member.StatefulSetSpec), &statefulSet) != nil {
+		return nil // there is none, or a fault reports it
+	}
+	return dialect.TemplateWarnings(field+".statefulSetSpec.template", statefulSet.Template)
+}
+
+// RestartWarning returns a warning if an edit replaces pods of a running cluster; otherwise it returns an empty text.
+func (c Clusters) RestartWarning(old, edited *sparkv1.SparkCluster) string {
+	if decodeCluster(old, lifecycle.Observed{}).Phase != lifecycle.Running {
+		return ""
+	}
+	before, _, _ := c.want(old)
+	after, _, _ := c.want(edited)
+	if before.Invalid != nil || after.Invalid != nil {
+		return ""
+	}
+	master, workers := before.Made[lifecycle.Master] != after.Made[lifecycle.Master], before.Made[lifecycle.Worker] != after.Made[lifecycle.Worker]
+	switch {
+	case master && workers:
+		return "the cluster is running, and this edit of its spec replaces the pods of its master and workers, one by one"
+	case master:
+		return "the cluster is running, and this edit of its spec replaces its master's pod"
+	case workers:
+		return "the cluster is running, and this edit of its spec replaces its workers' pods, one by one"
+	}
+	return ""
+}

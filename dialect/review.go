@@ -1,0 +1,38 @@
+package dialect
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// Review is what the operator would report about a custom resource before anything is created for it. Admission
+// reports it when the object is written. A pass reports the same faults as the reason InvalidSpec.
+type Review struct {
+	// Faults are why the operator would refuse the spec; empty if it would not.
+	Faults []*FieldError
+	// Warnings name settings that have no effect or may be meant differently. A spec with faults has none.
+	Warnings []string
+}
+
+// TemplateWarnings returns a warning for each field of a pod template that a pod does not have at that place. The API
+// server drops such a field without a word. A template that cannot be read has none; validation reports that.
+func TemplateWarnings(field string, raw *runtime.RawExtension) (warnings []string) {
+	if raw == nil || len(raw.Raw) == 0 {
+		return nil
+	}
+	template, err := podtemplate.Read(raw.Raw)
+	if err != nil {
+		return nil
+	}
+	for _, unknown := range template.Unknown() {
+		text := "is no field of a pod that this operator knows, and has no effect unless your Kubernetes is newer and has it; correct its name, or remove it"
+		if unknown.Place != "" {
+			text = "has no effect at this place; a pod has this field at " + unknown.Place
+		}
+		warnings = append(warnings, fmt.Sprintf("%s.%s: %s", field, unknown.Path, text))
+	}
+	return warnings
+}

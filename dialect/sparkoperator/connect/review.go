@@ -1,0 +1,36 @@
+package connect
+
+import (
+	"slices"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// Review returns what the operator would report about the SparkConnect before it starts a server.
+func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
+	made, faults := c.tryServer(sc)
+	if len(faults) > 0 {
+		return dialect.Review{Faults: faults}
+	}
+	warnings := slices.Concat(connectWarnings(&sc.Spec), inConnectFields(&sc.Spec, made.Warnings), templateWarnings(sc))
+	for _, notice := range c.serviceWarnings(sc) {
+		warnings = append(warnings, notice.Cause.Message)
+	}
+	return dialect.Review{Warnings: warnings}
+}
+
+func templateWarnings(sc *v1alpha1.SparkConnect) []string {
+	return slices.Concat(dialect.TemplateWarnings("spec.server.template", sc.Spec.Server.Template),
+		dialect.TemplateWarnings("spec.executor.template", sc.Spec.Executor.Template))
+}
+
+// RestartWarning returns a warning if an edit replaces a running server; otherwise it returns an empty text.
+func (c Connects) RestartWarning(old, edited *v1alpha1.SparkConnect) string {
+	suspends := edited.Spec.Suspend != nil && *edited.Spec.Suspend
+	if !decodeConnect(&old.Status).Phase.Live() || suspends || !lifecycle.Edited(Hash(&old.Spec), Hash(&edited.Spec)) {
+		return ""
+	}
+	return "the server is running, and this edit of its spec replaces it: its clients lose their sessions"
+}

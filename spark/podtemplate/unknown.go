@@ -1,0 +1,93 @@
+package podtemplate
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// UnknownField is a field of a template that the type of a pod does not have at its place.
+type UnknownField struct {
+	// Path is where the template has the field, such as "spec.capabilities".
+	Path string
+	// Place is where a pod has a field of this name, such as "spec.containers[].securityContext.capabilities", even if
+	// the letters differ in case. It is empty if a pod has no such field.
+	Place string
+}
+
+// maxUnknown is the maximum number of fields that Unknown returns.
+const maxUnknown = 20
+
+// Unknown returns the first 20 fields of Extra in the order of their paths.
+func (t *Template) Unknown() []UnknownField {
+	var found []UnknownField
+	walkUnknown(t.Extra, reflect.TypeFor[corev1.Pod](), "", &found)
+	return found
+}
+
+func walkUnknown(tree any, t reflect.Type, path string, found *[]UnknownField) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch tree := tree.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(tree)) {
+			if len(*found) == maxUnknown {
+				return
+			}
+			place := strings.TrimPrefix(path+"."+conf.Shorten(key), ".")
+			if field, known := fieldType(t, key); known {
+				walkUnknown(tree[key], field, place, found)
+				continue
+			}
+			*found = append(*found, UnknownField{Path: place, Place: places[strings.ToLower(key)]})
+		}
+	case []any:
+		if t.Kind() == reflect.Slice {
+			for i, element := range tree {
+				walkUnknown(element, t.Elem(), fmt.Sprintf("%s[%d]", path, i), found)
+			}
+		}
+	}
+}
+
+// places maps the names of a pod's fields, in small letters, to their places in a pod. A name that occurs at several
+// places has the one that is nearest to the pod.
+var places = func() map[string]string {
+	known := map[string]string{}
+	type node struct {
+		t    reflect.Type
+		path string
+	}
+	seen := map[reflect.Type]bool{}
+	for queue := []node{{reflect.TypeFor[corev1.PodSpec](), "spec"}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		for at.t.Kind() == reflect.Pointer || at.t.Kind() == reflect.Slice {
+			if at.t.Kind() == reflect.Slice {
+				at.path += "[]"
+			}
+			at.t = at.t.Elem()
+		}
+		if at.t.Kind() != reflect.Struct || seen[at.t] {
+			continue
+		}
+		seen[at.t] = true
+		fields := fieldsOf(at.t)
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			path := at.path + "." + name
+			if _, ok := known[strings.ToLower(name)]; !ok {
+				known[strings.ToLower(name)] = path
+			}
+			if name != "initContainers" && name != "ephemeralContainers" { // the same fields as those of containers
+				queue = append(queue, node{fields[name], path})
+			}
+		}
+	}
+	return known
+}()
