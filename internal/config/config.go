@@ -61,6 +61,8 @@ type Configuration struct {
 	Apache Apache `json:"apache,omitzero"`
 	// DynamicConfig lets a few settings change while the operator runs. Default: off.
 	DynamicConfig DynamicConfig `json:"dynamicConfig,omitzero"`
+	// Webhook configures the validating admission webhook. Default: off.
+	Webhook Webhook `json:"webhook,omitzero"`
 	// BatchScheduler configures the schedulers that may place an application as a whole. Default: none.
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitzero"`
 }
@@ -257,6 +259,7 @@ func (c *Configuration) applyDefaults() {
 	c.Connect.applyDefaults()
 	c.SparkOperator.applyDefaults()
 	c.Apache.applyDefaults()
+	c.Webhook.applyDefaults()
 	c.DynamicConfig.applyDefaults(c.Apache.OperatorName)
 	setDefault(&c.Application.KubernetesMaster, "k8s://https://kubernetes.default.svc")
 }

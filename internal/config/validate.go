@@ -30,6 +30,7 @@ func (c *Configuration) Validate() error {
 		validateScheduledApplications,
 		validateApache,
 		validateDynamicConfig,
+		validateWebhook,
 		validateMetrics,
 		validateTracing,
 	}
@@ -101,6 +102,7 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 	for _, endpoint := range []struct{ name, address string }{
 		{"metrics", c.Metrics.BindAddress}, {"health", c.Health.BindAddress}, {"pprof", c.Pprof.BindAddress},
 		{"apache.metrics", c.Apache.Metrics.BindAddress}, {"apache.health", c.Apache.Health.BindAddress},
+		{"webhook", c.Webhook.BindAddress},
 	} {
 		path := field.NewPath(endpoint.name).Child("bindAddress")
 		if endpoint.address == Off {

@@ -47,6 +47,15 @@ func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 	return s, nil
 }
 
+// newScope returns the scope of the configuration, which follows the dynamic settings if there are any.
+func (op *Operator) newScope() (*scope, error) {
+	s, err := newScope(op.config.Namespaces, op.GetClient())
+	if err == nil && op.config.DynamicConfig.Enabled {
+		s.live = op.settings
+	}
+	return s, err
+}
+
 // Watched returns the namespaces that the caches contain. An empty name stands for all namespaces.
 func (s *scope) Watched() []string {
 	if len(s.names) == 0 || s.selector != nil || s.live != nil {
@@ -80,6 +89,14 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 		return false, fmt.Errorf("read namespace %s from the cache: %w", name, err)
 	}
 	return s.selector.Matches(labels.Set(namespace.Labels)), nil
+}
+
+// Reviews reports whether the webhook reviews a namespace's custom resources. Unlike Serves, it gets all namespaces.
+func (s *scope) Reviews(ctx context.Context, name string) (bool, error) {
+	if watched := s.Watched(); watched[0] != metav1.NamespaceAll && !slices.Contains(watched, name) {
+		return false, nil
+	}
+	return s.Serves(ctx, name)
 }
 
 // inNamespace returns a function that lists the keys of a namespace's custom resources of a kind. The operator queues

@@ -278,6 +278,7 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if cfg.SparkClusters() {
 		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkClusters(op.Settings), time.Now))
 	}
+	errs = append(errs, op.addWebhook())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -41,12 +41,9 @@ func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controll
 
 // attach starts to reconcile a kind that the API server serves. The operator may already be running.
 func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.GroupVersionKind, clock controller.Clock) error {
-	scope, err := newScope(op.config.Namespaces, op.GetClient())
+	scope, err := op.newScope()
 	if err != nil {
 		return err
-	}
-	if op.config.DynamicConfig.Enabled {
-		scope.live = op.settings
 	}
 	r := controller.New(controller.Options{
 		Kind: kind, Client: op.GetClient(), Live: op.GetAPIReader(), Clock: clock, Scope: scope,

@@ -12,7 +12,7 @@ type Refusal struct{ Field, Piece string }
 // Refused returns the applications of the table of rejected specs.
 func Refused() (all []Refusal) {
 	for _, r := range refusals {
-		all = append(all, Refusal{r.field, r.piece})
+		all = append(all, Refusal{r.Field, r.Piece})
 	}
 	return all
 }

@@ -16,8 +16,8 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	// The condition FieldsOverwritten names the executors' fields as users write them; submit names its own.
-	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, "Executor.") })
+	// overwritten names the executors' fields by their paths, so the same warnings of submit are left out.
+	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, "the executors' ") })
 	return dialect.Review{Warnings: slices.Concat(warnings, overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app))}
 }
 

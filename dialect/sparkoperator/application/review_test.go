@@ -13,15 +13,15 @@ import (
 // application.
 func TestReviewSaysWhatAPassSays(t *testing.T) {
 	for _, r := range refusals {
-		app := appOf(t, r.piece)
+		app := appOf(t, r.Piece)
 		review := usual.Review(app, t0)
 		_, _, invalid := usual.nextAttempt(app, 1, t0)
 		if invalid == nil || len(review.Faults) == 0 {
-			t.Errorf("%s: the review has %d faults, the pass %v", r.piece, len(review.Faults), invalid)
+			t.Errorf("%s: the review has %d faults, the pass %v", r.Piece, len(review.Faults), invalid)
 			continue
 		}
 		if got := dialect.Invalid(review.Faults).Message; got != invalid.Message {
-			t.Errorf("%s: the review says %q, the pass %q", r.piece, got, invalid.Message)
+			t.Errorf("%s: the review says %q, the pass %q", r.Piece, got, invalid.Message)
 		}
 	}
 }

@@ -1,0 +1,90 @@
+package kinds
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
+	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
+	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
+)
+
+// Admitted is what admission needs to know about a kind of custom resource. Its functions are pure.
+type Admitted struct {
+	Kind schema.GroupVersionKind
+	// New returns an empty object.
+	New func() client.Object
+	// Enabled reports whether the configuration serves the kind, and Selects whether the operator acts on an object.
+	Enabled func(config.Configuration) bool
+	Selects func(config.Configuration, client.Object) bool
+	// Review returns what a pass would report about an object, and Restarts a warning if an edit restarts something
+	// that runs.
+	Review   func(config.Configuration, client.Object, time.Time) dialect.Review
+	Restarts func(cfg config.Configuration, old, edited client.Object) string
+}
+
+// Admission returns the five kinds as admission needs them.
+func Admission() []Admitted {
+	all := func(config.Configuration, client.Object) bool { return true }
+	selected := func(cfg config.Configuration, object client.Object) bool {
+		return actsOn(cfg.Apache.LabelSelector)(object)
+	}
+	none := func(config.Configuration, client.Object, client.Object) string { return "" }
+	return []Admitted{
+		{
+			Kind: v1beta2.SchemeGroupVersion.WithKind("SparkApplication"), New: func() client.Object { return &v1beta2.SparkApplication{} },
+			Enabled: func(cfg config.Configuration) bool { return cfg.Applications() }, Selects: all,
+			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
+				return typed.With(sparkapp.Dialect{Options: dialectOptions(cfg)}.Review)(object, now)
+			},
+			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
+				return sparkapp.Dialect{Options: dialectOptions(cfg)}.RestartWarning(old.(*v1beta2.SparkApplication), edited.(*v1beta2.SparkApplication))
+			},
+		},
+		{
+			Kind: v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"), New: func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
+			Enabled: func(cfg config.Configuration) bool { return cfg.Schedules() }, Selects: all,
+			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
+				return typed.With(scheduleDialect(cfg).Review)(object, now)
+			},
+			Restarts: none, // an edit is for the runs that follow
+		},
+		{
+			Kind: v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"), New: func() client.Object { return &v1alpha1.SparkConnect{} },
+			Enabled: func(cfg config.Configuration) bool { return cfg.ConnectServers() }, Selects: all,
+			Review: func(cfg config.Configuration, object client.Object, _ time.Time) dialect.Review {
+				return typed.Of(sparkconnect.Connects{Options: connectOptions(cfg)}.Review)(object)
+			},
+			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
+				return sparkconnect.Connects{Options: connectOptions(cfg)}.RestartWarning(old.(*v1alpha1.SparkConnect), edited.(*v1alpha1.SparkConnect))
+			},
+		},
+		{
+			Kind: sparkv1.GroupVersion.WithKind("SparkApplication"), New: func() client.Object { return &sparkv1.SparkApplication{} },
+			Enabled: func(cfg config.Configuration) bool { return cfg.ApacheApplications() }, Selects: selected,
+			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
+				return typed.With(apacheapp.Applications{Options: apacheOptions(cfg)}.Review)(object, now)
+			},
+			Restarts: none, // an edit is for the next attempt
+		},
+		{
+			Kind: sparkv1.GroupVersion.WithKind("SparkCluster"), New: func() client.Object { return &sparkv1.SparkCluster{} },
+			Enabled: func(cfg config.Configuration) bool { return cfg.SparkClusters() }, Selects: selected,
+			Review: func(cfg config.Configuration, object client.Object, _ time.Time) dialect.Review {
+				return typed.Of(apachecluster.Clusters{Options: clusterOptions(cfg)}.Review)(object)
+			},
+			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
+				return apachecluster.Clusters{Options: clusterOptions(cfg)}.RestartWarning(old.(*sparkv1.SparkCluster), edited.(*sparkv1.SparkCluster))
+			},
+		},
+	}
+}

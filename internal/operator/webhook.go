@@ -1,0 +1,39 @@
+package operator
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/webhook"
+	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
+)
+
+// addWebhook serves the admission webhook, if the configuration asks for it. The replica is ready when the webhook has
+// a certificate.
+func (op *Operator) addWebhook() error {
+	cfg := op.config.Webhook
+	if cfg.BindAddress == config.Off {
+		return nil
+	}
+	scope, err := op.newScope()
+	if err != nil {
+		return err
+	}
+	log := op.GetLogger().WithName("webhook")
+	var reviewers []*webhook.Reviewer
+	for _, kind := range kinds.Admission() {
+		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Clock: time.Now, Log: log})
+	}
+	handler, err := webhook.Handler(reviewers)
+	if err != nil {
+		return err
+	}
+	serving := &certs.Serving{}
+	server, err := webhook.NewServer(cfg.BindAddress, handler, serving)
+	if err != nil {
+		return err
+	}
+	return errors.Join(op.Add(server), op.Add(&certs.Files{Dir: cfg.CertDir, Serving: serving, Log: log}), op.AddReadyzCheck("webhook", serving.Ready))
+}

@@ -1,0 +1,127 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/webhook"
+	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
+)
+
+// TestWebhookOfAStandby: a replica that does not lead answers reviews for the namespaces that it serves, becomes ready
+// when its certificate is there, and a webhook that refuses an application says what a pass says.
+func TestWebhookOfAStandby(t *testing.T) {
+	t.Parallel()
+	testkit.NeedsLoopback(t)
+	w, other := newWorld(t), newWorld(t)
+	cfg := testConfig(w.Namespace)
+	election := &cfg.LeaderElection
+	election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
+	cfg.Health.BindAddress = freeAddress(t)
+	w.runBoth(cfg) // it leads
+	standby := cfg
+	standby.Health.BindAddress = freeAddress(t)
+	standby.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir()}
+	w.runBoth(standby)
+	ready := func() error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+standby.Health.BindAddress+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
+			return errors.New(answer.Status)
+		}
+		return nil
+	}
+	testkit.Wait(t, "the standby's probes", func(context.Context) error {
+		if err := ready(); err == nil || !strings.Contains(err.Error(), "500") {
+			return errors.Join(errors.New("no certificate is there"), err)
+		}
+		return nil
+	})
+	chain, key, err := certs.Issue([]string{"127.0.0.1"}, time.Now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"tls.crt": chain, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(standby.Webhook.CertDir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Wait(t, "the standby to be ready", func(context.Context) error { return ready() })
+
+	served := w.Application("1pi") // without a webhook
+	var stored *v1beta2.SparkApplication
+	testkit.Wait(t, "the pass over an invalid application", func(context.Context) error {
+		if stored = w.Get(served.Name); stored.Status.AppState.State != v1beta2.ApplicationStateFailed {
+			return errors.New(string(stored.Status.AppState.State))
+		}
+		return nil
+	})
+	w.reviewBy("https://"+standby.Webhook.BindAddress, chain, w.Namespace, other.Namespace)
+	invalid := func(namespace string) error {
+		app := stored.DeepCopy()
+		app.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: stored.Name + "-2"}
+		app.Spec = stored.Spec
+		return w.API.Create(t.Context(), app, client.DryRunAll)
+	}
+	var refused error
+	testkit.Wait(t, "the webhook's refusal", func(context.Context) error {
+		if refused = invalid(w.Namespace); refused == nil {
+			return errors.New("it is admitted")
+		}
+		return nil
+	})
+	said := strings.ReplaceAll(refused.Error(), "1pi-2", "1pi")
+	if !strings.HasSuffix(said, "denied the request: "+stored.Status.AppState.ErrorMessage) {
+		t.Errorf("refused with %q, failed with %q", said, stored.Status.AppState.ErrorMessage)
+	}
+	if err := invalid(other.Namespace); err != nil {
+		t.Errorf("a namespace that is not served: %v", err)
+	}
+}
+
+// reviewBy lets the API server send SparkApplications of namespaces to a webhook.
+func (w *world) reviewBy(url string, ca []byte, namespaces ...string) {
+	w.T.Helper()
+	kind := kinds.Admission()[0].Kind
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "webhook-" + w.Namespace},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "validate.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(url + webhook.Path(kind)), CABundle: ca},
+			NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces},
+			}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{kind.Group}, APIVersions: []string{kind.Version}, Resources: []string{"sparkapplications"}},
+			}},
+		}},
+	}
+	w.Create(configuration)
+	w.T.Cleanup(func() {
+		if err := client.IgnoreNotFound(w.API.Delete(context.Background(), configuration)); err != nil {
+			w.T.Error(err)
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package certs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// The names of the files in a mounted Secret of the type kubernetes.io/tls, and of the keys in a Secret.
+const (
+	chainName = "tls.crt"
+	keyName   = "tls.key"
+)
+
+// filesInterval is the time between two reads of files. A kubelet takes up to a minute to update a mounted Secret.
+const filesInterval = 5 * time.Second
+
+// Files serves the certificate of a directory. While the directory has no valid one, the operator continues and serves
+// the previous one.
+type Files struct {
+	Dir     string
+	Serving *Serving
+	Log     logr.Logger
+
+	logged string // the last error
+}
+
+// NeedLeaderElection returns false: every replica serves.
+func (*Files) NeedLeaderElection() bool { return false }
+
+// Start reads the files until ctx ends.
+func (f *Files) Start(ctx context.Context) error {
+	tick := time.NewTicker(filesInterval)
+	defer tick.Stop()
+	for {
+		f.read()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (f *Files) read() {
+	if err := f.load(); err == nil {
+		f.logged = ""
+	} else if text := err.Error(); text != f.logged {
+		f.logged = text
+		f.Log.Error(err, "Webhook certificate not loaded")
+	}
+}
+
+func (f *Files) load() error {
+	chain, err := os.ReadFile(filepath.Join(f.Dir, chainName))
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(filepath.Join(f.Dir, keyName))
+	if err != nil {
+		return err
+	}
+	certificate, err := parse(chain, key)
+	if err != nil { // also for a moment, if one of the files is replaced before the other
+		return fmt.Errorf("%s: %w", f.Dir, err)
+	}
+	if f.Serving.set(certificate) {
+		f.Log.Info("Webhook certificate loaded", "notAfter", certificate.Leaf.NotAfter)
+	}
+	return nil
+}

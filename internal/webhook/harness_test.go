@@ -1,0 +1,246 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/internal/webhook"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// resources are the plurals of the kinds.
+var resources = map[string]string{
+	"SparkApplication": "sparkapplications", "ScheduledSparkApplication": "scheduledsparkapplications", "SparkConnect": "sparkconnects", "SparkCluster": "sparkclusters",
+}
+
+// hooked is a namespace whose custom resources the API server sends to a webhook.
+type hooked struct {
+	*scene.World
+	server   *httptest.Server
+	warnings *warnings
+	// user warns as kubectl does.
+	user client.Client
+
+	mu     sync.Mutex
+	cfg    config.Configuration
+	served bool
+	broken error
+}
+
+func (h *hooked) settings() config.Configuration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cfg
+}
+
+func (h *hooked) serves(context.Context, string) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.served, h.broken
+}
+
+// change changes the settings of the operator that the webhook reads.
+func (h *hooked) change(f func(*hooked)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f(h)
+}
+
+// warnings collects the warnings that a client receives.
+type warnings struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, text)
+}
+
+// take returns the warnings since the last call.
+func (w *warnings) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.all
+	w.all = nil
+	return all
+}
+
+// settled returns the default configuration with batch schedulers, which some refusals need.
+func settled() config.Configuration {
+	cfg := config.Default()
+	cfg.BatchScheduler.Enabled = true
+	return cfg
+}
+
+// hook serves the webhook for a new namespace, and waits until the API server calls it.
+func hook(t *testing.T) *hooked {
+	t.Helper()
+	testkit.NeedsLoopback(t)
+	h := &hooked{World: scene.New(t), cfg: settled(), served: true, warnings: &warnings{}}
+	var reviewers []*webhook.Reviewer
+	for _, kind := range kinds.Admission() {
+		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Clock: time.Now, Log: h.Logger()})
+	}
+	handler, err := webhook.Handler(reviewers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.server = httptest.NewTLSServer(handler)
+	t.Cleanup(h.server.Close)
+	rc := testkit.Rest(t)
+	rc.QPS = -1
+	rc.WarningHandler = rest.WarningHandler(h.warnings)
+	if h.user, err = client.New(rc, client.Options{Scheme: h.API.Scheme()}); err != nil {
+		t.Fatal(err)
+	}
+	h.configure(admissionregistrationv1.Fail)
+	return h
+}
+
+// configure creates the configuration of the webhook, and waits until the API server acts on it.
+func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	h.T.Helper()
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}}
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
+	for _, kind := range kinds.Admission() {
+		gvk, resource := kind.Kind, resources[kind.Kind.Kind]
+		configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.ValidatingWebhook{
+			Name: strings.TrimPrefix(webhook.Path(gvk), "/") + "." + gvk.Group, AdmissionReviewVersions: []string{"v1"},
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone), FailurePolicy: &policy, TimeoutSeconds: new(int32(10)),
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: new(h.server.URL + webhook.Path(gvk)), CABundle: ca},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: h.Namespace}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{gvk.Group}, APIVersions: []string{gvk.Version}, Resources: []string{resource}},
+			}},
+		})
+	}
+	h.Create(configuration)
+	h.T.Cleanup(func() {
+		if err := client.IgnoreNotFound(h.API.Delete(context.Background(), configuration)); err != nil {
+			h.T.Error(err)
+		}
+	})
+	testkit.Wait(h.T, "the API server to call the webhook", func(context.Context) error {
+		if err := h.dryRun(h.object(`metadata: {name: 1pi}`)); !byWebhook(err) {
+			return errors.Join(errors.New("it admits an invalid name"), err)
+		}
+		return nil
+	})
+	return configuration
+}
+
+// byWebhook reports whether an error is a refusal of the webhook.
+func byWebhook(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), `admission webhook "validate-`) && apierrors.IsInvalid(err)
+}
+
+// said returns a refusal of the webhook without the webhook's name.
+func said(err error) string {
+	_, rest, _ := strings.Cut(err.Error(), " denied the request: ")
+	return rest
+}
+
+func (h *hooked) dryRun(object *unstructured.Unstructured) error {
+	return h.user.Create(h.T.Context(), object.DeepCopy(), client.DryRunAll)
+}
+
+const plain = `
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {name: pi}
+spec:
+  type: Java
+  mode: cluster
+  sparkVersion: 4.1.4
+  image: spark:4.1.4
+  mainClass: org.apache.spark.examples.SparkPi
+  mainApplicationFile: local:///opt/spark/examples/jars/spark-examples.jar
+  driver: {}
+  executor: {instances: 2}
+`
+
+// object returns an application with pieces of YAML merged into it. A first piece with an apiVersion replaces it.
+func (h *hooked) object(pieces ...string) *unstructured.Unstructured {
+	h.T.Helper()
+	if len(pieces) == 0 || !strings.Contains(pieces[0], "apiVersion:") {
+		pieces = append([]string{plain}, pieces...)
+	}
+	whole := map[string]any{"metadata": map[string]any{"namespace": h.Namespace}}
+	for _, piece := range pieces {
+		var over map[string]any
+		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
+			h.T.Fatalf("%v in\n%s", err, piece)
+		}
+		fieldtable.Merge(whole, over)
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(text); err != nil {
+		h.T.Fatal(err)
+	}
+	return object
+}
+
+// typed decodes an object as the operator's caches do.
+func (h *hooked) typed(object *unstructured.Unstructured, kind kinds.Admitted) client.Object {
+	h.T.Helper()
+	text, err := object.MarshalJSON()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	out := kind.New()
+	if err := json.Unmarshal(text, out); err != nil {
+		h.T.Fatal(err)
+	}
+	return out
+}
+
+func kindOf(t *testing.T, kind schema.GroupVersionKind) kinds.Admitted {
+	t.Helper()
+	for _, k := range kinds.Admission() {
+		if k.Kind == kind {
+			return k
+		}
+	}
+	t.Fatalf("no kind %s", kind)
+	return kinds.Admitted{}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

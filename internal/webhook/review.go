@@ -1,0 +1,159 @@
+// Package webhook serves the validating admission webhook: the API server sends it every new and every edited custom
+// resource, and it answers with the faults and warnings that a pass would report. It changes nothing, and nothing else
+// depends on it: every pass checks the spec again.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/sentinel"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+const (
+	// maxCauses and maxWarnings limit the answer. The API server cuts all warnings together to 4 KiB.
+	maxCauses   = 50
+	maxWarnings = 20
+	// scopeTimeout limits the wait for the cache of namespaces, which is synced before the replica is ready.
+	scopeTimeout = 2 * time.Second
+)
+
+// Reviewer answers the reviews of one kind.
+type Reviewer struct {
+	Kind kinds.Admitted
+	// Settings returns the current configuration.
+	Settings func() config.Configuration
+	// Serves reports whether the operator acts on a namespace's custom resources.
+	Serves func(ctx context.Context, namespace string) (bool, error)
+	Clock  func() time.Time
+	Log    logr.Logger
+}
+
+// Handle implements admission.Handler. A fault of the operator itself, such as a panic, admits the object with a
+// warning: a pass checks it again.
+func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response admission.Response) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			r.Log.Error(fmt.Errorf("panic: %v", fault), "Review failed", "kind", r.Kind.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
+			response = unchecked("a fault of the operator")
+		}
+	}()
+	cfg := r.Settings()
+	if req.SubResource != "" || req.Operation != admissionv1.Create && req.Operation != admissionv1.Update || !r.Kind.Enabled(cfg) {
+		return admission.Allowed("")
+	}
+	limited, cancel := context.WithTimeout(ctx, scopeTimeout)
+	defer cancel()
+	switch served, err := r.Serves(limited, req.Namespace); {
+	case err != nil:
+		r.Log.Error(err, "Namespace lookup of a review failed", "namespace", req.Namespace)
+		return unchecked("the operator cannot look its namespace up")
+	case !served:
+		return admission.Allowed("")
+	}
+	if req.Operation == admissionv1.Update && sameSpec(req.OldObject.Raw, req.Object.Raw) {
+		return admission.Allowed("")
+	}
+	return r.review(cfg, req)
+}
+
+// review answers for an object with a new or edited spec.
+func (r *Reviewer) review(cfg config.Configuration, req admission.Request) admission.Response {
+	object := r.Kind.New()
+	if err := json.Unmarshal(req.Object.Raw, object); err != nil {
+		return refused(req, []*dialect.FieldError{{Field: "metadata", Message: "cannot be read: " + bounds.Shorten(err.Error())}})
+	}
+	if object.GetDeletionTimestamp() != nil || !r.Kind.Selects(cfg, object) || sentinel.Is(object) {
+		return admission.Allowed("")
+	}
+	review := r.Kind.Review(cfg, object, r.Clock())
+	if len(review.Faults) > 0 {
+		return refused(req, review.Faults)
+	}
+	warnings := review.Warnings
+	if restart := r.restart(cfg, req, object); restart != "" {
+		warnings = append([]string{restart}, warnings...)
+	}
+	return admission.Allowed("").WithWarnings(readable(warnings)...)
+}
+
+// restart returns a warning if an update restarts something that runs. The old object may have any content.
+func (r *Reviewer) restart(cfg config.Configuration, req admission.Request, edited client.Object) string {
+	old := r.Kind.New()
+	if req.Operation != admissionv1.Update || json.Unmarshal(req.OldObject.Raw, old) != nil {
+		return ""
+	}
+	return r.Kind.Restarts(cfg, old, edited)
+}
+
+// sameSpec reports whether two objects have the same spec. An update that changes only other parts, such as the removal
+// of a finalizer, must work for every stored object, also for one that was stored before there was a webhook.
+func sameSpec(before, after []byte) bool {
+	var old, edited struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &edited) != nil {
+		return false
+	}
+	if bytes.Equal(old.Spec, edited.Spec) {
+		return true
+	}
+	var oldTree, tree any
+	return json.Unmarshal(old.Spec, &oldTree) == nil && json.Unmarshal(edited.Spec, &tree) == nil && reflect.DeepEqual(oldTree, tree)
+}
+
+// refused returns a refusal with the message that the status would have. Kubectl prints its causes, one per line.
+func refused(req admission.Request, faults []*dialect.FieldError) admission.Response {
+	message := conf.HideAddresses(dialect.Invalid(faults).Bounded().Message)
+	status := metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message,
+		Details: &metav1.StatusDetails{Group: req.Kind.Group, Kind: req.Kind.Kind, Name: req.Name},
+	}
+	for _, fault := range faults[:min(len(faults), maxCauses)] {
+		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{
+			Type: metav1.CauseTypeFieldValueInvalid, Field: fault.Field, Message: conf.HideAddresses(fault.Message),
+		})
+	}
+	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}
+}
+
+// unchecked admits an object that could not be reviewed.
+func unchecked(why string) admission.Response {
+	return admission.Allowed("").WithWarnings("the object was not checked, because of " + why + "; the operator checks it before it launches anything")
+}
+
+// readable returns warnings in the form that the API server passes on: few, in one line each.
+func readable(warnings []string) []string {
+	if more := len(warnings) - maxWarnings; more > 0 {
+		warnings = append(warnings[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more", more))
+	}
+	var out []string
+	for _, warning := range warnings {
+		out = append(out, strings.Map(func(c rune) rune {
+			if unicode.IsControl(c) {
+				return ' '
+			}
+			return c
+		}, conf.HideAddresses(warning)))
+	}
+	return out
+}

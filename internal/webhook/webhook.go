@@ -1,0 +1,75 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+const (
+	// maxReviews limits the reviews at a time, and maxBytes the size of each: the API server reads objects of up to 3
+	// MiB, and a review has the object before and after.
+	maxReviews = 8
+	maxBytes   = 7<<20 - 1
+	// readTimeout limits how long a client may take to send a review, and with it to hold one of the slots.
+	readTimeout = 10 * time.Second
+	idleTimeout = 90 * time.Second
+)
+
+// Path returns the path of a kind's reviews, the same as that of the kubeflow operator for its kinds.
+func Path(kind schema.GroupVersionKind) string {
+	return "/validate-" + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" + strings.ToLower(kind.Kind)
+}
+
+// Handler returns the handler of the reviews of several kinds.
+func Handler(reviewers []*Reviewer) (http.Handler, error) {
+	mux := http.NewServeMux()
+	slots := make(chan struct{}, maxReviews)
+	for _, reviewer := range reviewers {
+		path := Path(reviewer.Kind.Kind)
+		hook, err := admission.StandaloneWebhook(&admission.Webhook{Handler: reviewer},
+			admission.StandaloneOptions{Logger: reviewer.Log, MetricsPath: path})
+		if err != nil {
+			return nil, fmt.Errorf("webhook %s: %w", path, err)
+		}
+		mux.Handle("POST "+path, few(slots, hook))
+	}
+	return mux, nil
+}
+
+// few lets a request wait for a slot, and answers requests that are no reviews of a known version.
+func few(slots chan struct{}, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-req.Context().Done():
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(out, req.Body, maxBytes))
+		if err != nil {
+			http.Error(out, err.Error(), http.StatusRequestEntityTooLarge)
+			return
+		}
+		var review metav1.TypeMeta
+		if err := json.Unmarshal(body, &review); err != nil {
+			http.Error(out, "the body is no AdmissionReview: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		if version := admissionv1.SchemeGroupVersion.String(); review.APIVersion != version {
+			http.Error(out, fmt.Sprintf("%.100q is no version of AdmissionReview that this webhook answers; send %s", review.APIVersion, version), http.StatusBadRequest)
+			return
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(out, req)
+	})
+}
