@@ -259,7 +259,7 @@ func (c *Configuration) applyDefaults() {
 	c.Connect.applyDefaults()
 	c.SparkOperator.applyDefaults()
 	c.Apache.applyDefaults()
-	c.Webhook.applyDefaults()
+	c.Webhook.applyDefaults(c.Identity.Namespace)
 	c.DynamicConfig.applyDefaults(c.Apache.OperatorName)
 	setDefault(&c.Application.KubernetesMaster, "k8s://https://kubernetes.default.svc")
 }

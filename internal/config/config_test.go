@@ -47,7 +47,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 		Connect:               Connect{Enabled: new(true), NetworkPolicy: "Anywhere"},
 		ScheduledApplications: ScheduledApplications{Enabled: new(true), TimestampPrecision: "nanos"},
 		SparkOperator:         SparkOperator{Enabled: new(true)},
-		Webhook:               Webhook{BindAddress: "0"},
+		Webhook:               Webhook{BindAddress: "0", SelfSigned: SelfSigned{Lifetime: metav1.Duration{Duration: 90 * 24 * time.Hour}}},
 		Apache: Apache{
 			Enabled: new(true), OperatorName: "spark-kubernetes-operator", TrimHistory: new(true),
 			Clusters:                 ApacheClusters{Enabled: new(true), MasterStartTimeout: metav1.Duration{Duration: 10 * time.Minute}, Domain: "cluster.local", MasterClients: "Drivers"},

@@ -1,6 +1,11 @@
 package config
 
-import "k8s.io/apimachinery/pkg/util/validation/field"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // Webhook configures the validating admission webhook. Nothing depends on it: a pass checks every spec again.
 type Webhook struct {
@@ -8,16 +13,59 @@ type Webhook struct {
 	// ":9443".
 	BindAddress string `json:"bindAddress,omitempty"`
 	// CertDir is a directory with the files tls.crt and tls.key, such as a mounted Secret of cert-manager. They are
-	// read again when they change. Required with BindAddress.
+	// read again when they change. Either CertDir or SelfSigned is required with BindAddress.
 	CertDir string `json:"certDir,omitempty"`
+	// SelfSigned lets the operator issue and rotate the certificate. Default: it does not.
+	SelfSigned SelfSigned `json:"selfSigned,omitzero"`
 }
 
-func (w *Webhook) applyDefaults() { setDefault(&w.BindAddress, Off) }
+// SelfSigned configures a certificate that the operator issues. The Secret and the ValidatingWebhookConfiguration must
+// exist, and the operator needs the right to get and update them.
+type SelfSigned struct {
+	// Secret is the name of the Secret with the certificate and its key.
+	Secret string `json:"secret,omitempty"`
+	// Configuration is the name of the ValidatingWebhookConfiguration that gets the certificate as its caBundle.
+	Configuration string `json:"configuration,omitempty"`
+	// Service is the name of the Service through which the API server calls the webhook.
+	Service string `json:"service,omitempty"`
+	// Namespace of the Secret and the Service. Default: identity.namespace.
+	Namespace string `json:"namespace,omitempty"`
+	// Lifetime of a certificate. It is rotated when a third is left. Default 2160h, which is 90 days.
+	Lifetime metav1.Duration `json:"lifetime,omitzero"`
+}
+
+// MinCertificateLifetime leaves time for a rotation, in which all API servers and replicas take part.
+const MinCertificateLifetime = time.Minute
+
+func (w *Webhook) applyDefaults(operatorNamespace string) {
+	setDefault(&w.BindAddress, Off)
+	setDefault(&w.SelfSigned.Namespace, operatorNamespace)
+	setDefault(&w.SelfSigned.Lifetime.Duration, 90*24*time.Hour)
+}
 
 func validateWebhook(c *Configuration) (errs field.ErrorList) {
 	path, w := field.NewPath("webhook"), &c.Webhook
-	if w.BindAddress != Off && w.CertDir == "" {
-		errs = append(errs, field.Required(path.Child("certDir"), "the directory with the webhook's certificate; or switch the webhook off with bindAddress \"0\""))
+	if w.BindAddress == Off {
+		return nil
+	}
+	self := path.Child("selfSigned")
+	switch {
+	case w.CertDir != "" && w.SelfSigned.Secret != "":
+		errs = append(errs, field.Forbidden(path.Child("certDir"), "cannot be set together with selfSigned.secret; leave one of the two out"))
+	case w.CertDir != "":
+		return nil
+	case w.SelfSigned.Secret == "":
+		return append(errs, field.Required(path.Child("certDir"), "set it, or selfSigned; or switch the webhook off with bindAddress \"0\""))
+	}
+	for _, name := range []struct{ child, value string }{
+		{"configuration", w.SelfSigned.Configuration}, {"service", w.SelfSigned.Service}, {"namespace", w.SelfSigned.Namespace},
+	} {
+		if name.value == "" {
+			errs = append(errs, field.Required(self.Child(name.child), "is needed with selfSigned.secret"))
+		}
+	}
+	if lifetime := w.SelfSigned.Lifetime.Duration; lifetime < MinCertificateLifetime {
+		errs = append(errs, field.Invalid(self.Child("lifetime"), lifetime.String(), "must be "+MinCertificateLifetime.String()+" or more"))
 	}
 	return errs
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
@@ -35,5 +37,18 @@ func (op *Operator) addWebhook() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(op.Add(server), op.Add(&certs.Files{Dir: cfg.CertDir, Serving: serving, Log: log}), op.AddReadyzCheck("webhook", serving.Ready))
+	return errors.Join(op.Add(server), op.Add(op.certificates(cfg, serving)), op.AddReadyzCheck("webhook", serving.Ready))
+}
+
+// certificates returns what provides the webhook's certificate.
+func (op *Operator) certificates(cfg config.Webhook, serving *certs.Serving) manager.Runnable {
+	log := op.GetLogger().WithName("webhook")
+	if cfg.CertDir != "" {
+		return &certs.Files{Dir: cfg.CertDir, Serving: serving, Log: log}
+	}
+	self := cfg.SelfSigned
+	return &certs.SelfSigned{
+		Reader: op.GetAPIReader(), Writer: op.GetClient(), Secret: namespaced(self.Namespace, self.Secret), Configuration: self.Configuration,
+		Names: []string{self.Service + "." + self.Namespace + ".svc"}, Lifetime: self.Lifetime.Duration, Serving: serving, Log: log,
+	}
 }

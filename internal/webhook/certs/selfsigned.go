@@ -1,0 +1,189 @@
+package certs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// requestTimeout limits the requests of one round.
+	requestTimeout = 30 * time.Second
+	// minRetry is the time until the first retry after an error. Each further retry takes twice as long, up to the
+	// interval between two rounds.
+	minRetry = 200 * time.Millisecond
+)
+
+// SelfSigned keeps a self-signed certificate in a Secret, and makes the API server trust it in a
+// ValidatingWebhookConfiguration. Both objects exist already: the operator has the right to read and update these two
+// by name, and no other.
+//
+// A rotation never serves a certificate that the API server does not trust yet:
+//
+//  1. The next certificate is stored in the Secret, and is trusted in addition to the current one.
+//  2. After settle, in which every API server has seen that, it becomes the current one.
+//  3. The previous one is trusted until it expires, since other replicas serve it for a moment longer.
+//
+// Every replica does this, whether it leads or not. Each update names the version that was read, so that only one of
+// several equal updates succeeds.
+type SelfSigned struct {
+	Reader        client.Reader // without a cache: no Secret is listed or watched
+	Writer        client.Writer
+	Secret        types.NamespacedName
+	Configuration string
+	// Names are the DNS names and IP addresses of the server.
+	Names    []string
+	Lifetime time.Duration
+	// RenewBefore is the time before the end of a certificate at which its rotation begins; 0 means a third of Lifetime.
+	RenewBefore time.Duration
+	Serving     *Serving
+	Log         logr.Logger
+
+	logged string // the last error
+	// nextTrusted is the serial number of the next certificate that the configuration was seen to trust, at trustedAt.
+	nextTrusted string
+	trustedAt   time.Time
+}
+
+// interval returns the time between two rounds, and settle the time from which on every API server trusts a
+// certificate that the configuration trusts.
+func (s *SelfSigned) interval() time.Duration {
+	return min(max(s.Lifetime/50, 200*time.Millisecond), 10*time.Second)
+}
+func (s *SelfSigned) settle() time.Duration { return min(max(s.Lifetime/20, time.Second), time.Minute) }
+
+// NeedLeaderElection returns false: every replica serves.
+func (*SelfSigned) NeedLeaderElection() bool { return false }
+
+// Start keeps the certificate until ctx ends. An error is logged and retried; the operator continues, and the last
+// certificate is served.
+func (s *SelfSigned) Start(ctx context.Context) error {
+	retry := minRetry
+	for {
+		wait := s.interval()
+		if err := s.round(ctx); err == nil {
+			s.logged, retry = "", minRetry
+		} else {
+			if text := err.Error(); text != s.logged && ctx.Err() == nil && !apierrors.IsConflict(err) {
+				s.logged = text
+				s.Log.Error(err, "Webhook certificate not up to date; retrying")
+			}
+			wait = min(wait, retry)
+			retry *= 2
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s *SelfSigned) round(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	// The configuration is read before the Secret. If another replica adds a certificate to both in between, the update
+	// of the configuration is a conflict, and does not remove it again.
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	missing := s.Reader.Get(ctx, client.ObjectKey{Name: s.Configuration}, configuration)
+	secret := &corev1.Secret{}
+	if err := s.Reader.Get(ctx, s.Secret, secret); err != nil {
+		return errors.Join(fmt.Errorf("read Secret %s: %w", s.Secret, err), missing)
+	}
+	now := time.Now()
+	held := s.read(secret.Data, now)
+	renewed, err := s.renew(&held, now)
+	if err != nil {
+		return err
+	}
+	if renewed {
+		if err := s.store(ctx, secret, held); err != nil {
+			return err
+		}
+	}
+	s.serve(held.current)
+	if missing != nil {
+		return fmt.Errorf("read ValidatingWebhookConfiguration %s: %w", s.Configuration, missing)
+	}
+	changed, err := s.trust(ctx, configuration, held.bundle())
+	if err != nil || held.next == nil {
+		return err
+	}
+	if serial := held.next.serial(); changed || s.nextTrusted != serial {
+		s.nextTrusted, s.trustedAt = serial, now
+	}
+	if now.Sub(s.trustedAt) < s.settle() {
+		return nil
+	}
+	held = pairs{current: held.next, previous: held.current}
+	if err := s.store(ctx, secret, held); err != nil {
+		return err
+	}
+	s.serve(held.current)
+	return nil
+}
+
+// renew issues certificates that are missing: a current one, which is served at once, or the next one if the current
+// one is near its end.
+func (s *SelfSigned) renew(held *pairs, now time.Time) (changed bool, err error) {
+	switch {
+	case held.current == nil && held.next != nil:
+		held.current, held.next = held.next, nil
+		return true, nil
+	case held.current == nil:
+		held.current, err = s.issue(now)
+		return err == nil, err
+	case held.next == nil && held.current.NotAfter.Sub(now) < cmp.Or(s.RenewBefore, s.Lifetime/3):
+		held.next, err = s.issue(now)
+		return err == nil, err
+	}
+	return false, nil
+}
+
+func (s *SelfSigned) issue(now time.Time) (*pair, error) {
+	chain, key, err := Issue(s.Names, now, s.Lifetime)
+	if err != nil {
+		return nil, fmt.Errorf("issue the webhook's certificate: %w", err)
+	}
+	return readPair(chain, key)
+}
+
+func (s *SelfSigned) store(ctx context.Context, secret *corev1.Secret, held pairs) error {
+	held.write(secret)
+	if err := s.Writer.Update(ctx, secret); err != nil {
+		return fmt.Errorf("update Secret %s: %w", s.Secret, err)
+	}
+	return nil
+}
+
+func (s *SelfSigned) serve(current *pair) {
+	if s.Serving.set(current.certificate) {
+		s.Log.Info("Webhook certificate loaded", "notAfter", current.NotAfter)
+	}
+}
+
+// trust makes every webhook of the configuration trust a bundle. It reports whether it had to.
+func (s *SelfSigned) trust(ctx context.Context, configuration *admissionregistrationv1.ValidatingWebhookConfiguration, bundle []byte) (changed bool, err error) {
+	for i := range configuration.Webhooks {
+		if c := &configuration.Webhooks[i].ClientConfig; !bytes.Equal(c.CABundle, bundle) {
+			c.CABundle, changed = bundle, true
+		}
+	}
+	if !changed {
+		return false, nil
+	}
+	if err := s.Writer.Update(ctx, configuration); err != nil {
+		return false, fmt.Errorf("update ValidatingWebhookConfiguration %s: %w", s.Configuration, err)
+	}
+	return true, nil
+}
