@@ -36,7 +36,7 @@ const refusals = "../../dialect/sparkoperator/application/testdata/refusals.yaml
 type refusal struct{ Field, When, Piece, By, Why string }
 
 // TestRefusals: every application of docs/validation.md is refused when it is written, with the message that a pass
-// would store, or by the definition if the page says so.
+// would store, or by the definition if the page lists it as refused by the definition.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

@@ -80,6 +80,7 @@
   "sparkOperator" (dict "enabled" $controller.sparkOperator.enable)
   "apache" $apacheConfig
   "dynamicConfig" $dynamic
+  "webhook" (fromYaml (include "spark-operator.webhook.config" .))
   "batchScheduler" $batch
   "application" (dict
     "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)

@@ -44,7 +44,7 @@ func readPair(chain, key []byte) (*pair, error) {
 type pairs struct{ current, next, previous *pair }
 
 // read returns the certificates that can be used: those of the names that are valid now. Anything else in the Secret
-// counts as missing, whoever wrote it.
+// counts as missing.
 func (s *SelfSigned) read(data map[string][]byte, now time.Time) (held pairs) {
 	usable := func(chain, key string) *pair {
 		p, err := readPair(data[chain], data[key])

@@ -53,6 +53,11 @@ func rightsOf(r rendered) map[string]string {
 	return nil
 }
 
+// clusterRoles returns the ClusterRoles besides the webhook's.
+func clusterRoles(r rendered) []*rbacv1.ClusterRole {
+	return slices.DeleteFunc(only[*rbacv1.ClusterRole](r), func(role *rbacv1.ClusterRole) bool { return role.Name == "spark-operator-admission" })
+}
+
 // TestSwitchedOffAPIHasNoRights checks that disabling an API removes the rights on all of its resources, and that the
 // operator's configuration disables the API too.
 func TestSwitchedOffAPIHasNoRights(t *testing.T) {
@@ -180,7 +185,7 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 	const data = "create: true, data: {spark.kubernetes.operator.watchedNamespaces: 'a,b'}"
 	for _, source := range []string{config.SourceConfigMap, config.SourceFile} {
 		r := mustRender(t, install{values: "controller: {dynamicConfig: {enable: true, source: " + source + ", " + data + "}}"})
-		if roles := only[*rbacv1.ClusterRole](r); len(roles) != 1 || granted(roles[0].Rules)["/namespaces"] != "" {
+		if roles := clusterRoles(r); len(roles) != 1 || granted(roles[0].Rules)["/namespaces"] != "" {
 			t.Errorf("%s: cluster roles %v", source, roles)
 		}
 		cm, c := configMapOf(t, r, "spark-operator-dynamic"), configOf(t, r).DynamicConfig
@@ -206,7 +211,7 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 			t.Errorf("the data is %v", cm.Data)
 		}
 	}
-	if r := mustRender(t, install{}); len(only[*corev1.ConfigMap](r)) != 1 || len(only[*rbacv1.ClusterRole](r)) != 0 {
+	if r := mustRender(t, install{}); len(only[*corev1.ConfigMap](r)) != 1 || len(clusterRoles(r)) != 0 {
 		t.Error("without the switch there is a ConfigMap or a ClusterRole")
 	}
 }

@@ -52,26 +52,36 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 		want []string
 	}{
 		{"defaults", install{}, []string{
+			"ClusterRole /spark-operator-admission",
+			"ClusterRoleBinding /spark-operator-admission",
 			"ConfigMap spark-operator/spark-operator-controller",
 			"Deployment spark-operator/spark-operator-controller",
 			"Role default/spark-operator-controller",
 			"Role default/spark-operator-spark",
 			"Role default/spark-operator-submit",
+			"Role spark-operator/spark-operator-admission",
 			"Role spark-operator/spark-operator-controller-lock",
 			"RoleBinding default/spark-operator-controller",
 			"RoleBinding default/spark-operator-spark",
 			"RoleBinding default/spark-operator-submit",
+			"RoleBinding spark-operator/spark-operator-admission",
 			"RoleBinding spark-operator/spark-operator-controller-lock",
+			"Secret spark-operator/spark-operator-admission-certs",
+			"Service spark-operator/spark-operator-admission-svc",
 			"ServiceAccount default/spark-operator-spark",
 			"ServiceAccount default/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
+			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
 		{"another release in a job namespace", install{release: "team", namespace: "ops", values: "spark: {jobNamespaces: [ops, jobs, jobs]}"}, []string{
+			"ClusterRole /team-spark-operator-admission",
+			"ClusterRoleBinding /team-spark-operator-admission",
 			"ConfigMap ops/team-spark-operator-controller",
 			"Deployment ops/team-spark-operator-controller",
 			"Role jobs/team-spark-operator-controller",
 			"Role jobs/team-spark-operator-spark",
 			"Role jobs/team-spark-operator-submit",
+			"Role ops/team-spark-operator-admission",
 			"Role ops/team-spark-operator-controller",
 			"Role ops/team-spark-operator-controller-lock",
 			"Role ops/team-spark-operator-spark",
@@ -79,45 +89,63 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"RoleBinding jobs/team-spark-operator-controller",
 			"RoleBinding jobs/team-spark-operator-spark",
 			"RoleBinding jobs/team-spark-operator-submit",
+			"RoleBinding ops/team-spark-operator-admission",
 			"RoleBinding ops/team-spark-operator-controller",
 			"RoleBinding ops/team-spark-operator-controller-lock",
 			"RoleBinding ops/team-spark-operator-spark",
 			"RoleBinding ops/team-spark-operator-submit",
+			"Secret ops/team-spark-operator-admission-certs",
+			"Service ops/team-spark-operator-admission-svc",
 			"ServiceAccount jobs/team-spark-operator-spark",
 			"ServiceAccount jobs/team-spark-operator-submit",
 			"ServiceAccount ops/team-spark-operator-controller",
 			"ServiceAccount ops/team-spark-operator-spark",
 			"ServiceAccount ops/team-spark-operator-submit",
+			"ValidatingWebhookConfiguration /team-spark-operator-admission",
 		}},
 		{"every namespace, one prepared", install{values: `{spark: {jobNamespaces: ["", jobs]}, fullnameOverride: so}`}, []string{
+			"ClusterRole /so-admission",
 			"ClusterRole /so-controller",
+			"ClusterRoleBinding /so-admission",
 			"ClusterRoleBinding /so-controller",
 			"ConfigMap spark-operator/so-controller",
 			"Deployment spark-operator/so-controller",
 			"Role jobs/so-spark",
 			"Role jobs/so-submit",
+			"Role spark-operator/so-admission",
 			"Role spark-operator/so-controller-lock",
 			"RoleBinding jobs/so-spark",
 			"RoleBinding jobs/so-submit",
+			"RoleBinding spark-operator/so-admission",
 			"RoleBinding spark-operator/so-controller-lock",
+			"Secret spark-operator/so-admission-certs",
+			"Service spark-operator/so-admission-svc",
 			"ServiceAccount jobs/so-spark",
 			"ServiceAccount jobs/so-submit",
 			"ServiceAccount spark-operator/so-controller",
+			"ValidatingWebhookConfiguration /so-admission",
 		}},
 		{"namespaces by label, and one by name", install{values: `spark: {jobNamespaces: [jobs], jobNamespaceSelector: "spark=enabled"}`}, []string{
+			"ClusterRole /spark-operator-admission",
 			"ClusterRole /spark-operator-controller",
+			"ClusterRoleBinding /spark-operator-admission",
 			"ClusterRoleBinding /spark-operator-controller",
 			"ConfigMap spark-operator/spark-operator-controller",
 			"Deployment spark-operator/spark-operator-controller",
 			"Role jobs/spark-operator-spark",
 			"Role jobs/spark-operator-submit",
+			"Role spark-operator/spark-operator-admission",
 			"Role spark-operator/spark-operator-controller-lock",
 			"RoleBinding jobs/spark-operator-spark",
 			"RoleBinding jobs/spark-operator-submit",
+			"RoleBinding spark-operator/spark-operator-admission",
 			"RoleBinding spark-operator/spark-operator-controller-lock",
+			"Secret spark-operator/spark-operator-admission-certs",
+			"Service spark-operator/spark-operator-admission-svc",
 			"ServiceAccount jobs/spark-operator-spark",
 			"ServiceAccount jobs/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
+			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
 		{"objects of others are left out", install{values: `
 controller: {serviceAccount: {create: false, name: mine}, rbac: {create: false}, leaderElection: {enable: false}}
@@ -125,13 +153,18 @@ spark: {jobNamespaces: [], serviceAccount: {create: false}, rbac: {create: false
 crds: {install: false}`}, []string{
 			"ConfigMap spark-operator/spark-operator-controller",
 			"Deployment spark-operator/spark-operator-controller",
+			"Secret spark-operator/spark-operator-admission-certs",
+			"Service spark-operator/spark-operator-admission-svc",
+			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
 		{"all optional objects", install{values: `
 controller: {replicas: 2, podDisruptionBudget: {enable: true}, pprof: {enable: true, bindAddress: 0.0.0.0}, networkPolicy: {enable: true}}
 prometheus: {metrics: {authentication: true}, podMonitor: {create: true, labels: {team: a}}, rules: {create: true}, dashboard: {create: true}}
 spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitoringAPIs}, []string{
+			"ClusterRole /spark-operator-admission",
 			"ClusterRole /spark-operator-controller-reviews",
 			"ClusterRole /spark-operator-metrics-reader",
+			"ClusterRoleBinding /spark-operator-admission",
 			"ClusterRoleBinding /spark-operator-controller-reviews",
 			"ConfigMap spark-operator/spark-operator-controller",
 			"ConfigMap spark-operator/spark-operator-dashboard",
@@ -141,11 +174,16 @@ spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitori
 			"PodMonitor spark-operator/spark-operator-podmonitor",
 			"PrometheusRule spark-operator/spark-operator",
 			"Role default/spark-operator-controller",
+			"Role spark-operator/spark-operator-admission",
 			"Role spark-operator/spark-operator-controller-lock",
 			"RoleBinding default/spark-operator-controller",
+			"RoleBinding spark-operator/spark-operator-admission",
 			"RoleBinding spark-operator/spark-operator-controller-lock",
+			"Secret spark-operator/spark-operator-admission-certs",
+			"Service spark-operator/spark-operator-admission-svc",
 			"Service spark-operator/spark-operator-controller-svc",
 			"ServiceAccount spark-operator/spark-operator-controller",
+			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -311,7 +349,7 @@ func TestRightsAreMinimal(t *testing.T) {
 			roles[role.Name] = role.Rules
 		}
 		for _, role := range only[*rbacv1.ClusterRole](r) {
-			roles[role.Name] = role.Rules
+			roles[role.Name] = append(roles[role.Name], role.Rules...)
 		}
 		for name, rules := range roles {
 			for _, rule := range rules {
@@ -319,7 +357,7 @@ func TestRightsAreMinimal(t *testing.T) {
 				if slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, "*") }) {
 					t.Errorf("role %s has a wildcard: %v", name, rule)
 				}
-				if reads := []string{"get", "list", "watch"}; slices.Contains(rule.Resources, "secrets") &&
+				if reads := []string{"get", "list", "watch"}; slices.Contains(rule.Resources, "secrets") && name != "spark-operator-admission" &&
 					slices.ContainsFunc(rule.Verbs, func(verb string) bool { return slices.Contains(reads, verb) }) {
 					t.Errorf("role %s reads Secrets: %v", name, rule)
 				}
@@ -328,10 +366,19 @@ func TestRightsAreMinimal(t *testing.T) {
 		if diff := cmp.Diff(want, granted(roles["spark-operator-controller"])); diff != "" {
 			t.Errorf("rights of the controller (-want +got):\n%s", diff)
 		}
+		if diff := cmp.Diff(webhookRights, roles["spark-operator-admission"]); diff != "" {
+			t.Errorf("rights of the webhook (-want +got):\n%s", diff)
+		}
 		if diff := cmp.Diff(leaseRights, granted(roles["spark-operator-controller-lock"])); diff != "" {
 			t.Errorf("rights on the lease (-want +got):\n%s", diff)
 		}
 	}
+}
+
+// webhookRights are the webhook's rights: its own Secret and its own configuration.
+var webhookRights = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"spark-operator-admission-certs"}, Verbs: []string{"get", "update"}},
+	{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations"}, ResourceNames: []string{"spark-operator-admission"}, Verbs: []string{"get", "update"}},
 }
 
 var (
@@ -390,7 +437,9 @@ func TestExposureAddsRights(t *testing.T) {
 			}
 		}
 		for _, role := range only[*rbacv1.ClusterRole](r) {
-			got = granted(role.Rules)
+			if role.Name == "spark-operator-controller" {
+				got = granted(role.Rules)
+			}
 		}
 		maps.DeleteFunc(got, func(key, _ string) bool {
 			return !strings.HasSuffix(key, "ingresses") && !strings.HasSuffix(key, "routes")
@@ -611,7 +660,7 @@ func TestPprofIsLoopback(t *testing.T) {
 		"controller: {pprof: {enable: true, bindAddress: localhost}}": "localhost:6060, 0 Services",
 	} {
 		r := mustRender(t, install{values: values})
-		if got := fmt.Sprintf("%s, %d Services", configOf(t, r).Pprof.BindAddress, len(only[*corev1.Service](r))); got != want {
+		if got := fmt.Sprintf("%s, %d Services", configOf(t, r).Pprof.BindAddress, len(only[*corev1.Service](r))-1); got != want {
 			t.Errorf("%s: %s, want %s", values, got, want)
 		}
 	}
@@ -626,7 +675,9 @@ func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 		r := mustRender(t, install{values: values})
 		rights := map[string]string{}
 		for _, role := range only[*rbacv1.ClusterRole](r) {
-			maps.Copy(rights, granted(role.Rules))
+			if role.Name != "spark-operator-admission" {
+				maps.Copy(rights, granted(role.Rules))
+			}
 		}
 		may := rights["authentication.k8s.io/tokenreviews"] == "create" && rights["authorization.k8s.io/subjectaccessreviews"] == "create"
 		scheme := one[*appsv1.Deployment](t, r).Spec.Template.Annotations["prometheus.io/scheme"]
@@ -657,7 +708,7 @@ controller:
 	if !labels.SelectorFromSet(policy.PodSelector.MatchLabels).Matches(labels.Set(pod.Labels)) {
 		t.Errorf("it selects %v", policy.PodSelector)
 	}
-	if len(policy.Ingress) != 2 || len(policy.Ingress[0].Ports) != 1 || policy.Ingress[0].Ports[0].Port.IntVal != 8081 || len(policy.Ingress[0].From) != 0 ||
+	if len(policy.Ingress) != 2 || len(policy.Ingress[0].Ports) != 2 || policy.Ingress[0].Ports[0].Port.IntVal != 8081 || policy.Ingress[0].Ports[1].Port.IntVal != 9443 || len(policy.Ingress[0].From) != 0 ||
 		len(policy.Ingress[1].Ports) != 1 || policy.Ingress[1].Ports[0].Port.IntVal != 8080 || len(policy.Ingress[1].From) != 1 || len(policy.PolicyTypes) != 1 {
 		t.Errorf("it is %+v", policy)
 	}

@@ -60,6 +60,14 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"rules without the API", "prometheus: {rules: {create: true}}", "PrometheusRule API"},
 		{"rules without metrics", "prometheus: {rules: {create: true}, metrics: {enable: false}}", "prometheus.rules.create needs"},
 		{"dashboard without metrics", "prometheus: {dashboard: {create: true}, metrics: {enable: false}}", "prometheus.dashboard.create needs"},
+		{"a failure policy", "webhook: {failurePolicy: Sometimes}", "/webhook/failurePolicy"},
+		{"the webhook at the port of the probes", "webhook: {port: 8081}", "webhook.port must differ"},
+		{"the webhook behind the chart's back", "config: {webhook: {bindAddress: ':1'}}", "/config/webhook"},
+		{"a value of the webhook that there never was", "webhook: {path: /}", "path"},
+		{"a certificate without a webhook", "{webhook: {enable: false}, certManager: {enable: true}}", "webhook.enable"},
+		{"a certificate of two sources", "{webhook: {certificate: {secret: s, caBundle: c}}, certManager: {enable: true}}", "two sources"},
+		{"a certificate that nobody trusts", "webhook: {certificate: {secret: s}}", "webhook.certificate.caBundle"},
+		{"namespaces that a webhook cannot select", "spark: {jobNamespaces: [], jobNamespaceSelector: 'priority > 3'}", "spark.jobNamespaceSelector"},
 		{"monitor without metrics", "prometheus: {podMonitor: {create: true}, metrics: {enable: false}}", "prometheus.metrics.enable"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,6 +77,14 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ownWebhook is the webhook's configuration with the chart's defaults.
+func ownWebhook() config.Webhook {
+	w := config.Default().Webhook
+	w.BindAddress, w.SelfSigned.Namespace = ":9443", "spark-operator"
+	w.SelfSigned.Secret, w.SelfSigned.Configuration, w.SelfSigned.Service = "spark-operator-admission-certs", "spark-operator-admission", "spark-operator-admission-svc"
+	return w
 }
 
 // unserved is an entry of files/peer-values.yaml: a value of the kubeflow chart that this chart does not support.
@@ -138,6 +154,7 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	want.Submission.ServiceAccount = "spark-operator-submit"
 	want.Apache.Sentinels.Namespace = "default"
 	want.Metrics.BindAddress = ":8080" // Prometheus reads the metrics from another pod
+	want.Webhook = ownWebhook()
 	want.Controller.Workers = 10
 	want.Logging.Format = "text"
 	want.Metrics.JobSubmitLatencyBuckets = []float64{0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256}
@@ -145,12 +162,12 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
-	for _, told := range []string{"image", "hook", "submitter", "webhook", "controller.kubeAPIQPS", "controller.workqueueRateLimiter"} {
+	for _, told := range []string{"image", "hook", "submitter", "webhook.leaderElection", "controller.kubeAPIQPS", "controller.workqueueRateLimiter"} {
 		if !strings.Contains(r.notes, "\n  "+told+": ") {
 			t.Errorf("the notes do not report %s:\n%s", told, r.notes)
 		}
 	}
-	for _, quiet := range []string{"certManager", "uiService", "uiIngress", "batchScheduler", "prometheus.metrics", "jobNamespaceSelector"} {
+	for _, quiet := range []string{"certManager", "webhook.replicas", "webhook.volumes", "uiService", "uiIngress", "batchScheduler", "prometheus.metrics", "jobNamespaceSelector"} {
 		if strings.Contains(r.notes, quiet) {
 			t.Errorf("%s sets only served values, but the notes report:\n%s", quiet, r.notes)
 		}
@@ -247,6 +264,7 @@ func TestValuesReachTheConfiguration(t *testing.T) {
 	want.Submission.ServiceAccount = "spark-operator-submit"
 	want.Apache.Sentinels.Namespace = "default"
 	want.Metrics.BindAddress = ":8080" // Prometheus reads the metrics from another pod
+	want.Webhook = ownWebhook()
 	if diff := cmp.Diff(want, read("")); diff != "" {
 		t.Errorf("defaults of the operator and of the chart (-operator +chart):\n%s", diff)
 	}
