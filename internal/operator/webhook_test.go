@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"os"
@@ -123,5 +125,39 @@ func (w *world) reviewBy(url string, ca []byte, namespaces ...string) {
 		if err := client.IgnoreNotFound(w.API.Delete(context.Background(), configuration)); err != nil {
 			w.T.Error(err)
 		}
+	})
+}
+
+// TestSelfSignedWebhook: the operator issues the certificate of the configured Service, serves it, and makes the API
+// server trust it.
+func TestSelfSignedWebhook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "certs"}})
+	w.reviewBy("https://127.0.0.1:1", nil, w.Namespace)
+	cfg := testConfig(w.Namespace)
+	cfg.Webhook.BindAddress = freeAddress(t)
+	cfg.Webhook.SelfSigned.Secret, cfg.Webhook.SelfSigned.Namespace = "certs", w.Namespace
+	cfg.Webhook.SelfSigned.Configuration, cfg.Webhook.SelfSigned.Service = "webhook-"+w.Namespace, "hook"
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	w.runBoth(cfg)
+	testkit.Wait(t, "the certificate", func(ctx context.Context) error {
+		configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		if err := w.API.Get(ctx, client.ObjectKey{Name: "webhook-" + w.Namespace}, configuration); err != nil {
+			return err
+		}
+		trusted := x509.NewCertPool()
+		if !trusted.AppendCertsFromPEM(configuration.Webhooks[0].ClientConfig.CABundle) {
+			return errors.New("there is no bundle")
+		}
+		name := "hook." + w.Namespace + ".svc"
+		dialer := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted, ServerName: name}}
+		connection, err := dialer.DialContext(ctx, "tcp", cfg.Webhook.BindAddress)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
 	})
 }
