@@ -20,6 +20,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
@@ -90,11 +91,14 @@ func TestMetricsThatAreServed(t *testing.T) {
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
 	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
+	cfg.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir()}
+	chain := issued(t, cfg.Webhook.CertDir)
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)
+	review(t, cfg.Webhook.BindAddress, chain)
 	good, bad := w.Application("good"), w.Application("bad")
 	// Both are seen running first, so that there are two statuses of each whose lateness is measured.
 	w.kubelet(w.runningDriver(good, 1).Name, corev1.PodSucceeded, scene.Exited(0, ""))

@@ -60,15 +60,7 @@ func TestWebhookOfAStandby(t *testing.T) {
 		}
 		return nil
 	})
-	chain, key, err := certs.Issue([]string{"127.0.0.1"}, time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string][]byte{"tls.crt": chain, "tls.key": key} {
-		if err := os.WriteFile(filepath.Join(standby.Webhook.CertDir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	chain := issued(t, standby.Webhook.CertDir)
 	testkit.Wait(t, "the standby to be ready", func(context.Context) error { return ready() })
 
 	served := w.Application("1pi") // without a webhook
@@ -159,5 +151,45 @@ func TestSelfSignedWebhook(t *testing.T) {
 			return err
 		}
 		return connection.Close()
+	})
+}
+
+// issued writes a certificate for 127.0.0.1 into a directory, and returns it.
+func issued(t *testing.T, dir string) []byte {
+	t.Helper()
+	chain, key, err := certs.Issue([]string{"127.0.0.1"}, time.Now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"tls.crt": chain, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return chain
+}
+
+// review sends a webhook a review of an object that is not served, and waits for the answer.
+func review(t *testing.T, address string, chain []byte) {
+	t.Helper()
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(chain)
+	to := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}}}
+	defer to.CloseIdleConnections()
+	testkit.Wait(t, "the answer to a review", func(ctx context.Context) error {
+		const text = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"DELETE"}}`
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+webhook.Path(kinds.Admission()[0].Kind), strings.NewReader(text))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		answer, err := to.Do(req)
+		if err != nil {
+			return err
+		}
+		if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
+			return errors.New(answer.Status)
+		}
+		return nil
 	})
 }
