@@ -26,7 +26,7 @@ import (
 )
 
 // TestWebhookOfAStandby: a replica that does not lead answers reviews for the namespaces that it serves, becomes ready
-// when its certificate is there, and a webhook that refuses an application says what a pass says.
+// when its certificate is there, and refuses an application with the message that a pass reports.
 func TestWebhookOfAStandby(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)

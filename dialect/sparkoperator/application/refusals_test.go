@@ -32,8 +32,8 @@ type refusal struct {
 	Why string `json:"why"`
 }
 
-// refusals holds the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit holds those that
-// are rejected unless spark-submit is allowed.
+// refusals holds the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit holds those
+// that are rejected unless spark-submit is allowed.
 var refusals, onlyBySparkSubmit = func() (always, native []refusal) {
 	text, err := os.ReadFile("testdata/refusals.yaml")
 	var file struct {
