@@ -8,6 +8,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // Review returns what the operator would report about the application before it launches anything.
@@ -17,7 +18,7 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 		return dialect.Review{Faults: faults}
 	}
 	// overwritten names the executors' fields by their paths, so the same warnings of submit are left out.
-	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, "the executors' ") })
+	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
 	return dialect.Review{Warnings: slices.Concat(warnings, overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app))}
 }
 
