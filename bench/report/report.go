@@ -65,7 +65,7 @@ func parse(text []byte) (s Spec, err error) {
 		_, known := s.Sets[b.Each]
 		switch {
 		case b.Measurement == "" || b.Why == "":
-			err = fmt.Errorf("the bound on %q lacks the field figure or why", b.Measurement)
+			err = fmt.Errorf("a bound (figure %q) needs both fields, figure and why", b.Measurement)
 		case strings.Contains(b.Measurement, "*") != (b.Each != "") || b.Each != "" && !known:
 			err = fmt.Errorf("the bound on %q and its set %q do not match: write a * in figure exactly if each names a set of this file", b.Measurement, b.Each)
 		case b.Min != nil && b.Max != nil && *b.Min > *b.Max:

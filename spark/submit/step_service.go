@@ -131,7 +131,7 @@ func serviceFamilies(d *draft, spec *corev1.ServiceSpec) error {
 		case corev1.IPv4Protocol, corev1.IPv6Protocol:
 			spec.IPFamilies = append(spec.IPFamilies, f)
 		default:
-			return keyError(familiesKey, "should be IPv4, IPv6 or both, but has %s", d.conf.Quote(familiesKey, family))
+			return keyError(familiesKey, "should list IPv4, IPv6 or both, but contains %s", d.conf.Quote(familiesKey, family))
 		}
 	}
 	return nil

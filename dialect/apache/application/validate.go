@@ -94,7 +94,7 @@ func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 		count *int64
 	}{{"initExecutors", instances.InitExecutors}, {"minExecutors", instances.MinExecutors}, {"maxExecutors", instances.MaxExecutors}} {
 		if threshold.count != nil && *threshold.count < 0 {
-			warnings = append(warnings, fmt.Sprintf("spec.applicationTolerations.instanceConfig.%s: %d is no count of executors and counts as 0", threshold.name, *threshold.count))
+			warnings = append(warnings, fmt.Sprintf("spec.applicationTolerations.instanceConfig.%s: %d is negative and counts as 0", threshold.name, *threshold.count))
 		}
 	}
 	return warnings

@@ -39,7 +39,7 @@ func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", sc.Name, strings.Join(problems, "; "))}}
 	}
 	if most := validation.DNS1035LabelMaxLength - len(connect.ServerName("")); len(sc.Name) > most {
-		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q has %d characters, and pod and Service %s would have too many; use %d at most",
+		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q has %d characters, so the name %s of its pod and Service would be too long; use at most %d characters",
 			sc.Name, len(sc.Name), connect.ServerName(sc.Name), most)}}
 	}
 	return nil

@@ -59,5 +59,5 @@ func named(cmd *cobra.Command, connect func() (*cluster.Client, error), args []s
 
 // invalidFlag returns an error about the value of a flag.
 func invalidFlag(name, value string, allowed []string) error {
-	return exit.Errorf(exit.Usage, "--%s %s: the values are: %s", name, value, strings.Join(allowed, ", "))
+	return exit.Errorf(exit.Usage, "--%s %q is not supported; use one of: %s", name, value, strings.Join(allowed, ", "))
 }

@@ -136,5 +136,5 @@ func shortage(resource string, free, need uint64, where string) []string {
 	if free == 0 || free >= need {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %.1f GB are free%s, %.1f GB are needed", resource, float64(free)/gib, where, float64(need)/gib)}
+	return []string{fmt.Sprintf("%s: %.1f GiB are free%s, %.1f GiB are needed", resource, float64(free)/gib, where, float64(need)/gib)}
 }
