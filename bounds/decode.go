@@ -34,12 +34,12 @@ const (
 //   - If the value is in the spec, the spec stays empty. The returned fault names the field, why it was not read, and
 //     how to correct it.
 //   - If there are too many labels, Decode drops the labels and the spec, because the labels are copied to each pod.
-//   - If the value is in the status, Decode drops only that value, because the rest records which attempts there were.
+//   - If the value is in the status, Decode drops only that value, because the other values record the attempts so far.
 //
-// The argument into is a pointer to the custom resource as a type without its own UnmarshalJSON. The arguments spec and
-// status are pointers to its parts, which Decode may empty. The result specBytes is the length in bytes of the spec
-// that was read, or 0 if it was not read. Decode returns an error if the text is not a JSON object, if it has a part
-// twice, or if its metadata cannot be read.
+// The argument into points to the custom resource, converted to a type that has no method UnmarshalJSON. The arguments
+// spec and status point to the spec and the status of that custom resource; Decode may empty them. The result specBytes
+// is the length in bytes of the spec that was read, or 0 if it was not read. Decode returns an error if the text is not
+// a JSON object, if it has a part twice, or if its metadata cannot be read.
 func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specBytes int, err error) {
 	if string(bytes.TrimSpace(data)) == "null" { // null changes nothing, as for any type
 		return "", 0, nil
@@ -92,7 +92,8 @@ type parts struct {
 }
 
 // split finds and checks the parts of a custom resource. It returns an error if the text is not a JSON object, or if it
-// contains a part twice or a key with escapes, because either could hide a part. The API server sends neither.
+// contains a part twice or a key with escapes, because a duplicate or an escaped key could hide a part from the checks.
+// The API server sends no such text.
 func split(data []byte, kind Kind) (p parts, err error) {
 	s := scanner{in: data}
 	s.space()
@@ -153,7 +154,7 @@ func (s *scanner) spec(shape *Shape) *Fault {
 var labelsShape = ShapeOf[map[string]string]()
 
 // metadata reads and checks the value of an object's metadata. It returns the span of the labels if there are too many.
-// It does not limit other metadata, because the API server does.
+// The API server limits all other metadata.
 func (s *scanner) metadata() (labels span, f *Fault) {
 	if s.space(); s.at >= len(s.in) || s.in[s.at] != '{' {
 		s.skip()

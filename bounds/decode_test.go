@@ -139,8 +139,8 @@ func TestDecodeKeepsTheValidPartsOfAStatus(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that input within the limits is decoded as it would be without limits, and that invalid input fails
-// as it would without limits.
+// FuzzDecode checks that Decode returns the same object as a decoder without limits if the input is within the limits.
+// It also checks that Decode reports an error or a fault for input that the decoder without limits rejects.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"kind":"K","metadata":{"name":"a"},"spec":{"count":1},"status":{"attempt":2}}`, `{"spec":null,"status":null}`, `{"spec":{},"spec":{"count":2}}`, `{"Spec":{"count":1}}`, `null`, `[]`, `{`,

@@ -8,10 +8,9 @@ import (
 )
 
 // Quantity reads a quantity that a user wrote, such as 500m or 2Gi. It rejects a text with more than MaxQuantity
-// characters, or with more than MaxExponent digits after e or E, because the time that resource.ParseQuantity and the
-// quantity's own methods take grows with the value of the exponent. The result can be compared, added and rounded
-// quickly; callers must still check whether it fits an int64 (AsInt64). If the text exceeds a limit, the error is a
-// *Fault.
+// characters, or with more than MaxExponent digits after e or E, because resource.ParseQuantity and the methods of a
+// quantity take longer the larger the exponent is. The result can be compared, added and rounded quickly; callers must
+// still check whether it fits an int64 (AsInt64). If the text exceeds a limit, the error is a *Fault.
 func Quantity(text string) (resource.Quantity, error) {
 	if what := quantityFault(text); what != "" {
 		return resource.Quantity{}, &Fault{Message: what}

@@ -75,8 +75,8 @@ type patch struct {
 	with     string
 }
 
-// value reads one value and checks its limits. The argument most is the limit of the value's field, or 0 for the limit
-// of all values of its sort.
+// value reads one value and checks its limits. The argument most is the limit of the value's field, or 0 if the field
+// has no limit of its own. In that case, the limit of the value's sort applies.
 func (s *scanner) value(shape *Shape, most int) *Fault {
 	s.space()
 	if s.at >= len(s.in) {

@@ -17,9 +17,9 @@ type cores struct {
 
 // spread sets GOMAXPROCS to the usual value plus one for each of the hogs, which are the pieces of work that occupy a
 // whole core. A goroutine that never waits yields only every 10 ms, and each step of a request would wait for that.
-// With more threads the kernel schedules them, and it prefers threads that have slept. Without hogs, spread restores
-// the usual value. Calls must not overlap. After the first call, Go no longer adapts GOMAXPROCS to changes of the
-// container's CPU limit. Go does so only if the environment does not set GOMAXPROCS.
+// With an additional thread for each hog, the kernel decides which thread runs, and it prefers threads that have slept.
+// If hogs is 0, spread restores the usual value. Calls must not overlap. If the environment does not set GOMAXPROCS, Go
+// adapts GOMAXPROCS to changes of the container's CPU limit, but only before the first call of spread.
 func (c *cores) spread(hogs int) {
 	if c.usual == 0 {
 		c.usual = runtime.GOMAXPROCS(0)

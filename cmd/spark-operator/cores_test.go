@@ -6,7 +6,8 @@ import (
 )
 
 // TestSpreadAddsACoreForEachHog checks that each piece of work that occupies a core adds one to GOMAXPROCS. When the
-// work ends, the former value is restored, even if another party set that value.
+// work ends, spread restores the value that GOMAXPROCS had before, even if other code set that value after an earlier
+// restore.
 func TestSpreadAddsACoreForEachHog(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

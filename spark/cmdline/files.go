@@ -260,7 +260,8 @@ func (p *parser) readFile(file string) ([]byte, error) {
 	return data, nil
 }
 
-// readDir reads the files of dir, whose path comes from the environment variable. If dir is empty, it returns no files.
+// readDir returns the files of the directory dir. The argument variable names the environment variable that sets dir,
+// for the error. If dir is empty, readDir returns no files.
 func (p *parser) readDir(variable, dir string) (map[string][]byte, error) {
 	if dir == "" || p.submitter.ReadDir == nil {
 		return nil, nil

@@ -35,8 +35,8 @@ func rendered(r submit.Request) []string {
 }
 
 // FuzzParse parses any command line, with files and an environment. It checks that Parse does not panic and does not
-// change the line, and that each error is a *submit.Error with a key or a field. An accepted line must parse to the
-// same Request when it is parsed again, and when it is written out again.
+// change the line, and that each error is a *submit.Error with a key or a field. If Parse accepts the line, a second
+// call must return the same Request, and the Request written as a command line must parse to the same Request too.
 func FuzzParse(f *testing.F) {
 	for _, args := range [][]string{
 		nil, line(), line("--name=a", "-c", "spark.a=${spark.b}", "--conf", "spark.b=${env:X}"), line("--jars", "a b,local:///c#d,%41"),

@@ -74,8 +74,9 @@ var options = []option{
 	{name: "--version", toggle: true, special: printsText},
 }
 
-// shells maps resources, main classes and first words of Spark's own scripts to the end of an error message. These
-// programs need the submitter's terminal or serve many users, so they cannot run in cluster mode.
+// shells contains programs that cannot run in cluster mode, because they need the submitter's terminal or serve many
+// users. It maps a primary resource, a main class or the first word of one of Spark's own scripts to a description of
+// the program, with which an error message ends.
 var shells = map[string]string{
 	"spark-shell": "a shell", "pyspark-shell": "a shell", "sparkr-shell": "a shell", "connect-shell": "a shell",
 	"pyspark-shell-main": "a shell", "sparkr-shell-main": "a shell",
@@ -199,8 +200,8 @@ func (p *parser) checkShell(word string) error {
 }
 
 // Option reports whether a word is an option of spark-submit in any supported Spark line, and whether the next word is
-// its value. A word such as --name=x holds its value itself. Callers that add options of their own to the line use it
-// to find the end of the options.
+// its value. A word such as --name=x holds its value itself. Callers that add options of their own to the command line
+// use Option to find the end of the options.
 func Option(word string) (known, takesValue bool) {
 	if match := withEqual.FindStringSubmatch(word); match != nil {
 		return optionOf(match[1]) != nil, false

@@ -72,9 +72,10 @@ type Submitter struct {
 //   - command lines that spark-submit would reject before it connects to a cluster;
 //   - command lines that name files that cannot be read.
 //
-// NotNative is set if spark-submit's own clients could read the file and nothing else is wrong. In this case Parse
-// returns the Request too, with the file's key in its Conf. A caller that has the file may put it into its field
-// (DriverTemplate, ExecutorTemplate) and delete the key. Messages show no value that looks like a secret.
+// The error's NotNative is set if only spark-submit's own clients could read a file and nothing else is wrong. In this
+// case Parse returns the Request too, with the file's key in the Request's Conf. A caller that has the file may put the
+// content into the field of the Request (DriverTemplate, ExecutorTemplate) and delete the key. Messages show no value
+// that looks like a secret.
 func Parse(args []string, s Submitter) (submit.Request, []string, error) {
 	major, minor := submit.LineOf(s.SparkVersion)
 	p := &parser{submitter: s, major: major, minor: minor, options: map[string]string{}, origin: map[string]string{},

@@ -156,7 +156,7 @@ func TestParse(t *testing.T) {
 }
 
 // TestAnOptionIsItsKey checks that an option and the configuration key with the same meaning give the same Request,
-// from whichever source the key is set.
+// whichever source sets the key.
 func TestAnOptionIsItsKey(t *testing.T) {
 	values := map[string]string{"spark.master": "k8s://other", "spark.submit.deployMode": "cluster", "spark.driver.memory": "3g", "spark.executor.memory": "2g",
 		"spark.driver.cores": "3", "spark.executor.cores": "3", "spark.executor.instances": "3", "spark.kerberos.keytab": "local:///k"}

@@ -12,7 +12,7 @@ import (
 )
 
 // refusedArgs checks that Parse rejects a command line with an error that names the key or field name and contains
-// text, and that Parse returns a Request only if the error is NotNative. It returns the error.
+// text, and that Parse returns a Request only if the error is NotNative. refusedArgs returns the error.
 func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) submit.Error {
 	t.Helper()
 	r, warnings, err := Parse(args, s)
@@ -233,8 +233,8 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutItsTemplates checks that Parse returns a complete Request except for the files that only a store's
-// client can read, so that a caller that has these files can add them.
+// TestRequestWithoutItsTemplates checks that Parse returns a complete Request except for the files that only
+// spark-submit's own file system clients can read. A caller that has these files can add them.
 func TestRequestWithoutItsTemplates(t *testing.T) {
 	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	words := []string{"--master", "k8s://https://h", "--deploy-mode", "cluster", "--class", "a.B", "-c", "spark.driver.memory=2g", "-c", "my.key=x", "local:///x.jar", "1"}

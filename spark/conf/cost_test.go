@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 )
 
-// TestCostIsLinear checks that the cost of no operation grows faster than the size of the configuration.
+// TestCostIsLinear checks for each operation that its cost grows at most in proportion to the size of the
+// configuration.
 func TestCostIsLinear(t *testing.T) {
 	many := func(n int) *Conf {
 		c := New()
@@ -97,8 +98,8 @@ func TestSubstitute(t *testing.T) {
 	}
 }
 
-// TestExpandAllIsBounded checks that expanding many references to one long value stays within the limit: 40 KB of keys
-// once became 1.3 GB.
+// TestExpandAllIsBounded checks that expanding many references to one long value stays within the limit. Before this
+// limit existed, 40 KB of keys became 1.3 GB.
 func TestExpandAllIsBounded(t *testing.T) {
 	c := New()
 	c.Set("spark.big", strings.Repeat("x", 100<<10))

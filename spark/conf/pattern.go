@@ -6,8 +6,8 @@ import (
 	"regexp/syntax"
 )
 
-// The limits of a user's pattern. The work of a match grows with the length of the compiled program times the length of
-// the text.
+// The limits of a user's pattern. The time that a match takes grows with the length of the compiled program times the
+// length of the text.
 const (
 	maxPattern     = 4 << 10
 	maxSteps       = 2000    // instructions of the program, each of which takes memory; the default pattern has some 60
@@ -15,7 +15,7 @@ const (
 )
 
 // boundedPattern compiles a pattern that is to be matched against all keys and values of c. It returns an error if
-// compiling or matching the pattern would be too much work.
+// compiling or matching the pattern would take too long.
 func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("it is %d bytes long; the limit is %d", len(text), maxPattern)

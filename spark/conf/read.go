@@ -50,8 +50,8 @@ func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 }
 
 // read implements all typed reads: it looks up the key and its old names, replaces references, and parses. It returns
-// def if the key has no value. The function shown returns the value as the user wrote it, for use in errors of parse,
-// because the replacement of a reference may be the secret of another key.
+// def if the key has no value. The function shown returns the value as the user wrote it, which the errors of parse
+// quote instead of text: in text, a replaced reference may be the secret of another key.
 func read[T any](c *Conf, key string, def T, parse func(text string, shown func() string) (T, error)) (T, error) {
 	name, raw, ok := c.Lookup(key)
 	if !ok {
@@ -68,8 +68,8 @@ func read[T any](c *Conf, key string, def T, parse func(text string, shown func(
 	return zero, &Error{Key: name, Err: err}
 }
 
-// String returns the text of key after substitution. The error is that of Expand, for references that cannot be
-// replaced.
+// String returns the text of key after substitution. It returns an error if Expand does, for example for a cycle of
+// references.
 func (c *Conf) String(key, def string) (string, error) {
 	return read(c, key, def, func(s string, _ func() string) (string, error) { return s, nil })
 }
@@ -120,7 +120,7 @@ func (c *Conf) Bool(key string, def bool) (bool, error) {
 }
 
 // Size reads an amount of memory and returns it in multiples of unit, rounded down as Spark does (1000k in MiB is 0). A
-// number without suffix counts multiples of unit, and so does def.
+// number without suffix counts multiples of unit. The default def counts multiples of unit too.
 func (c *Conf) Size(key string, def int64, unit Unit) (int64, error) {
 	return read(c, key, def, func(s string, shown func() string) (int64, error) {
 		n, err := parseSize(s, shown, unit)

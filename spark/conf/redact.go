@@ -42,8 +42,8 @@ const RedactionKey = "spark.redaction.regex"
 
 // Secrets returns a function that reports whether a key or value of a configuration looks like a secret, by Spark's
 // default pattern or by the configuration's own pattern. The operator cannot use a pattern that only Java supports, or
-// one that is too much work. If the configuration has such a pattern, the function returns true for everything and the
-// error gives the reason.
+// a pattern that would take too long to match. If the configuration has such a pattern, the function returns true for
+// everything and the error gives the reason.
 func Secrets(c *Conf) (func(key, value string) bool, error) {
 	text, ok := c.Get(RedactionKey)
 	if !ok {

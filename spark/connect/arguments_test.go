@@ -100,8 +100,8 @@ func sparkHome(t testing.TB) string {
 	return home
 }
 
-// received returns the configuration that spark-submit would use: from its arguments and from the file that they name,
-// read as Spark reads them.
+// received returns the configuration that spark-submit would read, by Spark's rules, from its arguments and from the
+// properties file that the arguments name.
 func received(t *testing.T, o Objects, arguments []string) map[string]string {
 	t.Helper()
 	got := map[string]string{}

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// TestReferencesDoNotMultiply builds executors from a configuration in which many keys refer to one long value. 40 KB
-// of keys once became hundreds of MB.
+// TestReferencesDoNotMultiply builds executors from a configuration in which many keys refer to one long value. Without
+// a limit, 40 KB of keys would become hundreds of MB.
 func TestReferencesDoNotMultiply(t *testing.T) {
 	r := minimal()
 	r.Conf.Set("spark.big", strings.Repeat("x", 200<<10))
@@ -23,7 +23,7 @@ func TestReferencesDoNotMultiply(t *testing.T) {
 }
 
 // TestKeysOfTheServerCostLinearTime builds an executor with many devices whose amounts only the server's process can
-// compute. Each of these amounts once caused one more build of the whole pod.
+// compute. Building the whole pod again for each of these amounts would cost quadratic time.
 func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 	worst.Linear(t, "devices", func(n int) func() {
 		r := minimal()

@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// draft is the state of Build, to which its steps add.
+// draft is the state of Build. Each step of Build adds to the state.
 type draft struct {
 	r Request
 	// conf is the user's configuration without the keys that users cannot set.

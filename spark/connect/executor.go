@@ -90,8 +90,8 @@ func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 
 // Executor returns the pod that the server of r would create for the executor with this ID. IDs begin at 1. The
 // argument server is the UID of the server's pod, which owns the executor; if server is empty, the pod has no owner.
-// The operator does not create this pod, since only servers create executors: it sends the pod to the API server in a
-// dry run, to find out whether the API server would accept it. The errors are those of submit.Executor.
+// The operator does not create this pod, because only servers create executors. The operator sends the pod to the API
+// server in a dry run, to find out whether the API server would accept it. The errors are those of submit.Executor.
 //
 // A value may contain a reference that only the server's process can replace, such as ${env:NAME}. If such a value is
 // invalid without the replacement, the pod is built with Spark's default for the value's key.
@@ -146,8 +146,8 @@ var executorKeys = []string{
 }
 
 // executorConf returns the part of a configuration that determines an executor's pod. It omits the key of the
-// template's file, since the template is passed separately. It replaces references in the values in which Spark
-// replaces them, because the keys to which they refer may be missing from this part.
+// template's file, since the template is passed separately. If Spark replaces references in a value, executorConf
+// replaces them in advance, because the keys to which the references point may be missing from this part.
 func executorConf(c *conf.Conf) *conf.Conf {
 	out, refer := conf.New(), false
 	for key, value := range c.All() {

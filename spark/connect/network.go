@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/fence"
 )
 
-// executorBlockKey is the key of the port on which executors listen for block transfers. For the server, the key of the
-// driver's block manager overrides it.
+// executorBlockKey is the key of the port on which executors listen for block transfers. On the server, the key for the
+// port of the driver's block manager overrides executorBlockKey.
 const executorBlockKey = "spark.blockManager.port"
 
 // Policy returns the NetworkPolicy of a server and its executors. The RPC port and the block managers are reachable

@@ -84,8 +84,8 @@ func (d *draft) override(c *conf.Conf, key, value string) {
 	c.Set(key, value)
 }
 
-// drop removes a key that users cannot set. It warns if the user set another value than instead, the value that the
-// server gets.
+// drop removes a key that users cannot set. The argument instead is the value that the server gets. If the user set a
+// different value, drop adds a warning.
 func (d *draft) drop(key, instead string) {
 	if given, ok := d.conf.Get(key); ok && given != instead {
 		d.warns.OfKey(key, "%s has no effect: the operator sets %s", conf.Quote(key, given), instead)

@@ -15,9 +15,9 @@ var sizeKeys = []string{
 }
 
 // resources sets the resources that Spark gives a driver in cluster mode: cores as the CPU request, and heap plus
-// overhead as memory request and limit. It does not change CPU or memory if the template sets it. Without these
-// resources, the kubelet of a full node would evict the pod first, and the scheduler would not reserve room for the
-// pod.
+// overhead as memory request and limit. If the template sets the CPU or the memory, that resource stays unchanged.
+// Without these resources, the kubelet of a full node would evict the pod first, and the scheduler would not reserve
+// room for the pod.
 func (d *draft) resources(s *server) error {
 	size, err := d.size()
 	if err != nil {
@@ -69,7 +69,8 @@ func mentions(res *corev1.ResourceRequirements, name corev1.ResourceName) bool {
 	return requested || limited
 }
 
-// set copies the amount of one resource to list if from has that resource.
+// set copies the amount of the resource called name from the argument from to list. If from does not have that
+// resource, set does nothing.
 func set(list *corev1.ResourceList, from corev1.ResourceList, name corev1.ResourceName) {
 	amount, ok := from[name]
 	if !ok {
