@@ -78,7 +78,7 @@ func mounted(t *testing.T, o Objects) {
 }
 
 // TestWhatIsNoSecret checks that Build returns no Secret for values that only look like secrets, because the operator
-// needs a right to create a Secret.
+// needs an additional permission to create a Secret.
 func TestWhatIsNoSecret(t *testing.T) {
 	r := minimal("spark.kubernetes.executor.secrets.s3-secret", "/etc/secret", "spark.kubernetes.executor.secretKeyRef.TOKEN", "s3:token", "spark.app.name", "tokens",
 		"spark.authenticate.secret.file", "/etc/auth/secret", "spark.redaction.regex", "(?i)pin", "spark.kubernetes.driver.label.secret", "none")

@@ -38,7 +38,7 @@ func ServiceName(name string, base *corev1.Service) string {
 //   - An entry of base for the clients' port, which refers to the port by name or number, can set only nodePort and
 //     appProtocol.
 //   - Ports that lead to the RPC port or the block manager are dropped.
-//   - Additional ports of base without a name get one, since a Service with several ports needs names.
+//   - Additional ports of base without a name get a name, since a Service with several ports needs names.
 //
 // ServiceWarnings reports settings that have no effect. The error is a *submit.Error; if base is at fault, its Field is
 // "Service".

@@ -39,8 +39,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestTheServiceFindsTheNextServer checks that the Service does not change with the attempt, the version and other
-// properties of the pod, and that it selects the pod.
+// TestTheServiceFindsTheNextServer checks that the Service selects the pod. It also checks that the Service stays the
+// same if the attempt, the version or other properties of the pod change.
 func TestTheServiceFindsTheNextServer(t *testing.T) {
 	first, next := minimal(), full()
 	next.SparkVersion, next.Labels["example.org/attempt"] = "4.3.0", "4"

@@ -42,8 +42,8 @@ const maxFormat = 2048
 // placeholder matches a placeholder in a format, in the form that users of the sparkoperator.k8s.io API write.
 var placeholder = regexp.MustCompile(`\{\{\s*[$]([A-Za-z]*)\s*\}\}`)
 
-// plainPath matches paths without special characters: they have the same meaning in a URL and in a regular expression,
-// which the path of an Ingress may be.
+// plainPath matches paths without special characters. Such a path has the same meaning as the path of a URL and as a
+// regular expression, and some controllers read the path of an Ingress as a regular expression.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9/_.~-]*$`)
 
 // ParseAddress replaces the placeholders in a format, which is a URL such as "{{$appName}}.example.com" or

@@ -88,8 +88,8 @@ func TestParseIngressAddress(t *testing.T) {
 	}
 }
 
-// FuzzParseAddress checks that an accepted address, written out, parses to the same address, and that it has only a
-// host and a plain path.
+// FuzzParseAddress checks that the text of an accepted address (Address.String) parses to the same address, and that an
+// accepted address has only a host and a plain path.
 func FuzzParseAddress(f *testing.F) {
 	for _, seed := range []string{"{{$appName}}.example.com", "https://a.b:1/{{$appNamespace}}", "/x", "http://[::1]/", "a/%2f", "*.a//", "{{{$appId}}}"} {
 		f.Add(seed, "pi", "jobs")

@@ -40,9 +40,9 @@ const (
 )
 
 // DriverIngress returns an Ingress that leads to a Service of a driver. The Ingress removes the address's path before a
-// request reaches the driver, because Spark's web UI serves from the root, whatever spark.ui.proxyBase is. The path is
-// written for ingress-nginx, which users of the sparkoperator.k8s.io API have. Users of other controllers need a host
-// for each application, annotations of their own, or a route of the Gateway API.
+// request reaches the driver, because Spark's web UI serves from the root, whatever spark.ui.proxyBase is. The path has
+// the form that ingress-nginx requires, because users of the sparkoperator.k8s.io API use that controller. Users of
+// other controllers need a host for each application, annotations of their own, or a route of the Gateway API.
 func DriverIngress(i Ingress) *networkingv1.Ingress {
 	path, annotations := "/", maps.Clone(i.Annotations)
 	if i.Address.Path != "" {

@@ -29,10 +29,11 @@ executor.source.jvm.class=org.apache.spark.metrics.source.JvmSource
 // exposes, and sets their names and labels. It requires that spark.metrics.namespace is NAMESPACE.APPLICATION, because
 // its two parts become the labels app_namespace and app_id.
 //
-// The names of the exposed metrics are those that existing dashboards use. Since Spark 3 a metric's JMX name contains
-// its kind (", type=gauges"). In the exposed names of counts, and of metrics of the listener bus and the executors'
-// JVMs, the kind has always appeared, such as "_type_timers_count", and it stays there. The first four rules omit the
-// kind: their earlier patterns did not match names with a kind, so dashboards never got these gauges.
+// The exposed names are those that existing dashboards use. Since Spark 3 the JMX name of a metric ends with the
+// metric's type (", type=gauges"). The exposed names of counts, and of metrics of the listener bus and the executors'
+// JVMs, contain the type, as in "_type_timers_count", because dashboards already use these names. The first four rules
+// omit the type from the exposed name. They may do so because the older patterns of these four rules matched no name
+// with a type, so no dashboard ever got these gauges.
 const AgentConfig = `lowercaseOutputName: true
 rules:
   # Gauges of the driver: storage, jobs and stages, JVM.
@@ -95,7 +96,7 @@ type Metrics struct {
 //
 // The ConfigMap is not immutable, because every attempt uses the same name. A kubelet does not reload an immutable
 // ConfigMap while any pod of its node mounts it. So if the driver of a new attempt ran on the same node as the last
-// executor of the old attempt, it would get the old files.
+// executor of the old attempt, that driver would get the old files.
 func MetricsConfigMap(m Metrics) *corev1.ConfigMap {
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -83,8 +83,8 @@ type agentRules struct {
 // notOfAName matches the characters that the exporter replaces in the names of metrics.
 var notOfAName = regexp.MustCompile(`[^a-zA-Z0-9_]+`)
 
-// shown returns the type, name and labels of the metric that the exporter makes from an attribute of a bean. The first
-// matching rule applies; the name is empty if no rule matches.
+// shown returns the metric that the exporter creates from an attribute of a bean. The result name is the metric's type,
+// a blank and the metric's name. The first matching rule applies; if no rule matches, name is empty.
 func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[string]string) {
 	t.Helper()
 	for _, rule := range a.Rules {
@@ -111,8 +111,9 @@ func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[st
 }
 
 // TestAgentConfig checks which metrics the exporter makes from the beans of Spark 4.1 (JmxReporter of Dropwizard 4).
-// The expected metrics are those that exporter 1.0 made from these beans in a real run. Dashboards know the names with
-// _type_ from the rules of the kubeflow operator, which expose no other metrics of these kinds.
+// The expected metrics are those that exporter 1.0 made from these beans in a real run. Dashboards use the names with
+// _type_, which come from the rules of the kubeflow operator. Those rules expose metrics of these types only under such
+// names.
 func TestAgentConfig(t *testing.T) {
 	var rules agentRules
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {

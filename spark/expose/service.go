@@ -31,7 +31,7 @@ type Service struct {
 }
 
 // DriverService returns a Service that reaches one port of a driver. Unlike the Service by which executors find their
-// driver (DriverServiceFeatureStep), it has a cluster IP, so that an Ingress and users can reach it.
+// driver (DriverServiceFeatureStep), this Service has a cluster IP, so that an Ingress and users can reach it.
 func DriverService(s Service) *corev1.Service {
 	service := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Service"},

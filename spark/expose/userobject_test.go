@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestGiven checks that the object has the spec that the user wrote, and the labels and the owner of the caller.
+// TestGiven checks that the object has the spec that the user wrote, and the labels and the owner that the caller sets.
 func TestGiven(t *testing.T) {
 	spec := map[string]any{"future": int64(1), "rules": []any{map[string]any{"host": "a"}}}
 	object := UserObject{

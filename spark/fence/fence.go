@@ -56,7 +56,7 @@ func portRange(from, to int32) networkingv1.NetworkPolicyPort {
 }
 
 // From returns the peer of a rule that selects the pods with these labels in the policy's own namespace. If labels is
-// empty, it selects all pods of that namespace.
+// empty, the peer selects all pods of that namespace.
 func From(labels map[string]string) networkingv1.NetworkPolicyPeer {
 	return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
 }

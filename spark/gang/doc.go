@@ -13,9 +13,9 @@
 // # One member
 //
 // A Spark driver requests its executors while it runs, so a group that waited for all of its pods would wait forever.
-// Therefore the PodGroups have a minimum of one member, the driver, but the resources of all members: the scheduler
-// starts the driver when there is room for the executors too. YuniKorn reserves that room with placeholder pods, one
-// for each executor with which the application starts.
+// Therefore the PodGroups have a minimum of one member, the driver, but their minimum resources are the sum over all
+// members. So the scheduler starts the driver only when there is room for the executors too. YuniKorn reserves that
+// room with placeholder pods, one for each executor with which the application starts.
 //
 // The kinds are those of scheduling.volcano.sh/v1beta1, of scheduling.x-k8s.io/v1alpha1 (the sig-scheduling plugins)
 // and of YuniKorn's gang scheduling by annotations. The package does not need their Go modules, because PodGroups are

@@ -63,8 +63,9 @@ func CoschedulingName(application string) string {
 	return strings.TrimRight(application[:maxLabel-len(suffixes)], "-.") + suffixes
 }
 
-// Volcano returns the PodGroup with which Volcano schedules an application. Its minimum is at least one member. Its
-// phase is set to Pending, from which Volcano admits a group to its queue; the kind has no status subresource.
+// Volcano returns the PodGroup with which Volcano schedules an application. The PodGroup's minimum is at least one
+// member. The PodGroup's phase is Pending, because Volcano admits only groups in this phase to a queue. A new object
+// can set its phase, because this kind has no status subresource.
 func Volcano(g Group) *unstructured.Unstructured {
 	spec := g.spec()
 	if g.Queue != "" {

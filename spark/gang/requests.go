@@ -33,11 +33,11 @@ func Sum(tasks ...Task) corev1.ResourceList {
 }
 
 // Requests returns the requests of a pod as a Kubernetes scheduler counts them. For each resource, this is the sum over
-// the pod's containers and restartable init containers (restartPolicy Always). It is at least the request of each init
-// container plus the requests of the restartable init containers that start before it. Requests of the pod as a whole
-// (spec.resources) replace the sum. Finally spec.overhead, the overhead of the runtime class, is added. If a container
-// has a limit and no request, its limit counts as its request, as the API server sets it. Resources whose amount is
-// zero are omitted.
+// the pod's containers and restartable init containers (restartPolicy Always). If an init container requests more,
+// together with the restartable init containers that start before it, that larger amount counts instead. Requests of
+// the pod as a whole (spec.resources) replace the sum. Finally spec.overhead, the overhead of the runtime class, is
+// added. If a container has a limit and no request, its limit counts as its request, as the API server sets it.
+// Resources whose amount is zero are omitted.
 func Requests(pod *corev1.Pod) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	if pod == nil {

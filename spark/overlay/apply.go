@@ -108,7 +108,8 @@ func (a *applier) env(o Overlay) {
 }
 
 // addEnv appends the variables of add that are not already effective. If a container has a variable twice, the last one
-// counts; so addEnv compares each variable with the last one of the same name, which also makes it idempotent.
+// counts; so addEnv compares each variable with the container's last variable of the same name. This comparison also
+// makes addEnv idempotent.
 func (a *applier) addEnv(add []corev1.EnvVar) {
 	if len(add) == 0 {
 		return
@@ -336,8 +337,8 @@ func (a *applier) life(o Overlay) {
 	}
 }
 
-// containers inserts, at the index at, the containers of add that list does not have. They keep their order. A
-// container of the same name but with another image is an error.
+// containers inserts, at the index at, the containers of add that list does not have. The inserted containers keep
+// their order. If list has a container with the same name but a different image, containers records an error.
 func (a *applier) containers(field string, list *[]corev1.Container, at int, add []corev1.Container) {
 	if len(add) == 0 {
 		return

@@ -58,8 +58,8 @@ func randomOverlay(r *rand.Rand) Overlay {
 	return o
 }
 
-// TestApplyIsIdempotent applies random overlays twice, with a fixed seed, and checks that the second time changes
-// nothing. An overlay that does not fit the pod must not fit it the second time either.
+// TestApplyIsIdempotent applies random overlays, from a fixed seed, twice to the same pod. It checks that the second
+// call of Apply changes nothing. An overlay that does not fit the pod must not fit it the second time either.
 func TestApplyIsIdempotent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	fit := 0

@@ -185,8 +185,8 @@ func graft(into, extra map[string]any, path string, lost func(path string)) {
 }
 
 // graftElements merges the elements of extra into the elements of list. It finds an element by its index and name, or
-// by its name alone if it has moved. This is sufficient because Spark appends to lists, and only containers change
-// places.
+// by its name alone if the element has another index in list. This is sufficient because Spark appends to lists, and
+// only containers change places.
 func graftElements(list, extra []any, path string, lost func(path string)) {
 	byName := map[string]int{}
 	for i, element := range slices.Backward(list) {

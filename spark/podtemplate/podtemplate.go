@@ -1,6 +1,6 @@
 // Package podtemplate parses the pod templates of users without losing any field. Fields that the types of k8s.io/api
 // do not have, such as fields of a newer Kubernetes, are kept beside the typed pod and merged into the objects that are
-// built from it.
+// built from the template.
 package podtemplate
 
 import (

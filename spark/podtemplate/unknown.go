@@ -57,8 +57,8 @@ func walkUnknown(tree any, t reflect.Type, path string, found *[]UnknownField) {
 	}
 }
 
-// places maps the names of a pod's fields, in small letters, to their places in a pod. A name that occurs at several
-// places has the one that is nearest to the pod.
+// places maps the names of a pod's fields, in small letters, to their places in a pod. If a name occurs at several
+// places, the map contains the place with the shortest path.
 var places = func() map[string]string {
 	known := map[string]string{}
 	type node struct {

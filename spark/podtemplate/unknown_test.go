@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUnknownFieldsHavePaths: each unknown field is named with its path, an unknown object once, and with the place
-// where a pod has a field of that name.
+// TestUnknownFieldsHavePaths checks that Unknown returns each unknown field with its path, and returns an unknown
+// object only once. If a pod has a field of the same name at another place, the result also names that place.
 func TestUnknownFieldsHavePaths(t *testing.T) {
 	for text, want := range map[string][]UnknownField{
 		`{}`: nil,
@@ -30,7 +30,7 @@ func TestUnknownFieldsHavePaths(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsAreBounded: a template with many unknown fields yields 20.
+// TestUnknownFieldsAreBounded checks that Unknown returns 20 fields of a template with many unknown fields.
 func TestUnknownFieldsAreBounded(t *testing.T) {
 	var fields []string
 	for i := range 500 {

@@ -15,8 +15,9 @@ import (
 // Request.
 //
 // Build sets spark.kubernetes.namespace in the configuration. Unless the user sets them, it also sets
-// spark.shuffle.service.enabled and spark.worker.preferConfiguredMasterAddress to true. The first is the Java
-// operator's default; with the second, workers find a master that restarted with another address.
+// spark.shuffle.service.enabled and spark.worker.preferConfiguredMasterAddress to true. The Java operator sets
+// spark.shuffle.service.enabled too. With spark.worker.preferConfiguredMasterAddress, workers find a master that
+// restarted with another address.
 func Build(r Request) (Objects, error) {
 	d, err := newDraft(r)
 	if err != nil {

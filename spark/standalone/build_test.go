@@ -474,8 +474,8 @@ func TestTheDaemonsContainer(t *testing.T) {
 	}
 }
 
-// TestDigest checks that the digest on the pods changes, and so the pods are replaced, only if the pods' template or
-// the configuration changes.
+// TestDigest checks that the digest in the pods' annotation changes only if the pods' template or the configuration
+// changes, because a change of the digest replaces the pods.
 func TestDigest(t *testing.T) {
 	digests := func(r Request) (out [2]string) {
 		o := build(t, r)
@@ -515,7 +515,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestErrorNamesSameReservedKey checks that, if two keys are reserved, the error always names the same one, because the
+// TestErrorNamesSameReservedKey checks that, if two keys are reserved, the error always names the same key, because the
 // error becomes part of a status.
 func TestErrorNamesSameReservedKey(t *testing.T) {
 	r := simple(workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"},"annotations":{"own/a":"c"}}}}`), func(r *Request) { r.Reserved = "own/" })

@@ -131,8 +131,8 @@ func TestImageWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestTheDaemonIsTheContainer checks that the daemon's exit code becomes the container's, and that signals of the
-// kubelet reach the daemon, because the daemon replaces bash or runs below tini.
+// TestTheDaemonIsTheContainer checks that the daemon's exit code becomes the exit code of the container, and that
+// signals of the kubelet reach the daemon, because the daemon replaces bash or runs below tini.
 func TestTheDaemonIsTheContainer(t *testing.T) {
 	home := fakeSpark(t, nil)
 	c := container(t, build(t, simple()).Master, RoleMaster)

@@ -20,7 +20,7 @@ const (
 	fieldAutoscaler    = "Autoscaler"
 )
 
-// draft is the state of Build, to which its steps add.
+// draft is the state of Build. Each step of Build adds to the state.
 type draft struct {
 	r Request
 	// conf is the configuration of both daemons.
@@ -133,7 +133,7 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 }
 
 // checkReserved returns an error for labels and annotations that are reserved for the caller. If there are several, the
-// error always names the same one, because the error becomes part of a status.
+// error always names the same label or annotation, because the error becomes part of a status.
 func (d *draft) checkReserved(field string, labels, annotations map[string]string) error {
 	reserved := func(key string) bool { return d.r.Reserved != "" && strings.HasPrefix(key, d.r.Reserved) }
 	part, keys := ".labels", slices.Sorted(maps.Keys(labels))

@@ -27,7 +27,8 @@ type member struct {
 func (m *member) container() *corev1.Container { return &m.spec.Template.Spec.Containers[m.spark] }
 
 // master builds the master's StatefulSet. Like the master's StatefulSet of the Java operator, it has no governing
-// Service (serviceName), because that field cannot be changed later.
+// Service (serviceName). The field serviceName cannot be changed later, so a StatefulSet that the Java operator created
+// could not be kept otherwise.
 func (d *draft) master(o *Objects) error {
 	m, err := d.member(RoleMaster, fieldMasterSet, d.r.Master)
 	if err != nil {
@@ -142,11 +143,12 @@ func (d *draft) templateMeta(m *member) error {
 
 // setSelector adds the role to the template's selector. For autoscaled workers it also adds the name of the cluster.
 //
-// The selector of all other StatefulSets omits the cluster's name, like that of the Java operator: a selector cannot be
-// changed, and so a StatefulSet that the Java operator created can be kept. Pods of another cluster are safe, since a
-// StatefulSet adopts only pods without an owner whose name is its own name and a number. An autoscaler has no such
-// rule: it measures all pods that the selector selects, and no pods if another autoscaler's selector selects them too.
-// So an autoscaled StatefulSet needs the cluster's name, although an existing StatefulSet then has to be replaced.
+// The selector of all other StatefulSets omits the cluster's name, like the selector of the Java operator. A selector
+// cannot be changed later, so a StatefulSet that the Java operator created can be kept only if the selectors are equal.
+// Pods of another cluster are safe, since a StatefulSet adopts only pods without an owner whose name is its own name
+// and a number. An autoscaler has no such rule: it measures all pods that the selector selects, and no pods if another
+// autoscaler's selector selects them too. So the selector of an autoscaled StatefulSet needs the cluster's name,
+// although an existing StatefulSet then has to be replaced.
 func (d *draft) setSelector(m *member) error {
 	selector := m.spec.Selector.DeepCopy()
 	if selector == nil {

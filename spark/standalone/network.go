@@ -21,9 +21,9 @@ const (
 	SubmitterAnyone = "Anyone"
 )
 
-// policy builds the workers' NetworkPolicy. It admits the cluster's pods, since the master requests executors and other
-// workers' executors fetch shuffled data, and drivers, which fetch results. Every network plugin admits the kubelet's
-// probes.
+// policy builds the workers' NetworkPolicy. The policy admits the cluster's pods, because the master requests
+// executors, and the executors of other workers fetch shuffled data. The policy also admits drivers, because they fetch
+// results. Every network plugin admits the kubelet's probes.
 func (d *draft) policy(o *Objects) {
 	from := func(labels map[string]string) networkingv1.NetworkPolicyPeer {
 		return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
@@ -76,8 +76,8 @@ func (d *draft) masterPolicy(o *Objects) {
 	}
 }
 
-// number returns the port that the key sets for the master, or the default number. It does not warn of an invalid port,
-// because daemon does.
+// number returns the port that the key sets for the master, or the default number. It adds no warning about an invalid
+// port, because the method daemon adds that warning.
 func (d *draft) number(key string, number int32) int32 {
 	silent := &draft{conf: d.conf}
 	return silent.port("", key, number).number

@@ -51,7 +51,7 @@ func findMount(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
 	return found
 }
 
-// isPersistent reports whether a volume is writable and outlives the pod, as far as the volume's kind shows this.
+// isPersistent reports whether a volume is writable and outlives the pod, as far as the volume's type shows this.
 func (m *member) isPersistent(volume string) bool {
 	if slices.ContainsFunc(m.spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == volume }) {
 		return true

@@ -29,8 +29,8 @@ func (d *draft) services(o *Objects) (err error) {
 	return err
 }
 
-// servicePort returns a Service's port. It refers to the daemon's port by name, because the configuration may change
-// the number of the daemon's port.
+// servicePort returns a Service's port. The Service's port refers to the daemon's port by name, because the
+// configuration may change the number of the daemon's port.
 func servicePort(name string, number int32) corev1.ServicePort {
 	return corev1.ServicePort{Name: name, Port: number, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString(name)}
 }
@@ -69,9 +69,8 @@ func (d *draft) service(o *Objects, role, field string, user Member, ports []cor
 	return service, nil
 }
 
-// withPorts returns the user's ports followed by the daemon's ports. If a user's port has the same name or number as a
-// daemon's port, it replaces the daemon's port. A user's port without a name gets one, because a Service with several
-// ports needs names.
+// withPorts returns the user's ports followed by the daemon's ports. A user's port replaces a daemon's port with the
+// same name or number. A user's port without a name gets a name, because a Service with several ports needs names.
 func withPorts(users, daemons []corev1.ServicePort) []corev1.ServicePort {
 	all := slices.Clone(users)
 	for i := range all {

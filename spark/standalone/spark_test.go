@@ -114,8 +114,8 @@ type state struct {
 	} `json:"workers"`
 }
 
-// until polls the master until the master's state matches, and returns that state. It fails the test after a time
-// limit.
+// until polls the master until the master's state matches, and returns that state. After a time limit, until fails the
+// test; the message contains wanted.
 func (s stand) until(t *testing.T, wanted string, matches func(state) bool) (last state) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -174,9 +174,9 @@ func systemProperties(t *testing.T, pid int) map[string]string {
 	return all
 }
 
-// TestOnSpark starts a real master and a real worker from the built objects. It checks that they connect with a secret
-// that is difficult to write, that every value arrives as the user wrote it, and that a master that is killed and
-// restarted keeps its worker.
+// TestOnSpark starts a real master and a real worker from the built objects. It checks that the worker connects to the
+// master with a secret that needs escapes, that every value arrives as the user wrote it, and that a master that is
+// killed and restarted keeps its worker.
 func TestOnSpark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts Spark")

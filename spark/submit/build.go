@@ -171,7 +171,7 @@ func newDraft(r Request) (*draft, error) {
 // version is often used as a tag.
 const maxVersion = 128
 
-// checkRequest rejects a Request that lacks fields that every object needs, or in which they are not valid. It sets the
+// checkRequest rejects a Request in which a field that every object needs is missing or invalid. It also sets the
 // default names.
 func (d *draft) checkRequest() error {
 	r := &d.r

@@ -31,9 +31,9 @@ func typeOf(resource string) resourceType {
 	return typeJava
 }
 
-// IsJVM reports whether the JVM itself runs a main resource (Request.Resource). If it does not, the JVM starts a Python
-// or R interpreter and gets only the interpreter's exit code. An empty resource stands for a class on the image's class
-// path, which the JVM runs (SparkSubmit.isPython, isR).
+// IsJVM reports whether the JVM itself runs a main resource (Request.Resource). For a Python or R resource, the JVM
+// starts an interpreter and gets only the interpreter's exit code. An empty resource stands for a class on the image's
+// class path, which the JVM runs (SparkSubmit.isPython, isR).
 func IsJVM(resource string) bool { return typeOf(resource) == typeJava }
 
 // rejectedKeys lists the keys with which spark-submit would read a file or a URL of the submitter, or use the
@@ -183,7 +183,7 @@ func submitterFileMessage(key, uri string) string {
 		"can read, such as s3a://, gs://, hdfs:// or https://"
 }
 
-// isPattern reports whether spark-submit would ask a Hadoop file system to expand a URI.
+// isPattern reports whether a URI is a pattern that spark-submit would expand with a Hadoop file system.
 func isPattern(uri string) bool {
 	switch scheme, _, _ := strings.Cut(uri, ":"); scheme {
 	case "local", "http", "https", "ftp":

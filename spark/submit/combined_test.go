@@ -74,8 +74,8 @@ func TestEveryTypedKeyIsNamedByItsError(t *testing.T) {
 	}
 }
 
-// settings returns the keys and values from which random configurations are chosen: valid values, invalid ones, and
-// ones that conflict with others.
+// settings returns the keys and values from which random configurations are chosen: valid values, invalid values, and
+// values that conflict with other settings.
 func settings() []string {
 	out := []string{
 		"spark.driver.memory", "2g", "spark.driver.memory", "512m", "spark.driver.memory", "2048", "spark.driver.memoryOverhead", "1g",

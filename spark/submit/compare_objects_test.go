@@ -174,7 +174,8 @@ func takeApart(t *testing.T, objects []object) facts {
 
 // podOrder records the order of the containers, which is the order of their start, and the order of the environment
 // variables, which may refer to earlier ones: $(NAME). Variables that come from a group of keys are in the order of a
-// hash table, so these variables count as one entry with one place.
+// hash table, so these variables count as one entry with one place. The argument families maps such variables to their
+// groups (familiesOf).
 func (f facts) podOrder(tree map[string]any, families map[string]string) {
 	spec, _ := tree["spec"].(map[string]any)
 	for _, list := range []string{"initContainers", "containers"} {

@@ -2,7 +2,7 @@ package submit_test
 
 // refusedFor maps every case that spark-submit and Build both reject to the key or field that Build's error names. The
 // fault is documented by spark-submit's own message in the recording. Without this list, nothing would detect that
-// Build rejects a case for another reason.
+// Build rejects a case for a reason other than spark-submit's.
 var refusedFor = map[string]string{
 	"conf-dir-max-size-more":    "spark.kubernetes.configMap.maxSize",
 	"conf-dir-max-size-units":   "spark.kubernetes.configMap.maxSize",

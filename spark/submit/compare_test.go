@@ -113,8 +113,8 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 	}
 }
 
-// allowed returns the entry of list that matches a case that only one side rejects, and the message of its error. If
-// there is no such entry, the test fails.
+// allowed returns the entry of list for a case that only one side rejects. The argument message is the message of that
+// side's error. If list has no such entry, allowed fails the test.
 func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) *listed {
 	t.Helper()
 	l := find(list, name, version, message)

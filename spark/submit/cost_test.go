@@ -51,13 +51,14 @@ func TestClaimNamesDoNotMultiply(t *testing.T) {
 	refusedFor(t, r, volume+"options.claimName", "the limit is 1012 bytes")
 }
 
-// TestLocalDirectoriesAreBounded sets 20,000 directories in one key: 500 KB of text once became 190 MB of volumes.
+// TestLocalDirectoriesAreBounded sets 20,000 directories in one key: without a limit, 500 KB of text would become 190
+// MB of volumes.
 func TestLocalDirectoriesAreBounded(t *testing.T) {
 	refusedFor(t, with("spark.local.dir", strings.Repeat("/dir,", 20_000)), "spark.local.dir", "names 20000 directories; the limit is 500")
 }
 
-// TestListsOfClassesCostLinearTime sets thousands of steps in one key. For the warning about each step, Build once
-// searched the value of the whole key.
+// TestListsOfClassesCostLinearTime sets thousands of steps in one key. Build must not search the whole value of the key
+// again for the warning about each step.
 func TestListsOfClassesCostLinearTime(t *testing.T) {
 	for _, key := range []string{
 		"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.driver.pod.excludedFeatureSteps", "spark.kubernetes.executor.pod.featureSteps",

@@ -2,8 +2,8 @@ package submit
 
 import corev1 "k8s.io/api/core/v1"
 
-// Driver returns the driver pod of a submission for computing the application's resource requests: these are the
-// requests of this pod and of the pods that Executor returns.
+// Driver returns the driver pod of a submission. Callers use the pod to compute the application's resource requests,
+// which are the sum of the requests of this pod and of the pods that Executor returns.
 //
 // The pod is the one that Build returns, but Driver also accepts requests that need a JVM (Error.NotNative), such as
 // those that BuildRunner submits with the image's own spark-submit. Where spark-submit would rewrite values in the pod,

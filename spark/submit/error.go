@@ -38,8 +38,8 @@ func fieldError(field, format string, args ...any) error {
 	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// onlyByJVM records an error that spark-submit would not return. The build continues after it, because an error that
-// spark-submit would return too takes precedence. If there is no such error, Build returns the first error that
+// onlyByJVM records an error that spark-submit would not return. Build then continues, because an error that
+// spark-submit would also return takes precedence. If Build finds no such error, it returns the first error that
 // onlyByJVM recorded.
 func (d *draft) onlyByJVM(err error) {
 	if wrong, ok := errors.AsType[*Error](err); ok && d.notNative == nil {

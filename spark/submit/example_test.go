@@ -48,8 +48,8 @@ func ExampleBuild() {
 	// Pod spark-pi-c05dd8a1fbc0dc03-driver
 }
 
-// ExampleError shows that Build rejects a request that cannot run before anything is created. The error names the key
-// and the fix.
+// ExampleError shows that Build returns an error for a request that cannot run, so the caller creates nothing. The
+// error names the key and the fix.
 func ExampleError() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
@@ -88,8 +88,9 @@ func ExampleObjects_DriverObject() {
 	// false false map[enabled:true]
 }
 
-// ExampleError_notNative shows an error that only Build returns. The real spark-submit, in a pod of the application's
-// image, has a JVM and the files of the image, so it can submit such an application.
+// ExampleError_notNative shows an error that Build returns but the real spark-submit would not return. The real
+// spark-submit, in a pod of the application's image, has a JVM and the files of the image, so it can submit such an
+// application.
 func ExampleError_notNative() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")

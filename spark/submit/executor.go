@@ -49,8 +49,8 @@ var executorSteps = []struct {
 }
 
 // Executor returns the pod that the driver of a submission would create for the executor with this ID (Spark counts
-// from 1). The pod has the default resource profile. Spark of the Request's version builds it from the configuration
-// and the template that Build gives the driver (KubernetesExecutorBuilder and its feature steps,
+// from 1). The pod has the default resource profile. Executor builds the pod as Spark of the Request's version would,
+// from the configuration and the template that Build gives the driver (KubernetesExecutorBuilder and its feature steps,
 // ExecutorPodsAllocator). The argument driver is the UID of the driver pod, which owns and controls the executor; if
 // driver is empty, the pod has no owner.
 //
@@ -423,9 +423,9 @@ func executorConfigMap(e *draft) error {
 	return nil
 }
 
-// executorAccountStep sets the pod's service account: the template's, else the one that the configuration names for
-// executors, else the driver's. Like Spark's ExecutorKubernetesCredentialsFeatureStep, it reads only the deprecated one
-// of the template's two fields for the account.
+// executorAccountStep sets the pod's service account: the account of the template, else the account that the
+// configuration names for executors, else the driver's account. Of the template's two fields for the account, it reads
+// only the deprecated one, as Spark's ExecutorKubernetesCredentialsFeatureStep does.
 func executorAccountStep(e *draft) error {
 	if e.pod.Spec.DeprecatedServiceAccount != "" {
 		return nil
