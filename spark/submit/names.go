@@ -28,8 +28,9 @@ func ResourceNamePrefix(appName, uniqueID string) string {
 	return name
 }
 
-// AppNameLabel returns the value of the label spark-app-name (KubernetesConf.getAppNameLabel). It is built like
-// ResourceNamePrefix, but cut to 63 characters; then one leading and one trailing dash are removed. It may be empty.
+// AppNameLabel returns the value of the label spark-app-name (KubernetesConf.getAppNameLabel). AppNameLabel builds the
+// value like ResourceNamePrefix, cuts it to 63 characters, and then removes one leading and one trailing dash. The
+// value may be empty.
 func AppNameLabel(appName string) string {
 	name := collapse(appName)
 	name = name[:min(len(name), labelLimit)]

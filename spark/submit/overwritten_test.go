@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestOverwrittenByConf checks single rules. The files in dialect/sparkoperator/application/testdata/executors show
-// which fields of a template real executors keep.
+// TestOverwrittenByConf checks the rules of OverwrittenByConf one by one. The files in
+// dialect/sparkoperator/application/testdata/executors show which fields of a template real executors keep.
 func TestOverwrittenByConf(t *testing.T) {
 	env := func(name, value string) overlay.Overlay {
 		return overlay.Overlay{Env: []corev1.EnvVar{{Name: name, Value: value}}}

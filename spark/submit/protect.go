@@ -22,12 +22,12 @@ const (
 // Protect sets the keys with which a driver and its executors authenticate each other and encrypt their connections,
 // unless the configuration sets these keys itself. On Kubernetes, the driver generates the secret (in client mode too)
 // and passes it to its executors in their environment (SecurityManager.initializeAuth, BasicExecutorFeatureStep). Do
-// not use Protect for a driver of a standalone cluster, because such a driver needs a secret that the whole cluster
-// knows.
+// not use Protect for a driver of a standalone cluster, because such a driver needs the secret that the whole cluster
+// shares.
 //
 // If the configuration sets spark.authenticate to false, Protect does not enable encryption either, since Spark fails
-// if encryption is enabled without authentication. If the configuration chooses another encryption (TLS, SASL, a
-// cipher), Protect keeps it.
+// if encryption is enabled without authentication. If the configuration sets the encryption itself (TLS, SASL) or a
+// cipher, Protect keeps that setting.
 func Protect(c *conf.Conf, version string) {
 	c.SetIfMissing(authenticateKey, "true")
 	if on, err := c.Bool(authenticateKey, true); err != nil || !on {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestProtect checks that Protect enables authentication and encryption together, and that the user's settings override
-// it.
+// those of Protect.
 func TestProtect(t *testing.T) {
 	basic := map[string]string{"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.saslFallback": "false"}
 	with := func(more ...string) map[string]string {

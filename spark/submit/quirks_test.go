@@ -110,8 +110,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestAppIDInLabelsBefore40IsRefused checks that the marker {{APP_ID}} in a label is rejected before Spark 4.0, because
-// these versions do not replace the marker, and the API server would reject a label value with braces.
+// TestAppIDInLabelsBefore40IsRefused checks that the marker {{APP_ID}} in a label is rejected for Spark versions before
+// 4.0. These versions do not replace the marker, and the API server would reject a label value with braces.
 func TestAppIDInLabelsBefore40IsRefused(t *testing.T) {
 	r := with("spark.kubernetes.driver.label.id", "{{APP_ID}}")
 	r.SparkVersion = "3.5.9"

@@ -26,12 +26,12 @@ const (
 )
 
 // RunnerDeadline is the runner pod's activeDeadlineSeconds. The time counts from the pod's start on a node and includes
-// the image pull; a submission takes some ten seconds. The deadline ends a spark-submit that hangs, such as on a file
-// system that does not answer.
+// the image pull; a submission takes some ten seconds. The deadline ends a spark-submit that hangs, for example on a
+// file system that does not answer.
 const RunnerDeadline = 1800
 
-// The resources of a runner. Spark-submit needs some 10 CPU-seconds and 260 MiB. Half of the memory limit is its heap,
-// which --packages and the clients of file systems fill.
+// The resources of a runner. Spark-submit needs some 10 CPU-seconds and 260 MiB. The heap of spark-submit is half of
+// the memory limit. The option --packages and the clients of file systems use much of the heap.
 const (
 	runnerCPU    = "250m"
 	runnerMemory = "1Gi"
@@ -73,14 +73,14 @@ func RunnerName(resourceNamePrefix string) string { return bounded("", resourceN
 //
 // As in Build, the Request determines namespace, driver pod name, master, owner, labels and templates, whatever the
 // configuration says. A second runner of the same Request does not create a second driver, since the driver pod's name
-// is taken. AppID and ConfigMapName have no effect, because spark-submit generates its own. SystemProperties have no
-// effect either, because "${system:NAME}" refers to the runner's own JVM. The Service, the ConfigMaps and the claims
-// that spark-submit creates are owned by the driver pod alone.
+// is taken. AppID and ConfigMapName have no effect, because spark-submit generates these two values itself.
+// SystemProperties have no effect either, because "${system:NAME}" refers to the runner's own JVM. The Service, the
+// ConfigMaps and the claims that spark-submit creates are owned by the driver pod alone.
 //
-// The runner gets the settings with which the driver reaches file systems, so that it can reach them too: environment,
-// Secrets and ConfigMaps mounted into the Spark container, node placement, the user's labels and annotations. It has no
-// sidecars, init containers, ports or claims. Its security context is that of the driver, but at least as strict as the
-// restricted Pod Security Standard requires.
+// The runner gets the settings with which the driver reaches file systems, because spark-submit must reach the same
+// file systems: environment, Secrets and ConfigMaps mounted into the Spark container, node placement, the user's labels
+// and annotations. It has no sidecars, init containers, ports or claims. Its security context is that of the driver,
+// but at least as strict as the restricted Pod Security Standard requires.
 func BuildRunner(r Request) (Runner, error) {
 	if r.DriverMaster != "" {
 		return Runner{}, fieldError("DriverMaster", "spark-submit would submit to %s; a submission that needs a JVM is possible only to Kubernetes", conf.Shorten(r.DriverMaster))
@@ -170,8 +170,8 @@ func (f *runnerFiles) check() error {
 var lateDriverEnv = []string{"SPARK_APPLICATION_ID", "SPARK_DRIVER_BIND_ADDRESS"}
 
 // runnerTemplates adds the pod templates, to which the overlays are applied, to the runner's files. The driver gets its
-// owner from its template. The owner reference does not block the owner's deletion, because blocking it requires a
-// right that the service accounts of drivers do not have.
+// owner from its template. The owner reference does not block the owner's deletion, because a reference that blocks
+// requires a permission that the service accounts of drivers do not have.
 func (d *draft) runnerTemplates(files *runnerFiles) error {
 	if d.r.Driver.MemoryLimit != nil {
 		d.warn("the driver's memoryLimit has no effect: spark-submit computes the limit from spark.driver.memory and spark.driver.memoryOverhead; set spark.driver.memoryOverhead")

@@ -20,8 +20,8 @@ import (
 )
 
 // bySparkSubmit returns the objects that spark-submit would build in the runner's pod, from the pod's environment and
-// files. The functions cmdline.Parse and submit.Build stand in for spark-submit: TestAgainstSparkSubmit compares them
-// with the real one. The argument configs maps the names of the mounted ConfigMaps to their data.
+// files. The functions cmdline.Parse and submit.Build stand in for spark-submit: TestAgainstSparkSubmit compares these
+// functions with the real spark-submit. The argument configs maps the names of the mounted ConfigMaps to their data.
 func bySparkSubmit(t *testing.T, r submit.Request, o submit.Runner, configs map[string]map[string]string) submit.Objects {
 	t.Helper()
 	c := o.Pod.Spec.Containers[0]

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// runnerPod returns the pod that runs spark-submit. When it is called, the draft's pod and Spark container are the
-// driver's template after the overlay.
+// runnerPod returns the pod that runs spark-submit. When runnerPod is called, the draft's pod and Spark container must
+// contain the driver's template after the overlay was applied.
 func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	driver, spark := d.pod, d.spark
 	account, err := d.runnerAccount(&driver.Spec)
@@ -65,7 +65,7 @@ func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 }
 
 // runnerAccount returns the service account of the runner: the account that the configuration names for the runner,
-// else the one of the Request, else the driver's.
+// else the account that the Request names for the runner, else the driver's account.
 func (d *draft) runnerAccount(driver *corev1.PodSpec) (string, error) {
 	account, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)
 	if err != nil || account != "" {
@@ -114,7 +114,7 @@ func (d *draft) runnerLabels() map[string]string {
 }
 
 // gangPrefixes are the prefixes of labels and annotations by which Volcano, YuniKorn, the coscheduling plugin and Kueue
-// put a pod into a gang or a queue. A runner with the driver's labels would wait forever until its gang is complete,
+// put a pod into a gang or a queue. A runner with the driver's labels would wait forever for the rest of its gang,
 // because the driver is created only after the runner has run.
 var gangPrefixes = []string{
 	"scheduling.k8s.io/", "scheduling.volcano.sh/", "volcano.sh/", "yunikorn.apache.org/", "scheduling.x-k8s.io/", "scheduling.sigs.k8s.io/", "kueue.x-k8s.io/",
@@ -221,8 +221,9 @@ func (d *draft) mountedAt(path string) bool {
 	})
 }
 
-// isSharable reports whether two pods can have the volume at the same time, because its content is read from the API
-// server or each pod gets its own empty directory.
+// isSharable reports whether two pods can have the volume at the same time. Two pods can share a volume whose content
+// is read from the API server. They can also have the same emptyDir volume, because each pod gets an empty directory of
+// its own.
 func isSharable(v *corev1.Volume) bool {
 	return v.Secret != nil || v.ConfigMap != nil || v.Projected != nil || v.DownwardAPI != nil || v.EmptyDir != nil
 }

@@ -326,8 +326,8 @@ func basicEnv(d *draft) error {
 	return nil
 }
 
-// basicMeta sets the labels of the driver pod. It computes the labels once for the pod and the Service, which selects
-// the pod by all of them.
+// basicMeta sets the labels of the driver pod. It computes the labels only once, for the pod and for the Service,
+// because the Service selects the pod by all these labels.
 func basicMeta(d *draft) error {
 	ids := strings.NewReplacer("{{APP_ID}}", d.r.AppID, "{{EXECUTOR_ID}}", "")
 	const prefix = "spark.kubernetes.driver.label."

@@ -15,8 +15,8 @@ const (
 	noResource = "spark-internal"
 )
 
-// commandStep sets the arguments of the image's entrypoint (DriverCommandFeatureStep). They follow the arguments of the
-// pod template.
+// commandStep sets the arguments of the image's entrypoint (DriverCommandFeatureStep). The step appends these arguments
+// to the arguments of the pod template.
 func commandStep(d *draft) error {
 	args := []string{RoleDriver}
 	if d.r.ProxyUser != "" {

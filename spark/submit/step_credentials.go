@@ -56,7 +56,8 @@ func credentialsStep(d *draft) error {
 	return nil
 }
 
-// credentials returns the contents of the credentials that were given, by the file names that Spark uses.
+// credentials returns the contents of the Request's credentials, in a map from Spark's names of the files. Missing
+// files are omitted.
 func (d *draft) credentials() map[string][]byte {
 	data := map[string][]byte{}
 	if token, ok := d.conf.Get(credentialsPrefix + "oauthToken"); ok {

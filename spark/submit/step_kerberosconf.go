@@ -17,7 +17,7 @@ const (
 // kerberosConfStep mounts the files with which a driver uses a kerberised Hadoop (KerberosConfDriverFeatureStep): a
 // krb5.conf from the Request or a ConfigMap, a keytab from the Request or the image, and a token from a Secret. Keys
 // that name files of the submitter were rejected before. Unlike spark-submit, the step reads no ticket cache, because
-// there is no submitter with one.
+// there is no submitter that could have a ticket cache.
 func kerberosConfStep(d *draft) error {
 	if err := krb5Conf(d); err != nil {
 		return err
@@ -43,8 +43,8 @@ func kerberosConfStep(d *draft) error {
 	return tokenSecret(d, given)
 }
 
-// krb5Conf mounts /etc/krb5.conf. It always mounts the file under the name that the driver expects. Spark keeps another
-// file name, and then the driver finds an empty directory.
+// krb5Conf mounts /etc/krb5.conf. It always mounts the file under the name that the driver expects. Spark instead
+// mounts the file under its original name, so the driver finds an empty directory if that name is not krb5.conf.
 func krb5Conf(d *draft) error {
 	const key = kerberosPrefix + "krb5.configMapName"
 	name, err := d.conf.String(key, "")
@@ -103,8 +103,8 @@ func checkFile(field string, file *File) error {
 	return nil
 }
 
-// tokenSecret mounts delegation tokens from a Secret that another party maintains. If the Request has a keytab, it
-// mounts nothing, because the driver then creates its own tokens.
+// tokenSecret mounts delegation tokens from a Secret that another party maintains. If the Request has a keytab,
+// tokenSecret mounts nothing, because the driver then creates its own tokens.
 func tokenSecret(d *draft, hasKeytab bool) error {
 	const nameKey, itemKey = kerberosPrefix + "tokenSecret.name", kerberosPrefix + "tokenSecret.itemKey"
 	name, err := d.conf.String(nameKey, "")

@@ -241,7 +241,8 @@ func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 }
 
 // claim builds a claim if both a storage class and a size are given, as Spark does even for a claim with a fixed name.
-// The claim does not have the label by which a stopping driver deletes claims, because it is deleted with its owner.
+// The claim does not have the label by which a stopping driver deletes claims, because Kubernetes deletes the claim
+// together with the claim's owner.
 func (d *draft) claim(v volume, name string) error {
 	class, hasClass := v.settings["options.storageClass"]
 	_, hasSize := v.settings["options.sizeLimit"]

@@ -12,7 +12,8 @@ import (
 
 // networkPolicyStep adds a policy by which executors are reachable from pods of their own application and, on the ports
 // that the Request opens, from everywhere (NetworkPolicyFeatureStep, Spark 4.2). Spark also sets the application's
-// selector label on the policy itself; this policy does not have the label, and is found by its owner instead.
+// selector label on the policy itself. The policy of this step does not have that label, because its owner identifies
+// it.
 func networkPolicyStep(d *draft) error {
 	if d.q.networkPolicy {
 		own := map[string]string{SelectorLabel: d.r.AppID}
@@ -45,10 +46,10 @@ func (d *draft) executorPolicy(suffix string, executors, own map[string]string) 
 // operator cannot add the ports to spark-submit's policy before that policy exists. Two policies work, because
 // Kubernetes allows connections that any of a pod's policies allows.
 //
-// This second policy also admits the application's own pods, because it may be the only policy. If the Spark of the
-// image is older than declared, it creates no policy. The second policy alone would then isolate executors from each
-// other. The policy selects the pods by the Request's labels. If the Request has no labels, the application's pods are
-// unknown, so runnerPolicy returns nil.
+// This second policy also admits the application's own pods, because it may be the only policy. If the image contains
+// an older Spark than the Request declares, spark-submit creates no policy. A policy that opens only the ports would
+// then isolate the executors from each other. The second policy selects the pods by the Request's labels. If the
+// Request has no labels, the application's pods are unknown, so runnerPolicy returns nil.
 func (d *draft) runnerPolicy() (*networkingv1.NetworkPolicy, error) {
 	if !d.q.networkPolicy || len(d.r.ExecutorPorts) == 0 || len(d.r.Labels) == 0 {
 		return nil, nil

@@ -22,9 +22,9 @@ const (
 // withoutReferences removes the braces of markers such as "{{APP_ID}}", so that only their names remain.
 var withoutReferences = strings.NewReplacer("{{", "", "}}", "")
 
-// podTemplateStep passes the executors' pod template to the driver (PodTemplateConfigMapStep). It is the user's
-// template after the overlay, so the pods that Spark builds from it need no further change. The Request's labels are
-// not in the template but in the configuration, which overrides the template.
+// podTemplateStep passes the executors' pod template to the driver (PodTemplateConfigMapStep). The driver gets the
+// user's template after the overlay, so the pods that Spark builds from that template need no further change. The
+// Request's labels are not in the template but in the configuration, which overrides the template.
 func podTemplateStep(d *draft) error {
 	const labels = "spark.kubernetes.executor.label."
 	for key, value := range d.conf.WithPrefix(labels) {
@@ -99,8 +99,8 @@ func setMessagePolicy(container *corev1.Container) {
 }
 
 // applyOverlay applies an overlay to the pod and converts the overlay's error. It also gives all init containers, of
-// the template and of the overlay, the default message policy: if an init container fails, its message is the only one
-// of the pod.
+// the template and of the overlay, the default message policy, because the message of a failed init container is the
+// only message of the pod.
 func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Overlay) error {
 	err := overlay.Apply(pod, container, o)
 	if wrong, ok := errors.AsType[*overlay.Error](err); ok {

@@ -25,8 +25,8 @@ const (
 )
 
 // volcanoStep adds the PodGroup by which Volcano schedules the driver and the executors together (VolcanoFeatureStep).
-// The PodGroup is created before the driver pod, which names it. The executors name it too, because the driver runs the
-// same step from spark.kubernetes.executor.pod.featureSteps.
+// The PodGroup is created before the driver pod, which names the PodGroup. The executors name the PodGroup too, because
+// the driver runs the same step from spark.kubernetes.executor.pod.featureSteps.
 func volcanoStep(d *draft) error {
 	if !d.volcano {
 		return nil
@@ -82,9 +82,9 @@ func volcanoStep(d *draft) error {
 // maxPodGroup is the maximum length of a PodGroup template. An ordinary template has some hundred bytes.
 const maxPodGroup = 64 << 10
 
-// podGroup returns the template of the PodGroup: the Request's, else the configuration's, else an empty one. The author
-// of an application writes the configuration, so its template is parsed only as JSON, as the key's name says: a YAML
-// parser would follow aliases, and 130 KB of them become gigabytes.
+// podGroup returns the template of the PodGroup: the template of the Request, else the template of the configuration,
+// else an empty template. The template of the configuration is parsed only as JSON, which is also part of the key's
+// name. A YAML parser would follow aliases, so 130 KB of text from the author of an application could become gigabytes.
 func podGroup(d *draft) (map[string]any, error) {
 	template, read, wrong := d.r.PodGroupTemplate, podtemplate.Decode, func(format string, args ...any) error { return fieldError("PodGroupTemplate", format, args...) }
 	if len(template) == 0 {

@@ -18,9 +18,9 @@ type podTemplate struct {
 	extra map[string]any
 }
 
-// template parses a pod template and separates the Spark container from the pod. The Spark container is the one that
-// the configuration key names, else the first. A container without a name gets the given name. If there is no template,
-// the pod is empty and the container has only its name.
+// template parses a pod template and separates the Spark container from the pod. The Spark container is the container
+// that the value of the configuration key names, else the first container. If the Spark container has no name, it gets
+// name as its name. If there is no template, the pod is empty and the container has only its name.
 func (d *draft) template(field string, data []byte, key, name string) (podTemplate, error) {
 	t, err := podtemplate.Read(data)
 	if err != nil {

@@ -225,8 +225,8 @@ func TestDriverOverlay(t *testing.T) {
 	}
 }
 
-// TestTheSparkContainerIsLast checks that the last container of the driver pod is Spark's, even if the template renames
-// it and if the template and the overlay have sidecars.
+// TestTheSparkContainerIsLast checks that the Spark container is the last container of the driver pod. This must also
+// hold if the template renames the Spark container, and if the template and the overlay have sidecars.
 func TestTheSparkContainerIsLast(t *testing.T) {
 	sidecars := []corev1.Container{{Name: "one", Image: "s"}, {Name: "two", Image: "s"}}
 	for name, c := range map[string]struct {

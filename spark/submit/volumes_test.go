@@ -54,8 +54,8 @@ func TestVolumeSettingsAreRead(t *testing.T) {
 	}
 }
 
-// TestVolumesRefused checks that faults in the volumes of executors are found by Build, before a driver exists that
-// would find them.
+// TestVolumesRefused checks that Build rejects faults in the volumes of executors. Without this check, only the running
+// driver would detect such faults.
 func TestVolumesRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		kind, setting string

@@ -54,8 +54,8 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 }
 
-// TestMessagesDoNotShowSecrets: no message shows the value of a key that looks like a secret, wherever the value is
-// used.
+// TestMessagesDoNotShowSecrets checks that no message shows the value of a key that looks like a secret, for each place
+// in which Build uses the value.
 func TestMessagesDoNotShowSecrets(t *testing.T) {
 	const hidden, key = "hunter2", "spark.my.password"
 	for _, c := range [][2]string{
