@@ -79,7 +79,7 @@ func Unwritable(fault string) error {
 // empty sets the value to which the pointer part points to its zero value.
 func empty(part any) { reflect.ValueOf(part).Elem().SetZero() }
 
-// span is a part of a text, by the indexes of its first byte and of the byte after its last one.
+// span is a part of a text: the index of the part's first byte, and the index of the byte after the part's last byte.
 type span struct{ from, to int }
 
 // parts contains the parts of a custom resource after they are checked.

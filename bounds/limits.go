@@ -1,7 +1,7 @@
 package bounds
 
-// The limits of a spec. They are at least five times what large applications use. docs/validation.md lists them, and
-// tools/crdfinish writes the same numbers into the definitions. A test compares the numbers.
+// The limits of a spec. They are at least five times what large applications use. docs/validation.md lists the limits,
+// and tools/crdfinish writes the same limits into the definitions. A test compares the limits.
 const (
 	// MaxSpecBytes is the maximum size of a spec, in bytes of JSON.
 	MaxSpecBytes = 512 * 1024
@@ -28,7 +28,7 @@ const (
 )
 
 // MaxStatusItems is the maximum number of items or entries of a list or map in a status. It is about as many as etcd
-// can store, so the limit never affects a status that this operator, or another operator before it, wrote.
+// can store, so the limit never affects a status that this operator or a previous operator wrote.
 const MaxStatusItems = 20_000
 
 // maxShown is the maximum number of characters of a user's text, such as a map key, that a fault shows.

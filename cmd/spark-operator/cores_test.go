@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestSpreadAddsACoreForEachHog checks that each piece of work that occupies a core adds one to GOMAXPROCS. When the
-// work ends, spread restores the value that GOMAXPROCS had before, even if other code set that value after an earlier
-// restore.
+// TestSpreadAddsACoreForEachHog checks that spread adds one to GOMAXPROCS for each hog. If hogs becomes 0, spread must
+// restore the value before the first increase. This value may differ from the value at an earlier restore.
 func TestSpreadAddsACoreForEachHog(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

@@ -39,8 +39,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestUnusedFlagsAreLogged checks that flags and environment variables without effect are logged by name and without
-// their values.
+// TestUnusedFlagsAreLogged checks that flags and environment variables without effect are logged by name, and that
+// their values are not logged.
 func TestUnusedFlagsAreLogged(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")

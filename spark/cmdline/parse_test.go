@@ -66,8 +66,8 @@ func plain(change func(r *submit.Request), pairs ...string) submit.Request {
 	return r
 }
 
-// compareRequests makes cmp compare configurations by their pairs, and treat empty maps and slices as equal to nil
-// ones.
+// compareRequests makes cmp compare configurations by their pairs, and treat empty maps and slices as equal to nil maps
+// and slices.
 var compareRequests = cmp.Options{
 	cmp.Transformer("pairs", func(c *conf.Conf) map[string]string { return c.Map() }),
 	cmp.FilterValues(func(a, b map[string]string) bool { return len(a)+len(b) == 0 }, cmp.Ignore()),

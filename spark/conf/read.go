@@ -220,8 +220,8 @@ func (c *Conf) ExpandAll(wanted func(key string) bool) {
 }
 
 // expand replaces the references in text. The argument path lists the references that led to text. The length of every
-// value is subtracted from room before the value's own references are replaced, so that room also limits the work:
-// references that end in empty values produce no text, but cause as much work.
+// value is subtracted from room before the value's own references are replaced, so that room also limits the time.
+// References that end in empty values produce no text, but take as much time as other references.
 func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil

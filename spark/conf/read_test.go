@@ -145,8 +145,8 @@ func bomb(n int, last string) *Conf {
 	return c
 }
 
-// TestExpandIsBounded checks that a few short keys cannot cause much text or much work, because many tenants share the
-// process.
+// TestExpandIsBounded checks that a few short keys cannot expand to much text or take much time, because many tenants
+// share the process.
 func TestExpandIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		conf *Conf

@@ -57,11 +57,11 @@ func (m *Messages) Add(format string, args ...any) {
 	m.first = append(m.first, fmt.Sprintf(format, args...))
 }
 
-// Full reports whether the text of another warning would be dropped. Callers for which the text is expensive to compute
-// check Full first.
+// Full reports whether m holds the maximum number of warnings, so that Add would drop the text of a further warning.
+// Callers for which the text is expensive to compute check Full first.
 func (m *Messages) Full() bool { return len(m.first) == MaxWarnings }
 
-// All returns the kept warnings and, if there are others, a line with their number.
+// All returns the kept warnings and, if Add dropped further warnings, a line with the number of dropped warnings.
 func (m *Messages) All() []string {
 	if m.more == 0 {
 		return m.first

@@ -133,7 +133,8 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	}
 }
 
-// maxTries is how many invalid keys Executor removes one by one before it removes all remaining ones together.
+// maxTries is the number of invalid keys that Executor removes one by one. After that, Executor removes all remaining
+// keys whose values only the server's process can compute.
 const maxTries = 8
 
 // executorKeys are the prefixes of the keys that determine an executor's pod. Executor drops other keys, because a

@@ -78,7 +78,7 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	return before, nil
 }
 
-// override sets a key that users cannot set, and warns if the user set another value.
+// override sets a key that users cannot set, and warns if the user set a different value.
 func (d *draft) override(c *conf.Conf, key, value string) {
 	d.drop(key, value)
 	c.Set(key, value)

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ServiceFault returns the first field of a user's Service that is rejected whatever the operator's configuration is,
-// and a message that says what to write instead. Both results are empty if there is no such field. ServiceFault rejects
+// ServiceFault returns the first field in a user's Service that the operator rejects under every configuration, and a
+// message that says what to write instead. Both results are empty if there is no such field. ServiceFault rejects
 // externalIPs, because an external IP takes over the cluster's traffic to an arbitrary address. It rejects external
 // names, because an external name leads clients out of the cluster and never to a driver.
 func ServiceFault(spec *corev1.ServiceSpec) (field, message string) {

@@ -23,7 +23,7 @@ import (
 )
 
 // facts maps the paths of values in objects to the values: "Pod: /spec/restartPolicy" -> "Never". Two submissions are
-// equal if their facts are equal; facts do not contain meaningless values.
+// equal if their facts are equal; facts do not contain values that have no meaning, such as empty lists.
 type facts map[string]string
 
 // difference is a fact that differs between spark-submit (theirs) and Build (ours). An empty value means that the fact

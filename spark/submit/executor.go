@@ -242,8 +242,8 @@ func executorPort(e *draft) error {
 	return nil
 }
 
-// executorEnv sets the executor's environment variables: Spark's own, the user's, and those in which Spark passes the
-// options of the JVM.
+// executorEnv sets the executor's environment variables: the variables that Spark always sets, the variables of the
+// user, and the variables in which Spark passes the options of the JVM.
 func executorEnv(e *draft) error {
 	heap, err := e.conf.Size("spark.executor.memory", 1024, conf.MiB)
 	if err != nil {

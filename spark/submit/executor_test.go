@@ -225,8 +225,8 @@ func TestExecutorsOfEveryRequest(t *testing.T) {
 	})
 }
 
-// TestExecutorRefuses checks that Executor accepts a request whose driver can only be built by a JVM, and rejects
-// requests that could never work.
+// TestExecutorRefuses checks that Executor accepts a request whose driver only a JVM can build, and rejects requests
+// that could never work.
 func TestExecutorRefuses(t *testing.T) {
 	r := with("spark.kubernetes.driver.podTemplateFile", "s3a://bucket/pod.yaml")
 	if _, err := Build(r); err == nil {

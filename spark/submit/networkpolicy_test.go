@@ -76,7 +76,7 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 }
 
 // TestRunnerOpensPorts checks that BuildRunner returns a second policy for the Request's ports, because the policy of
-// spark-submit does not include them. The second policy must not close anything that spark-submit's policy leaves open.
+// spark-submit does not include them. The second policy must not close a port that spark-submit's policy leaves open.
 func TestRunnerOpensPorts(t *testing.T) {
 	runner := func(version string, ports ...int32) Request {
 		r := minimal()

@@ -7,7 +7,7 @@ import (
 
 // TestErrorsThatSparkSubmitWouldNotReturn checks which errors are marked NotNative. Errors about settings that need a
 // JVM, a file system's client or a file are marked. Errors about settings that could never work, or that users must not
-// set, are not.
+// set, are not marked.
 func TestErrorsThatSparkSubmitWouldNotReturn(t *testing.T) {
 	const upload = "spark.kubernetes.file.upload.path"
 	type change func(*Request)

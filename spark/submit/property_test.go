@@ -68,8 +68,8 @@ func TestTheSameRequestGivesTheSameObjects(t *testing.T) {
 }
 
 // TestTheOrderOfTheConfigurationDoesNotReachTheConfigMap checks that the order in which a configuration was written
-// does not change the objects before the pod. In the pod, that order may change only lists in which the order has a
-// meaning: variables and mounts.
+// does not change the objects that are created before the pod. The test does not compare the pods, because the pod's
+// variables and mounts may follow that order.
 func TestTheOrderOfTheConfigurationDoesNotReachTheConfigMap(t *testing.T) {
 	r := heavyRequest()
 	want := build(t, r)

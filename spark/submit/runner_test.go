@@ -438,7 +438,7 @@ func TestRunnerWarns(t *testing.T) {
 	}
 }
 
-// TestRunnerAccount checks that the runner's service account is the driver's, whether the configuration or one of the
+// TestRunnerAccount checks that the runner has the driver's service account, whether the configuration or one of the
 // template's two fields sets it.
 func TestRunnerAccount(t *testing.T) {
 	for name, c := range map[string]struct{ conf, template, want string }{

@@ -56,8 +56,8 @@ func credentialsStep(d *draft) error {
 	return nil
 }
 
-// credentials returns the contents of the Request's credentials, in a map from Spark's names of the files. Missing
-// files are omitted.
+// credentials returns the contents of the user's credentials, in a map from Spark's file names. The token comes from
+// the configuration, and the certificates and the key come from the Request. Missing credentials are omitted.
 func (d *draft) credentials() map[string][]byte {
 	data := map[string][]byte{}
 	if token, ok := d.conf.Get(credentialsPrefix + "oauthToken"); ok {

@@ -261,8 +261,8 @@ func TestTheSparkContainerIsLast(t *testing.T) {
 	}
 }
 
-// TestTheExecutorTemplatesSparkContainerIsFirst checks that the first container of the executors' template is Spark's,
-// because Spark takes the first one.
+// TestTheExecutorTemplatesSparkContainerIsFirst checks that the first container of the executors' template is the Spark
+// container, because Spark uses the first container.
 func TestTheExecutorTemplatesSparkContainerIsFirst(t *testing.T) {
 	r := minimal()
 	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`)

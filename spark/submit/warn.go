@@ -28,7 +28,7 @@ func (d *draft) warnUnresolved() {
 	}
 }
 
-// override sets a key that the Request determines, and warns if the user set another value.
+// override sets a key that the Request determines, and warns if the user set a different value.
 func (d *draft) override(key, value string) {
 	if given, ok := d.conf.Get(key); ok && given != value {
 		d.warn("%s: %s has no effect: the operator sets %q", key, conf.Quote(key, given), value)
