@@ -59,7 +59,7 @@ func TestUnusedFlagsAreLogged(t *testing.T) {
 	}
 }
 
-// TestUnusedPropertiesAreLogged checks that the other operator's properties without effect are logged by name and
+// TestUnusedPropertiesAreLogged checks that properties of the Java operator that have no effect are logged by name and
 // reason, and that spark.logConf logs the configuration.
 func TestUnusedPropertiesAreLogged(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")

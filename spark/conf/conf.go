@@ -111,8 +111,8 @@ func (c *Conf) Keys() []string {
 // All yields keys and raw values in order.
 func (c *Conf) All() iter.Seq2[string, string] { return c.WithPrefix("") }
 
-// WithPrefix yields the keys that begin with prefix, with the prefix cut off, and their raw values, in order. Spark
-// reads groups of keys such as spark.kubernetes.driver.label.* this way.
+// WithPrefix yields, for each key that begins with prefix, the rest of the key and the raw value, in the order of the
+// keys. Spark reads groups of keys such as spark.kubernetes.driver.label.* this way.
 func (c *Conf) WithPrefix(prefix string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if c == nil {

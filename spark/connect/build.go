@@ -103,7 +103,7 @@ func Build(r Request) (Objects, error) {
 
 // secret returns the Secret with the properties file. Its name contains a digest of the owner's UID, so the name
 // differs from the names of users' Secrets and of orphans of a deleted server with the same name. The caller therefore
-// need not read the Secret to know its owner.
+// need not read the Secret to determine the Secret's owner.
 func (d *draft) secret(properties string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},

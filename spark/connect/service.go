@@ -156,8 +156,8 @@ func overrides(b, mine corev1.ServicePort) bool {
 }
 
 // isExecutorPort reports whether b, a port of the user's Service, leads to a port of the server that only executors
-// use. Manifests for the kubeflow operator may list such ports by name, since that operator writes them into its
-// Service itself.
+// use. Manifests for the kubeflow operator may list such ports by name, because the kubeflow operator writes these
+// ports into its own Service.
 func isExecutorPort(ports []port, b corev1.ServicePort) bool {
 	for _, p := range ports[:innerPorts] {
 		if b.Name == p.name || leadsTo(p, b) {

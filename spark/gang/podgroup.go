@@ -51,8 +51,8 @@ func VolcanoName(application string) string { return "spark-" + application + "-
 const maxLabel = 63
 
 // CoschedulingName returns the name of an application's PodGroup for the coscheduling plugin, "<application>-pg". The
-// name is also a label value. If it would be too long, the application's name is cut, and eight digits of its SHA-256
-// keep different applications' names different.
+// name is also a label value. If the name would be too long for a label value, the application's name is cut, and eight
+// digits of its SHA-256 are added, so that the names of different applications stay different.
 func CoschedulingName(application string) string {
 	const suffix = "-pg"
 	if len(application)+len(suffix) <= maxLabel {

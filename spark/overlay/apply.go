@@ -362,9 +362,9 @@ func (a *applier) containers(field string, list *[]corev1.Container, at int, add
 	*list = slices.Insert(*list, at, fresh...)
 }
 
-// ConfigMapVolume returns the name of the volume for a ConfigMap, "<name>-vol". If that is not a valid volume name,
-// because it contains a dot or is too long, dots become dashes, the ConfigMap's name is cut, and eight hexadecimal
-// digits of its SHA-256 keep different ConfigMaps' volumes different.
+// ConfigMapVolume returns the name of the volume for a ConfigMap, "<name>-vol". If this name contains a dot or is too
+// long for a volume, dots become dashes, the ConfigMap's name is cut, and eight hexadecimal digits of its SHA-256 keep
+// different ConfigMaps' volumes different.
 func ConfigMapVolume(name string) string {
 	const suffix, limit = "-vol", 63
 	if volume := name + suffix; len(volume) <= limit && !strings.Contains(name, ".") {

@@ -104,7 +104,7 @@ func addEnv(c *corev1.Container, name, value string) {
 
 // addOptions appends the option files to the options that the template gives a daemon, so that the configuration
 // overrides the template: if an option occurs twice, the later one counts. If the template's options have a source
-// (valueFrom), they are first read into a variable of their own.
+// (valueFrom), addOptions moves that source to a variable of its own, to which the daemon's variable then refers.
 func (d *draft) addOptions(c *corev1.Container, name string) {
 	const from = "SPARK_TEMPLATE_OPTS"
 	e := envOf(c, name)

@@ -14,8 +14,8 @@ import (
 // state of the previous master: workers, applications and drivers. To enable recovery, a user sets
 // spark.deploy.recoveryMode to FILESYSTEM (or ROCKSDB from Spark 4.0 on) and spark.deploy.recoveryDirectory to a
 // directory, and adds a volume for the directory to the master's template. The new master keeps the recorded workers
-// and sends its address to each of them; meanwhile the workers look for the master, because of
-// preferConfiguredMasterAddress.
+// and sends its address to each of them; at the same time the workers look for the master at its configured address,
+// because Build sets spark.worker.preferConfiguredMasterAddress.
 func (d *draft) recovery(m *member) {
 	mode, _ := d.conf.Get(recoveryModeKey)
 	if mode = strings.ToUpper(strings.TrimSpace(mode)); mode != "FILESYSTEM" && mode != "ROCKSDB" {

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestRunnerHasOwnAccount checks that the runner, the pod that runs spark-submit, can have another service account than
-// the driver, because the runner needs rights to create Secrets and NetworkPolicies. An application selects the account
+// TestRunnerHasOwnAccount checks that the runner, the pod that runs spark-submit, can have a service account of its
+// own, because the runner needs permissions to create Secrets and NetworkPolicies. An application selects the account
 // with a key that is not passed to Spark. The driver keeps its own account.
 func TestRunnerHasOwnAccount(t *testing.T) {
 	for name, c := range map[string]struct{ configured, chosen, want string }{

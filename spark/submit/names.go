@@ -61,9 +61,9 @@ func DriverPodName(resourceNamePrefix string) string {
 	return bounded("", resourceNamePrefix, "-driver")
 }
 
-// ServiceName returns the name of the driver's headless Service: "<prefix>-driver-svc". If that is not a valid Service
-// name or is too long for one, the name is derived from the application's ID instead. Spark uses a random ID in that
-// case.
+// ServiceName returns the name of the driver's headless Service: "<prefix>-driver-svc". If this name is not valid for a
+// Service, or is too long, ServiceName derives the name from the application's ID instead. Spark uses a random ID in
+// that case.
 func ServiceName(resourceNamePrefix, appID string) string {
 	name := resourceNamePrefix + "-driver-svc"
 	if len(name) <= serviceLimit && len(validation.IsDNS1035Label(name)) == 0 {

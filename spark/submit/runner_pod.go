@@ -191,9 +191,9 @@ func (d *draft) runnerUser() string {
 	return d.r.User
 }
 
-// runnerVolumes mounts the Secret, a directory for temporary files (because the image's may be read-only), and the
-// driver's volumes that two pods can have at the same time. It does not mount claims and directories of a node, which
-// are for the driver alone.
+// runnerVolumes mounts the Secret, a directory for temporary files (because such a directory of the image may be
+// read-only), and the driver's volumes that two pods can have at the same time. It does not mount claims and
+// directories of a node, which are for the driver alone.
 func (d *draft) runnerVolumes(volumes []corev1.Volume, mounts []corev1.VolumeMount, files *runnerFiles) {
 	slices.SortFunc(files.items, func(a, b corev1.KeyToPath) int { return strings.Compare(a.Key, b.Key) })
 	d.mount(corev1.Volume{Name: runnerVolume, VolumeSource: corev1.VolumeSource{

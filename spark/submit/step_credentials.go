@@ -17,8 +17,8 @@ const (
 )
 
 // credentialsStep sets the driver's service account, or mounts the user's token and certificates from a Secret instead
-// (DriverKubernetesCredentialsFeatureStep). Keys that name certificate files of the submitter were rejected before; the
-// Request has the contents of these files. The step keeps the keys driver.mounted.*, with which the user names the
+// (DriverKubernetesCredentialsFeatureStep). An earlier check rejects keys that name certificate files of the submitter;
+// the Request has the contents of these files. The step keeps the keys driver.mounted.*, with which the user names the
 // paths of the files in the driver's container.
 func credentialsStep(d *draft) error {
 	for _, key := range d.props.Keys() {

@@ -15,9 +15,9 @@ const (
 )
 
 // kerberosConfStep mounts the files with which a driver uses a kerberised Hadoop (KerberosConfDriverFeatureStep): a
-// krb5.conf from the Request or a ConfigMap, a keytab from the Request or the image, and a token from a Secret. Keys
-// that name files of the submitter were rejected before. Unlike spark-submit, the step reads no ticket cache, because
-// there is no submitter that could have a ticket cache.
+// krb5.conf from the Request or a ConfigMap, a keytab from the Request or the image, and a token from a Secret. An
+// earlier check rejects keys that name files of the submitter. Unlike spark-submit, the step reads no ticket cache,
+// because there is no submitter that could have a ticket cache.
 func kerberosConfStep(d *draft) error {
 	if err := krb5Conf(d); err != nil {
 		return err

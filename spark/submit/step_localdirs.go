@@ -16,7 +16,7 @@ const maxLocalDirs = 500
 
 // localDirsStep adds a pod's scratch directories (LocalDirsFeatureStep). These are the mounted volumes whose names have
 // the prefix for local directories or, if there are none, an emptyDir for each directory of the configuration. The
-// order is the user's, whereas Spark 3.x shuffles the directories.
+// directories keep the user's order, whereas Spark 3.x shuffles them.
 func localDirsStep(d *draft) error {
 	var dirs []string
 	for _, m := range d.spark.VolumeMounts {

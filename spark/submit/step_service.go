@@ -83,8 +83,8 @@ func servicePorts(d *draft) ([]corev1.ServicePort, error) {
 	return ports, nil
 }
 
-// serviceMeta sets the Service's labels and annotations. They include the label by which the driver deletes the Service
-// when it stops. Spark lets users change that label; this step rejects such a change, because a Service with the ID of
+// serviceMeta sets the Service's labels and annotations. They include the label by which a stopping driver deletes the
+// Service. Spark lets users change that label; this step rejects such a change, because a Service with the ID of
 // another application would be deleted when that application stops.
 func serviceMeta(d *draft, m *metav1.ObjectMeta) error {
 	if m.Labels == nil {
