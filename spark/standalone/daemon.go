@@ -21,8 +21,8 @@ init=
 if command -v tini >/dev/null; then init="tini -s --"; fi
 `
 
-// masterScript executes the master. The argument $1 is the master's port, $2 is the port of its web UI. The master's
-// host name is the one that sbin/start-master.sh would use.
+// masterScript executes the master. The argument $1 is the master's port, $2 is the port of its web UI. The script sets
+// the master's host name as sbin/start-master.sh would.
 const masterScript = prelude + `unset SPARK_MASTER_PORT SPARK_MASTER_WEBUI_PORT
 exec $init "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.master.Master --host "${SPARK_MASTER_HOST:-` + "`hostname -f 2>/dev/null || hostname`" + `}" --port "$1" --webui-port "$2"
 `

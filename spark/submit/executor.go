@@ -138,8 +138,8 @@ func lastValue(env []corev1.EnvVar, name string) (value string) {
 	return value
 }
 
-// namePrefix returns the prefix of executor names: the prefix that the user sets or, by default, one in the form that
-// the driver builds from the application's name and a random ID.
+// namePrefix returns the prefix of executor names: the prefix that the user sets or, by default, a prefix in the form
+// that the driver builds from the application's name and a random ID.
 func (d *draft) namePrefix() string {
 	if prefix, _ := d.conf.Get("spark.kubernetes.executor.podNamePrefix"); prefix != "" {
 		return prefix

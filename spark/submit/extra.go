@@ -24,8 +24,8 @@ func (o Objects) DriverObject() (Object, error) {
 	return &unstructured.Unstructured{Object: tree}, nil
 }
 
-// keepExtra returns pod as decoded JSON, merged with extra, the fields of its template that the Go types do not have.
-// It warns about fields that cannot be merged.
+// keepExtra merges extra into pod and returns the result as decoded JSON. The argument extra contains the fields of the
+// pod's template that the Go types do not have. It warns about fields that cannot be merged.
 func (d *draft) keepExtra(field string, pod *corev1.Pod, spark string, extra map[string]any, o overlay.Overlay) (map[string]any, error) {
 	d.dropReplaced(field, spark, extra, o)
 	tree, err := podtemplate.Tree(pod)

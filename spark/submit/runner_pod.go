@@ -74,8 +74,8 @@ func (d *draft) runnerAccount(driver *corev1.PodSpec) (string, error) {
 	return d.conf.String(driverAccountKey, cmp.Or(driver.ServiceAccountName, driver.DeprecatedServiceAccount))
 }
 
-// basicNodes applies the driver's node selectors to the runner. Users choose nodes that have the image or can reach a
-// file system, and the runner needs both too.
+// basicNodes applies the driver's node selectors to the runner. The runner needs these nodes, because users select
+// nodes that have the image or that can reach a file system.
 func basicNodes(d *draft) error {
 	for _, prefix := range []string{"spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector."} {
 		for key, value := range d.conf.WithPrefix(prefix) {

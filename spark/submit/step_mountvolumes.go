@@ -40,7 +40,8 @@ func (v volume) key(setting string) string {
 }
 
 // mountVolumesStep mounts the volumes that the configuration declares, and builds claims on demand
-// (MountVolumesFeatureStep). The step only checks the volumes of executors, because the driver reads their keys again.
+// (MountVolumesFeatureStep). For the volumes of executors, the step performs only checks, because the driver reads the
+// keys of these volumes again.
 func mountVolumesStep(d *draft) error {
 	executors, err := d.volumes(RoleExecutor)
 	if err != nil {

@@ -129,7 +129,7 @@ func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 }
 
 // OverwrittenPrefix begins each warning about a field that Overwritten returns. A caller that reports these fields by
-// other names leaves such warnings out.
+// other names can find the warnings by this prefix and leave them out.
 const OverwrittenPrefix = "the executors' "
 
 // warnOverwritten warns about fields of the executors' overlay that have no effect.
