@@ -64,8 +64,8 @@ func CoschedulingName(application string) string {
 }
 
 // Volcano returns the PodGroup with which Volcano schedules an application. The PodGroup's minimum is at least one
-// member. The PodGroup's phase is Pending, because Volcano admits only groups in this phase to a queue. A new object
-// can set its phase, because this kind has no status subresource.
+// member. The PodGroup's phase is Pending, from which Volcano admits a group to the group's queue. A new object can set
+// its phase, because this kind has no status subresource.
 func Volcano(g Group) *unstructured.Unstructured {
 	spec := g.spec()
 	if g.Queue != "" {

@@ -74,8 +74,8 @@ func envOverwritten(c *conf.Conf, v corev1.EnvVar) bool {
 	return set && (v.ValueFrom != nil || text != v.Value) || !set && EnvOfConf(v.Name)
 }
 
-// gpuOverwritten reports whether Spark's limit for the device gpu differs from the limit in the overlay. Spark derives
-// limits from its own resource settings (spark.executor.resource.NAME.amount and .vendor).
+// gpuOverwritten reports whether Spark sets a limit for the device gpu that differs from the limit in the overlay.
+// Spark derives limits from its own resource settings (spark.executor.resource.NAME.amount and .vendor).
 func gpuOverwritten(c *conf.Conf, gpu overlay.GPU) bool {
 	const prefix = "spark.executor.resource."
 	if gpu.Name == "" || gpu.Quantity <= 0 {
