@@ -1,9 +1,9 @@
 // Package lease fences the actions of a leader: every pass and every request belongs to the term in which the pass
 // began, and ends with that term.
 //
-// A term ends a while before another replica may lead. This process measures that with its own clocks alone: it counts
-// the time from before it requested the renewal of the lease, and the other replicas count from after that.
-// docs/decisions/0015-sharding.md explains why that is enough, and which cases it does not cover.
+// A term ends a while before another replica may lead. This process measures the term with its own clocks alone: it
+// counts the time from before its request to renew the lease, and the other replicas count the time from after that
+// request. docs/decisions/0015-sharding.md explains why that is enough, and which cases it does not cover.
 package lease
 
 import (
@@ -26,7 +26,7 @@ type Leadership struct {
 	terms uint64 // the number of terms that have begun
 }
 
-// Extend makes the current term last until end. If no term lasts, it begins a new one.
+// Extend makes the current term last until end. If the current term is over, Extend begins a new term.
 func (l *Leadership) Extend(end time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

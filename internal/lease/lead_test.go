@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLead checks that a leader that wakes after its term sends no request for a pass of that term, even if no timer
-// has fired yet. It sends none for that pass in the next term either.
+// TestLead checks that a leader that wakes after the end of its term sends no request for a pass of that term. That is
+// true even before any timer has fired, and also during the next term.
 func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const length = 10 * time.Second

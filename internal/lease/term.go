@@ -41,8 +41,9 @@ func (t *term) extend(end time.Time) {
 	t.timer.Reset(left)
 }
 
-// lasts reports whether the term lasts, and ends the term permanently if its time is up. Both clocks must show that
-// time is left, because the monotonic clock may stop while a machine sleeps, and the wall clock may be set back.
+// lasts reports whether the term lasts, and ends the term permanently if its time is up. Both the monotonic clock and
+// the wall clock must show that time is left, because the monotonic clock may stop while a machine sleeps, and the wall
+// clock may be set back.
 func (t *term) lasts() bool {
 	now := time.Now()
 	t.mu.Lock()

@@ -3,8 +3,8 @@ package memory
 
 import "sync"
 
-// ByKey is a map that workers may use concurrently. Its values are small, and a new process does not need them: it
-// starts with an empty map. The zero value is an empty map.
+// ByKey is a map that workers may use concurrently. It is meant for small values that a process may lose in a restart.
+// The zero value is an empty map.
 type ByKey[K comparable, V any] struct {
 	mu   sync.Mutex
 	keys map[K]V

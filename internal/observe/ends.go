@@ -36,11 +36,12 @@ func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 
 // uncountedExecutors returns the deleted executors that still have to be counted: executors of the status's attempt
 // that the status has not counted and whose names no existing executor has. It forgets executors that the status has
-// counted, and those of earlier attempts. Only the counts and names of executors include deleted executors. Decisions
-// ignore them, because they may never have run.
+// counted, and those of earlier attempts. Deleted executors affect only the counts and names of executors. Decisions
+// ignore deleted executors, because these may never have run.
 //
-// An executor that somebody deleted while its driver continues has failed. It counts as failed even if the status
-// counted it before as running, or as completed because a pass found it missing before its deletion was noted.
+// An executor that somebody deleted while its driver continues has failed. It counts as failed even if the status has
+// counted it as running or as completed before. The status counts an executor as completed if a pass finds the pod
+// missing before the deletion is noted.
 func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ended, func(end feed.End) bool { return end.Gone }) {
 		return nil
@@ -92,8 +93,8 @@ func factsOfEnded(gone []feed.End) []lifecycle.Executor {
 	return facts
 }
 
-// driverWorks reports whether a driver continues, by the facts of the pass. If the driver does not continue, its
-// executors end with it.
+// driverWorks reports whether the driver exists, is not being deleted and has not ended, according to the facts of the
+// pass. Executors end with their driver.
 func driverWorks(driver *lifecycle.Driver) bool {
 	return driver != nil && !driver.Deleting && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed
 }

@@ -98,8 +98,8 @@ func TestObserveGone(t *testing.T) {
 	}
 }
 
-// TestObserveTaken checks that an executor that somebody deleted counts as failed if its driver continues, whether or
-// not the executor was counted before.
+// TestObserveTaken checks that an executor that somebody deleted counts as failed if its driver continues, even if the
+// status has already counted the executor as running.
 func TestObserveTaken(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
@@ -142,7 +142,8 @@ func TestObserveTaken(t *testing.T) {
 	}
 }
 
-// TestUnseen checks that a pass decides about a failed and deleted executor as if its pod still existed.
+// TestUnseen checks that the pod of a failed executor is added to a pass if the pod no longer exists, so that the pass
+// decides as if the pod existed.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failed := endedExecutor("1", 1)

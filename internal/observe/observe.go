@@ -76,9 +76,9 @@ func (o Observer) Observe(ctx context.Context, owner client.Object, now time.Tim
 	return s, nil
 }
 
-// addGroup finds the pod group that another operator created for an attempt that ends. Without that, the group would
-// exist until the custom resource is deleted, and it might reserve unused capacity. The pass continues if the read
-// fails.
+// addGroup adds to the observation the pod group that another operator created for an attempt that ends, so that the
+// pass can delete the group. Otherwise the group would exist until the custom resource is deleted, and it might reserve
+// unused capacity. If the read of the group fails, the pass continues, and a later pass reads the group again.
 func (o Observer) addGroup(ctx context.Context, s *Observation) {
 	if o.Kind.Inherited.PodGroup == nil || s.Owner.GetDeletionTimestamp() != nil {
 		return

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// TestSilentScheduler checks that a pod that waits for a scheduler that reports nothing gets a wait reason after a
+// TestSilentScheduler checks the wait reason of a pod whose scheduler reports nothing. The pod gets this reason after a
 // while, unless a condition or an Event of the pod already gives a reason. The pods are as the cache keeps them.
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()

@@ -53,8 +53,8 @@ type fed struct {
 	toOwner    handler.EventHandler
 }
 
-// New returns caches of the given kinds, which are empty until Start. It uses only the selection of namespaces in
-// options.
+// New returns caches of the given kinds, which are empty until Start. Of the argument options, it uses only the
+// selection of namespaces.
 func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Options) *Caches {
 	options.ByObject = nil
 	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
@@ -65,8 +65,9 @@ func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Opt
 	}
 }
 
-// Feed lets the creation and deletion of objects queue the custom resources of a controller that toOwner maps the
-// objects to. The controller may be added before or after a cache is filled: each cache feeds each controller once.
+// Feed connects a controller to the caches: if an object is created or deleted, the controller queues the custom
+// resources that toOwner returns for the object. Feed may be called before or after a cache is filled: each cache feeds
+// each controller once.
 func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler) error {
 	to := fed{work, toOwner}
 	c.mu.Lock()

@@ -70,8 +70,8 @@ func registered[C prometheus.Collector](like C) C {
 	return like
 }
 
-// priority returns the class's value in the metric workqueue_depth. controller-runtime gives the priority of Settled to
-// the items of its first lists.
+// priority returns the value of the label priority in the metric workqueue_depth. The value of Settled is the priority
+// that controller-runtime gives to the items of its first lists.
 func (c Class) priority() string {
 	return strconv.Itoa([classes]int{Settled: -100, Changed: 0, Fresh: 100, Leaving: 200}[c])
 }

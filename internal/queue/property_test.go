@@ -62,8 +62,8 @@ func (m *model) at(key string) bool {
 	return worked
 }
 
-// holds returns how many places a tenant has, and how many places of all tenants count against a tenant that wants
-// another. At most half of the places count for each tenant.
+// holds returns two numbers of places: own is how many places the tenant holds, and counted is how many places of all
+// tenants count if a tenant wants another place. For each tenant, at most half of the places count.
 func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, counted int) {
 	held := map[string]int{}
 	for key, class := range m.working {
@@ -80,8 +80,8 @@ func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, 
 func anyClass(Class) bool      { return true }
 func isFresh(class Class) bool { return class == Fresh }
 
-// may reports whether the tenant of an item may take another place, and whether the tenant has fewer than half of the
-// places.
+// may reports, as may, whether the tenant of an item may take another place, and, as light, whether the tenant has
+// fewer than half of the places.
 func (m *model) may(key string, places int, counts func(Class) bool) (may, light bool) {
 	if places == 0 {
 		return true, true
@@ -119,7 +119,8 @@ func (m *model) open() map[string]bool {
 	return open
 }
 
-// canGet reports whether an item may be handed out, even after the class of a doubted item has fallen to Fresh.
+// canGet reports whether Get would hand out an item at once. It considers that a Leaving item whose class is computed
+// again may become Fresh, while no place for another Fresh item is free.
 func (m *model) canGet(q *testQueue) bool {
 	for key := range m.open() {
 		w := m.waits[key]
@@ -179,7 +180,7 @@ func (m *model) addAfter(key string, class Class, after time.Duration) {
 	m.later[key] = next
 }
 
-// pass moves the items that have become due to the ready items, in the order of their times.
+// pass makes the items ready that have become due, in the order of their times.
 func (m *model) pass() {
 	var arrived []string
 	for key, late := range m.later {
@@ -216,8 +217,8 @@ func (m *model) has(open map[string]bool, class Class) bool {
 	return false
 }
 
-// get takes an item from the queue. In the model it also moves the items that the queue put back because their class,
-// which was determined long ago, had become lower.
+// get takes an item from the queue. If an item waits for long, the queue computes the item's class again and puts the
+// item back if its class is lower now. The method get updates the model for each item that was put back.
 func (m *model) get(q *testQueue) string {
 	m.t.Helper()
 	got, _ := q.Get()
@@ -266,7 +267,7 @@ func (m *model) took(key string) {
 }
 
 // share checks that no overdue class waits for too many turns. One of turnsOfOthers turns goes to an overdue class, and
-// each other class may precede the class once.
+// each of the other classes may get one such turn before a class that is overdue.
 func (m *model) share(open map[string]bool, took Class) {
 	m.t.Helper()
 	for class := Settled; class <= Leaving; class++ {
@@ -280,7 +281,8 @@ func (m *model) share(open map[string]bool, took Class) {
 	}
 }
 
-// fair checks that no tenant had more turns than another tenant that has waiting items.
+// fair checks the turns of tenants within a class. While an item waits, each other tenant may get one turn for each
+// earlier item of the item's own tenant, and one turn more.
 func (m *model) fair(open map[string]bool, key string, got *waiting) {
 	m.t.Helper()
 	for other := range open {
@@ -304,9 +306,9 @@ func (m *model) done(key string) {
 
 // TestProperty performs random operations on a queue and compares the queue with the model. It checks that no item is
 // lost or in work at two workers, and that items are handed out in the order of their classes, except that overdue
-// classes get turns. It checks that tenants share the turns, and that each has at most half of the workers while others
-// wait. It also checks that an item whose class has become lower is not handed out before items that are more urgent by
-// now.
+// classes get turns. It checks that tenants share the turns, and that each tenant has at most half of the workers while
+// other tenants wait. It also checks that an item whose class has become lower is not handed out before items that are
+// more urgent now.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	var put atomic.Int64
@@ -320,7 +322,7 @@ func TestProperty(t *testing.T) {
 	}
 }
 
-// play performs one random history of operations and returns how many items the queue put back in it.
+// play performs one random history of operations and returns how many times the queue put an item back.
 func play(t *testing.T, random *rand.Rand) (put int) {
 	q, m := newTestQueue(), newModel(t)
 	defer q.ShutDown()
@@ -387,8 +389,8 @@ func (m *model) drain(q *testQueue) {
 	}
 }
 
-// TestNoneIsForgotten checks that workers wait only if no item may be taken. When all workers wait, the queue has no
-// items.
+// TestNoneIsForgotten checks that the queue is empty when all workers wait, so that no item waits forever beside idle
+// workers. It also checks the limit of Fresh items in work.
 func TestNoneIsForgotten(t *testing.T) {
 	t.Parallel()
 	// filled holds the limits of Fresh items that were reached in some history.

@@ -136,8 +136,9 @@ func (q *Queue[T]) Forget(key T) { q.options.Limiter.Forget(key) }
 // NumRequeues returns how often AddRateLimited was called for an item since Forget.
 func (q *Queue[T]) NumRequeues(key T) int { return q.options.Limiter.NumRequeues(key) }
 
-// begun returns the class of an item that is in its first pass or has had it. That first pass over a Fresh item causes
-// changes itself. The second pass must not wait behind all other Fresh items, together with all later changes.
+// begun returns the class of an item whose first pass has begun: Changed instead of Fresh. The first pass changes the
+// object itself, so a second pass follows. The second pass, and the passes for all later changes, must not wait behind
+// all other Fresh items.
 func begun(class Class) Class {
 	if class == Fresh {
 		return Changed
@@ -247,8 +248,8 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 
 // take removes the next ready item and reports whether the class of the item still applies. If the class is lower now,
 // take puts the item back. The reason is that the queue of a standby replica fills with Fresh items for days. When the
-// replica takes over, most of these applications have ended, and they must not come before items that are Fresh by
-// then.
+// replica becomes the leader, most of these applications have ended, and they must not be handed out before the
+// applications that are still Fresh.
 func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	e = q.ready.take(time.Now())
 	if time.Since(e.classified) <= q.doubt {
@@ -274,8 +275,8 @@ func (q *Queue[T]) wake() {
 	}
 }
 
-// classify returns the present class of an entry. If the item is added with a higher class while the present class is
-// computed, it returns that higher class. The queue is unlocked in that time.
+// classify returns the present class of an entry. The queue is unlocked while that class is computed. If the item is
+// added with a higher class in the meantime, classify returns the higher class.
 func (q *Queue[T]) classify(e *entry[T]) Class {
 	e.state, e.claim = isDoubted, Settled
 	q.held++

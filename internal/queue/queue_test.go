@@ -130,8 +130,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestBegun checks that an item that is added during its first pass is no longer Fresh, and so does not wait behind all
-// Fresh items.
+// TestBegun checks that an item that is added during its first pass is no longer Fresh. Such an item must not wait
+// behind all Fresh items.
 func TestBegun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestOneAmongThousands(t *testing.T) {
 	})
 }
 
-// TestShares checks the share of each class under overload.
+// TestShares checks how many turns each class gets under overload.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -254,7 +254,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestFell checks that an item that has waited long and is less urgent by now is put back with its new class.
+// TestFell checks that an item that has waited long is put back with its new class if the item is less urgent now.
 func TestFell(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -366,7 +366,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestNoMoreNew checks that a requeued item, which has had a pass, does not come before Fresh items.
+// TestNoMoreNew checks that an item that is requeued after its first pass is not handed out before Fresh items.
 func TestNoMoreNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,8 +1,9 @@
 package queue
 
 // quota shares places between tenants. While tenants compete, each has at most half of the places. A tenant without
-// competitors may have all places. Its places beyond half of them do not count against other tenants, so that these
-// always find half of the places free. The quota cannot take back the place of work that does not end.
+// competitors may have all places. The places that such a tenant has beyond half do not count against other tenants, so
+// that the other tenants always find half of the places free. The quota cannot take back the place of work that does
+// not end.
 type quota struct {
 	places  int            // 0 means any number
 	held    map[string]int // by tenant
@@ -74,7 +75,7 @@ type sieve struct {
 }
 
 // sieve returns the sieve of the next turn, and whether any item passes it. Items of a tenant that holds half of the
-// workers pass only if no item of a tenant that holds fewer does.
+// workers pass only if no item of any other tenant passes.
 func (o *order[T]) sieve() (s sieve, some bool) {
 	if o.size == 0 || o.workers.closed() {
 		return s, false

@@ -70,7 +70,7 @@ func (q *Queue[T]) rewind() {
 	q.timer.Reset(after)
 }
 
-// arriveDue moves the due entries to those that wait for a worker.
+// arriveDue makes the entries that are due wait for a worker.
 func (q *Queue[T]) arriveDue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

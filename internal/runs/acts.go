@@ -35,7 +35,7 @@ type Created struct {
 }
 
 // Create creates a run that was rendered for an action. It reads the existing object only if the API server answers
-// AlreadyExists. An error is transient, or an *apianswer.Wait.
+// AlreadyExists. An error is transient, an *apianswer.Wait, or the error of verify.
 func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.Action) (Created, error) {
 	if err := verify(run, a.Owner, action); err != nil {
 		return Created{}, err
@@ -52,8 +52,8 @@ func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.
 	}
 }
 
-// verify returns an error if a later pass could not find the run again. It guards against an error in a dialect, and
-// not against users.
+// verify returns an error if a later pass could not find the run again. It guards against a fault in a dialect, not
+// against actions of users.
 func verify(run, owner client.Object, action lifecycle.Action) error {
 	switch {
 	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
@@ -88,9 +88,9 @@ func (a Client) adopt(ctx context.Context, run client.Object) (Created, error) {
 		gvk.Kind, existing.GetName(), identity.DescribeOwner(existing))}}, nil
 }
 
-// Confirm reads from the API server whether a run exists that the cache did not show, because the cache may only be
-// late. It returns the runs that were not known before. If the cache lacks the named run, it may lack others too, so
-// Confirm reads all runs then. It also reads all runs if the name is empty.
+// Confirm reads from the API server whether the named run exists although the cache does not show it yet. It returns
+// the runs that were not known before. If the cache lacks the named run, it may lack other runs too, so Confirm then
+// reads all runs. It also reads all runs if the name is empty.
 func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object, facts []lifecycle.Run, err error) {
 	if name == "" {
 		return a.confirmAll(ctx)
@@ -149,7 +149,8 @@ func (a Client) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// StartedRun is a run that this pass started, or that an earlier pass started without storing that.
+// StartedRun is a run that this pass started, or that an earlier pass started without recording the start in the
+// status.
 type StartedRun struct {
 	Name    string
 	Due, At time.Time // when the run was due (zero if somebody requested it), and when it was created

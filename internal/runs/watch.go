@@ -33,7 +33,7 @@ const (
 )
 
 // Index adds the indexes by which Observe finds runs and their pods in the cache. Objects that the cache already has
-// are indexed too. It can be called once for an indexer.
+// are indexed too. Index must be called only once for each indexer.
 func Index(ctx context.Context, runKind *kind.Runs, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, runKind.New(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs: %w", err)
@@ -61,9 +61,9 @@ func byOwners(object client.Object) []string {
 	return owners
 }
 
-// Watch lets the events of runs queue their owner, of the given kind, at once: the creation, a change or the deletion
-// of a run, and the stop of a run's pod. Other events of pods queue nothing, because the run's application reports them
-// as long as it exists.
+// Watch makes events of runs queue the run's owner, which is of the given kind, at once. These events are the creation,
+// a change or the deletion of a run, and the stop of a run's pod. Other events of pods queue nothing, because the run's
+// application reports them as long as it exists.
 func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
 	if runKind.PodLabel != "" {
 		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(podStopped()))
@@ -103,8 +103,8 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// podStopped returns a predicate that passes on the event that shows that a pod has stopped: the update that first
-// shows it, or the deletion of a pod whose stop no event has shown.
+// podStopped returns a predicate that passes on one event for each pod that has stopped: the update that first shows
+// the stop, or the deletion of a pod if no update has shown the stop.
 func podStopped() predicate.Predicate {
 	stopped := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)

@@ -21,8 +21,8 @@ type Kind struct {
 	passes atomic.Uint64 // number of passes that have ended
 }
 
-// Of returns the sentinels of a kind. The argument name is the kind's name in logs; empty returns an empty object of
-// the kind.
+// Of returns the sentinels of a kind. The argument name is the kind's name in logs. The function empty returns an empty
+// object of the kind.
 func (s *Set) Of(name string, empty func() client.Object, cached client.Client, live client.Reader) *Kind {
 	return &Kind{set: s, name: name, empty: empty, client: cached, live: live}
 }
@@ -31,7 +31,7 @@ func (s *Set) Of(name string, empty func() client.Object, cached client.Client, 
 func (k *Kind) Has(object client.Object) bool { return k != nil && Is(object) }
 
 // Observe records the generation of a sentinel that a pass has read. If the sentinel is in the operator's namespace,
-// the operator writes to it from now on.
+// the operator writes to the sentinel from now on.
 func (k *Kind) Observe(object client.Object) {
 	name := client.ObjectKeyFromObject(object)
 	if !k.set.probes(name.Namespace) {
@@ -70,9 +70,9 @@ func (k *Kind) PassEnded() {
 
 func (k *Kind) key(name types.NamespacedName) key { return key{k.name, name} }
 
-// write patches a sentinel if it is still the object that was read. By now an application may have the sentinel's name,
-// and the spec of an application belongs to the user. The patched value is the one that the operator of
-// spark.apache.org writes; no program reads it.
+// write reads the object of the given name and patches it if it is still a sentinel. The object may be an application
+// by now, and the spec of an application belongs to the user. The patch also fails if the object changes after the
+// read. The patched value is the one that the operator of spark.apache.org writes; no program reads it.
 func (k *Kind) write(ctx context.Context, from client.Reader, name types.NamespacedName, number int64) (int64, error) {
 	object := k.empty()
 	if err := from.Get(ctx, name, object); err != nil {

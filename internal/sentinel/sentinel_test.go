@@ -50,7 +50,7 @@ func newProbed() *probed {
 	return p
 }
 
-// TestSentinelThatIsLost checks which writes count as lost, and that writes that only seem lost do not.
+// TestSentinelThatIsLost checks which outstanding writes count as lost, and which do not.
 func TestSentinelThatIsLost(t *testing.T) {
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "sparkapplications"}, "c")
 	for _, test := range []struct {

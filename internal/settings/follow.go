@@ -107,7 +107,7 @@ func (d *follower) Start(ctx context.Context) error {
 }
 
 // poll reads the file at every reload interval. It does not watch the file, because the kubelet updates a mounted
-// ConfigMap by replacing a symbolic link, and a watch of the file reports nothing.
+// ConfigMap by replacing a symbolic link, which a watch of the file would not report.
 func (d *follower) poll(ctx context.Context) {
 	again := time.NewTicker(d.config.ReloadInterval.Duration)
 	defer again.Stop()

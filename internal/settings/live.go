@@ -28,7 +28,8 @@ func New(initial config.Configuration) *Live {
 	return s
 }
 
-// Now returns the current configuration. Kinds call it in each pass and do not keep the result.
+// Now returns the current configuration. Each pass must call Now again, because the configuration may change between
+// passes.
 func (s *Live) Now() config.Configuration { return *s.current.Load() }
 
 // OnNamespaceChange registers a function that Update calls with each namespace that becomes served or is no longer

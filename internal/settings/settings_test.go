@@ -76,8 +76,8 @@ func (c lateCache) Start(ctx context.Context) error {
 	return c.Cache.Start(ctx)
 }
 
-// TestWatchReadsOnlyStartedCache checks that the first read waits until the cache has started. Before, it did not wait,
-// so every start of the operator logged an error.
+// TestWatchReadsOnlyStartedCache checks that the first read waits until the cache has started. An earlier version did
+// not wait, so every start of the operator logged an error.
 func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
