@@ -41,10 +41,11 @@ type Sources struct {
 	Namespaces []string      // an empty name means all namespaces
 }
 
-// CatchUp makes passes wait until the cache has the last writes of the previous leader. It does its work before the
-// first pass of each term, because another replica may have led in between. It lists the metadata of all objects once a
-// term, which is cheaper than a read of each. The list includes applications that have ended. If the cache has an
-// object that no longer exists, passes over that object wait until the cache removes it.
+// CatchUp makes passes wait until the cache has the last writes of the previous leader. A leader calls it before the
+// passes of each term, because another replica may have led in between. Only the first successful call of a term does
+// work: it lists the metadata of all objects, which is cheaper than a read of each object. The list includes
+// applications that have ended. If the cache has an object that no longer exists, passes over that object wait until
+// the cache removes it.
 func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, from Sources, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

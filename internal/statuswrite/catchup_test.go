@@ -40,7 +40,8 @@ func (s smallPages) List(ctx context.Context, list client.ObjectList, options ..
 	return s.Client.List(ctx, list, append(options, client.Limit(2))...)
 }
 
-// TestLeaderAwaits checks for which objects in the cache a leader waits before it decides about them.
+// TestLeaderAwaits checks that a leader waits for the objects that were changed or deleted after the cache read them,
+// and for no others, before it decides about them.
 func TestLeaderAwaits(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

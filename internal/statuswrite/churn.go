@@ -11,8 +11,9 @@ import (
 // minorPaths are the fields that a minor transition changes in addition to the kind's fields of executor churn.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
-// OnlyExecutorChurn reports whether executor churn is the only result of a pass: the status patch contains nothing
-// else, and no event is urgent.
+// OnlyExecutorChurn reports whether executor churn is the only result of a pass: each transition is minor, no event is
+// urgent, and the status patch changes only the kind's fields of executor churn. After a minor transition, the patch
+// may also change the fields in minorPaths.
 func OnlyExecutorChurn(churn kind.ExecutorChurn, plan lifecycle.Plan, patch []byte) bool {
 	// A transition is stored at once, unless it is minor.
 	major := func(t lifecycle.Transition) bool { return churn.Minor == nil || !churn.Minor(t) }

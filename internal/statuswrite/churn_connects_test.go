@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestCrowdOfAServer checks that the only part of a server's status that is debounced is the counts of its executors.
+// TestCrowdOfAServer checks that a status write of a server is debounced if it changes the counts of executors, and
+// that no other changes of the status are debounced.
 func TestCrowdOfAServer(t *testing.T) {
 	t.Parallel()
 	churn := kinds.SparkConnects(config.Default()).ExecutorChurn

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestFailuresInTheCrowdOfAServer checks that changes for failed and for missing executors are debounced like the
-// counts. Events about the server, and the wait reasons of its executors, are not debounced.
+// TestFailuresInTheCrowdOfAServer checks that status changes because of failed and missing executors are debounced like
+// changes of the counts. Events about the server, and the wait reasons of its executors, are not debounced.
 func TestFailuresInTheCrowdOfAServer(t *testing.T) {
 	t.Parallel()
 	const (

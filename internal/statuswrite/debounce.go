@@ -13,9 +13,9 @@ import (
 
 // These constants determine how long a status write that contains only executor churn (the kind's Fields) is debounced.
 // A thousand executors that start, run and end cause three thousand events, and each write sends the whole object to
-// the store and to all watchers. So the status is written once the executors have not changed for a while, or after the
-// longest wait. The wait is longer while executors are starting or ending (settled), so that executors that start one
-// after the other cause one write.
+// the store and to all watchers. So the status is written after the executors have not changed for a while, or after
+// the longest wait. The wait is longer while executors are starting or ending (see settled), so that executors that
+// start shortly after each other cause one write.
 const (
 	// Quiet is how long the content must stay unchanged before it is written.
 	Quiet = 2 * time.Second
@@ -57,8 +57,8 @@ func (p *Debouncer) EventDelay(key types.NamespacedName, now time.Time) time.Dur
 	return 0
 }
 
-// Wrote records that a status was written with all debounced changes. If churn is true, the write was for executor
-// churn alone, and the events of failed executors wait after it.
+// Wrote records that a status was written with all debounced changes. The argument churn is true if the write was for
+// executor churn alone. After such a write, the next events of failed executors are delayed (EventDelay).
 func (p *Debouncer) Wrote(key types.NamespacedName, now time.Time, churn bool) {
 	p.Reset(key)
 	if churn {
@@ -120,7 +120,7 @@ func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window,
 }
 
 // WindowOf returns the debounce window of a pass. The window is long if more changes are likely: after a minor
-// transition, if an application that needs executors has none any more, and while executors start or end.
+// transition, after the loss of all executors of an application that needs executors, and while executors start or end.
 func WindowOf(plan lifecycle.Plan, executors []lifecycle.Executor) Window {
 	switch next := plan.Next; {
 	case len(plan.Transitions) > 0 && len(executors) > 0 && !slices.ContainsFunc(executors, begun):

@@ -78,8 +78,8 @@ func TestNewsRest(t *testing.T) {
 	}
 }
 
-// TestPauseOf checks that a minor transition is debounced until the next transition, however many passes there are, and
-// that executors that start or end are debounced until the others have done so.
+// TestPauseOf checks the debounce window of each kind of change. It also checks that the delay after a minor transition
+// does not begin anew if the content changes in later passes.
 func TestPauseOf(t *testing.T) {
 	t.Parallel()
 	in := func(phases ...lifecycle.DriverPhase) (executors []lifecycle.Executor) {
@@ -126,8 +126,8 @@ func TestPauseOf(t *testing.T) {
 	}
 }
 
-// TestFirstArrival checks that the wait for the first executor is longer than the wait for the others, and that it
-// happens once.
+// TestFirstArrival checks that the wait for the first executor is longer than the wait for the other executors. The
+// wait for the others begins when the first executor has begun, and never begins a second time.
 func TestFirstArrival(t *testing.T) {
 	t.Parallel()
 	first, others := Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}

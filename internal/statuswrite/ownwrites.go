@@ -12,8 +12,8 @@ import (
 )
 
 // OwnWrites remembers the resourceVersion of the last status write of each object until a pass has read that write from
-// the cache. The entry of an object that has ended mostly stays, because no pass follows. Without OwnWrites, a decision
-// from an older read would repeat what the operator just did.
+// the cache. Without OwnWrites, a decision from an older read would repeat what the operator just did. For an object
+// that has ended, the resourceVersion is mostly kept, because no further pass reads the object.
 type OwnWrites struct {
 	memory.ByKey[types.NamespacedName, ownWrite]
 }
@@ -32,14 +32,15 @@ func (w *OwnWrites) Wrote(obj metav1.Object) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
-// Await makes the passes over an object wait until the cache has a version that somebody else wrote. No pass has
-// decided on that version yet, so its event is not an echo.
+// Await makes the passes over an object wait until the cache has a version that somebody else wrote. IsEcho does not
+// report that version as an echo, because no pass has decided on it yet.
 func (w *OwnWrites) Await(obj metav1.Object, version string, now time.Time) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
-// CacheIsStale reports, as ahead, whether a write of the operator is newer than obj, which was read from the cache. It
-// reports, as doubted, whether the cache has been behind for more than maxBehind.
+// CacheIsStale reports, as ahead, whether the last recorded write is newer than obj, which was read from the cache. It
+// reports, as doubted, whether the cache has been behind for maxBehind since the delay was first noticed or last
+// doubted.
 func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)

@@ -57,7 +57,7 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets returns the values of the configured labels. A combination keeps its place, or counters would lose counts.
+// labelSets returns the values of the configured labels. No combination loses its place, as counters would lose counts.
 type labelSets struct {
 	names []string
 

@@ -14,7 +14,7 @@ import (
 )
 
 // TestCardinalityIsBounded checks that no metric exceeds its bound of series, whatever names tenants choose and
-// whatever a status contains, and that the sums over the series stay complete.
+// whatever the statuses contain. It also checks that the sums over the series stay complete.
 func TestCardinalityIsBounded(t *testing.T) {
 	const n = 3000
 	reg := prometheus.NewRegistry()

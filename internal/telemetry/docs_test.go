@@ -124,8 +124,8 @@ func TestPeersNames(t *testing.T) {
 	}
 }
 
-// TestFixedValues checks that the bounds are the ones that docs/metrics.md states, and that each known reason is used
-// as a label value without changes.
+// TestFixedValues checks that the bounds are those that docs/metrics.md states. It also checks that each known reason
+// is used unchanged as the value of the label reason.
 func TestFixedValues(t *testing.T) {
 	if MaxNamespaces != 100 || MaxLabelSets != 500 {
 		t.Error("docs/metrics.md tells of other bounds")

@@ -49,7 +49,7 @@ type Recorder struct {
 	waiting map[waiter]int
 }
 
-// waiter is the key under which the waiting events of one namespace in one worker's queue are counted.
+// waiter is a key: the waiting events are counted for each namespace in the queue of each worker.
 type waiter struct {
 	worker    int
 	namespace string

@@ -66,7 +66,7 @@ const (
 // phaseBuckets are the buckets for the seconds in a phase, from transient phases to an application that runs for a day.
 var phaseBuckets = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
 
-// NewMetrics registers the metrics with reg and returns them. It panics if they are registered, as prometheus does.
+// NewMetrics registers the metrics with reg and returns them. It panics if reg already has any of them.
 func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	m := &Metrics{sets: newLabelSets(options.Labels)}
 	m.registerPeers(reg, options)

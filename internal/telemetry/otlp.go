@@ -76,8 +76,8 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// queued is a span processor that limits the spans on their way to OpenTelemetry's batch queue. That queue drops spans
-// without reporting them, so a span beyond the limit is counted and logged here instead.
+// queued is a span processor that limits the spans in OpenTelemetry's batch queue. The batch queue drops spans without
+// reporting them, so a span beyond the limit does not enter the batch queue but is counted and logged here.
 type queued struct {
 	sdktrace.SpanProcessor
 	to *exporter

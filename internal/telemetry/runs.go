@@ -22,7 +22,7 @@ func (m *Metrics) ExpectRuns(kind string) {
 	}
 }
 
-// RunStarted counts a started run and its delay from due. For a run that a user requested, due is zero.
+// RunStarted counts a run that started and measures the delay from due to at. The time due is zero for a requested run.
 func (m *Metrics) RunStarted(kind string, due, at time.Time) {
 	if due.IsZero() {
 		m.Run(kind, RunAsked)

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestRuns checks that a run is counted by its trigger, that only scheduled runs have a delay, and that a clock that is
-// ahead does not make the delay negative.
+// TestRuns checks that a run is counted as scheduled or requested, and that only scheduled runs have a delay. The delay
+// is not negative even if the clock that set the due time is ahead.
 func TestRuns(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})

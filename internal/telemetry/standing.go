@@ -229,7 +229,7 @@ func (s *standings) sum() sums {
 	return t
 }
 
-// runs reports whether a driver runs and Kubernetes confirms that, which excludes the phase Unknown.
+// runs reports whether a driver runs in the phase. In the phase Unknown, Kubernetes cannot confirm that it does.
 func runs(phase lifecycle.Phase) bool {
 	switch phase {
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling:

@@ -167,8 +167,8 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// TestRestart checks that the gauges of a new process are right after one pass over each object, and that it counts
-// nothing twice.
+// TestRestart checks that the gauges of a new process are right after one pass over each object, and that the process
+// counts nothing a second time.
 func TestRestart(t *testing.T) {
 	before, after := prometheus.NewRegistry(), prometheus.NewRegistry()
 	old, fresh := NewMetrics(before, MetricsOptions{}), NewMetrics(after, MetricsOptions{})

@@ -107,7 +107,7 @@ func textOf(attributes []*common.KeyValue) map[string]string {
 	return out
 }
 
-// apiServer returns a transport that answers a request of a pass and stores the trace that the request names in
+// apiServer returns a transport that answers a request of a pass and stores the request's Traceparent header in
 // reported.
 func apiServer(reported *string) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
@@ -276,8 +276,8 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestCollectorInTrouble checks that spans that cannot be sent are counted and logged once, and cause no failure
-// elsewhere.
+// TestCollectorInTrouble checks that spans that cannot be sent are counted and cause one log record, and that the
+// errors of the collector affect nothing else.
 func TestCollectorInTrouble(t *testing.T) {
 	to := newReceiver(t)
 	to.answer = http.StatusServiceUnavailable

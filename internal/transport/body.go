@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// frames is the body of a watch in protobuf, reduced to the kept fields. Each event in it follows its length in four
-// bytes (Kubernetes: runtime/serializer/protobuf, length-delimited frames).
+// frames is the body of a watch in protobuf, reduced to the kept fields. Four bytes with the length of an event precede
+// each event (Kubernetes: runtime/serializer/protobuf, length-delimited frames).
 type frames struct {
 	io.Closer
 	from  io.Reader

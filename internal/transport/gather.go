@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// gathering is a connection that makes a pause in reading after it has read all bytes that have arrived. Bytes that
-// arrive during the pause are read together. If each event were read by itself, it would wake a chain of goroutines,
-// which take a core from an API server on the same machine. If nothing has arrived for longer than the pause, the next
-// bytes are read at once.
+// gathering is a connection that pauses before a read if the previous read has drained all bytes that had arrived.
+// Bytes that arrive during the pause are read together. If each event were read by itself, it would wake a chain of
+// goroutines, which take a core from an API server on the same machine. If nothing has arrived for longer than the
+// pause, the next bytes are read at once.
 //
 // There is no pause while many bytes arrive, because a cache is being filled then. A reader that makes pauses would
 // limit the sender to the connection's window.

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestShedding checks that a request with WithKept gets the kept parts, page by page, and that another request gets
-// everything.
+// TestShedding checks that a request with WithKept gets the kept parts, page by page, and that a request without
+// WithKept gets whole objects.
 func TestShedding(t *testing.T) {
 	t.Parallel()
 	plain := kubernetes.NewForConfigOrDie(testkit.Rest(t))

@@ -64,8 +64,8 @@ func (u *unmanaged) keep(p []byte) int {
 	return kept
 }
 
-// inString reads on in a string: to its end, to the next backslash, or over one escaped byte. It returns how many bytes
-// it has read.
+// inString reads a part of a string: up to the end of the string, up to the next backslash, or one escaped byte. It
+// returns how many bytes it has read.
 func (u *unmanaged) inString(p []byte) int {
 	size := 1
 	if u.escape {

@@ -168,8 +168,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestFramesCut checks that a watch that is cut off does not look like one that has ended. The reflector must list
-// again or continue from its last version.
+// TestFramesCut checks that Read returns io.ErrUnexpectedEOF if a watch is cut off within an event, and io.EOF if it
+// ends between two events. After io.ErrUnexpectedEOF, the reflector must list again or continue from its last version.
 func TestFramesCut(t *testing.T) {
 	whole := frame(t, "ADDED", &corev1.Pod{TypeMeta: podMeta})
 	for name, test := range map[string]struct {
@@ -194,7 +194,7 @@ func TestFramesCut(t *testing.T) {
 	}
 }
 
-// FuzzShed checks that Shed returns for any input, and that its output is not longer than the input.
+// FuzzShed checks that Shed handles any input without a panic, and that its output is not longer than the input.
 func FuzzShed(f *testing.F) {
 	f.Add(encoded(f, &corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"a": "1", "z": "2"}}}))
 	f.Add([]byte("k8s\x00\x0a\x05\x12\x03Pod\x12\x02\x0a\x80"))

@@ -50,8 +50,8 @@ func (s *streamed) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// received is the body of a list, which the caller decodes after Close. If the request is sent again, the work ends
-// first.
+// received is the body of a list, which the caller decodes after Close. If the client sends the request again, the
+// transport first ends the work of the previous try.
 type received struct {
 	io.ReadCloser
 	work Work

@@ -31,8 +31,8 @@ var childLabels = append([]string{
 }, identity.NameLabels...)
 
 // podAnnotations are the annotations of a pod that become facts. They hold the digest of the spec that the driver was
-// created from, the pod that submitted it, and the exception that ended the driver. Spark 4.1 and newer write the
-// exception if spark.kubernetes.driver.annotateExitException is set.
+// created from, the pod that submitted the driver, and the exception that ended the driver. Spark 4.1 and newer write
+// the exception if spark.kubernetes.driver.annotateExitException is set.
 var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
 // Pod returns the parts of a pod that become facts: identity, owners, node, service account, scheduler, scheduling
@@ -182,8 +182,9 @@ var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAt
 // write back a shortened list.
 var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
-// Bound reduces a custom resource's metadata to the parts that are read, and bounds its lists to more entries than any
-// normal object has. An entry of a map or a list takes several times as many bytes in memory as a tenant writes for it.
+// Bound reduces a custom resource's metadata to the parts that are read, and limits the lists in it. Each limit is
+// higher than the number of entries in any normal object. An entry of a map or a list takes several times as many bytes
+// in memory as a tenant writes for it.
 func Bound(object metav1.Object) {
 	var annotations map[string]string
 	for _, key := range resourceAnnotations {

@@ -192,7 +192,7 @@ func TestTrimPod(t *testing.T) {
 	}
 }
 
-// TestTrimPodOfNobody checks that only the identity is kept of a Spark pod that no operator manages.
+// TestTrimPodOfNobody checks that a Spark pod that no operator manages loses everything but its identity.
 func TestTrimPodOfNobody(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor}},

@@ -111,7 +111,7 @@ func (j *job) age(now int64) int64 {
 	return now + 1 - begun
 }
 
-// Pass watches a pass until the returned function is called. A nil watchdog watches nothing.
+// Pass tracks a pass until the returned function is called. A nil watchdog tracks nothing.
 func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Duration) (end func()) {
 	if h == nil {
 		return func() {}
@@ -212,8 +212,8 @@ func (h *Watchdog) decode(what string) *job {
 	return h.newJob("decode", what, types.NamespacedName{}, DecodeSlow)
 }
 
-// NewInformer returns an informer whose lists the watchdog watches (cache.Options.NewInformer). A list is decoded after
-// its body was closed: the transport marks the start, and the end of the list call marks the end.
+// NewInformer returns an informer whose lists the watchdog tracks (cache.Options.NewInformer). A list is decoded after
+// its body was closed: the transport marks the start of the decoding, and the end of the list call marks its end.
 func (h *Watchdog) NewInformer(
 	from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// after counts the ticks of a duration.
+// after lets the watchdog count as many ticks as the duration has.
 func (h *Watchdog) after(d time.Duration) {
 	for range d / Tick {
 		h.Count()
@@ -72,7 +72,8 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// TestHogs checks that a job counts as using a core while it lasts and the process uses a core, and no longer.
+// TestHogs checks that a lasting job counts as using a core only while the process uses a core, and no longer than the
+// job lasts.
 func TestHogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
