@@ -52,8 +52,8 @@ func (l *Leadership) End() {
 	}
 }
 
-// Begin reports whether a pass may begin. If it may, the pass must use the returned context, which ends with the term,
-// and must call done after its last request.
+// Begin reports, as given, whether a pass may begin. If it may, the pass must use the returned context, which ends with
+// the term, and must call done after its last request.
 func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), given bool) {
 	t := l.current()
 	if t == nil || !t.lasts() {

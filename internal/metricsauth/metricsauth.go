@@ -85,8 +85,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	g.handler.ServeHTTP(w, req)
 }
 
-// admit returns the HTTP status for a token, which is OK if the request is authorized. It queries the API server unless
-// a cached review is still valid.
+// admit returns the HTTP status for a request with the given token: OK if the request is authorized. It queries the API
+// server unless a cached review is still valid.
 func (g *guard) admit(req *http.Request, token string) int {
 	key := admissionKey{sha256.Sum256([]byte(token)), strings.ToLower(req.Method), req.URL.Path}
 	g.mu.Lock()

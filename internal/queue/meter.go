@@ -15,16 +15,16 @@ import (
 const measureEvery = 500 * time.Millisecond
 
 // collectors are the metrics that controller-runtime registered for its own queues. This queue uses them so that the
-// same dashboards and alerts apply to it. The library does not export them. The registry returns them to a caller that
-// registers a collector with the same name, labels and help.
+// same dashboards and alerts apply to it. The library does not export its collectors, but the registry returns them to
+// a caller that registers a collector with the same name, labels and help.
 type collectors struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
 	latency, workDuration      *prometheus.HistogramVec
 }
 
-// registeredCollectors returns the collectors. It finds them when the first queue is created, because the library
-// registers its collectors when the program is initialized.
+// registeredCollectors returns the collectors. It searches the registry when the first queue is created: the library
+// has registered its collectors by then, during the initialization of the program.
 var registeredCollectors = sync.OnceValue(func() collectors {
 	labels := []string{"name", "controller"}
 	return collectors{

@@ -12,8 +12,8 @@ type Class int
 const (
 	// Settled items have ended: a pass over them hardly ever has work. After a restart most items are settled.
 	Settled Class = iota
-	// Changed items are active and have changed. A Changed item that has waited longer than the queue's patience comes
-	// before Fresh items, because there may be any number of Fresh items, and active items would otherwise wait for all
+	// Changed items have changed and have not ended. A Changed item that has waited longer than the queue's patience
+	// comes before Fresh items. There may be any number of Fresh items, and Changed items would otherwise wait for all
 	// of them.
 	Changed
 	// Fresh items have had no pass in their present form.

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// model specifies which items a queue holds and which of them it may hand out. It is as simple as possible and defines
-// no order of its own.
+// model specifies which items a queue holds and which of them it may hand out. The model is as simple as possible and
+// does not determine the order of the items.
 type model struct {
 	t       *testing.T
 	waits   map[string]*waiting // ready, by key

@@ -184,8 +184,8 @@ func (d *follower) refresh(ctx context.Context, reader client.Reader) {
 	d.apply(values)
 }
 
-// read returns the properties of the source. A file that does not exist has none, because its ConfigMap may be
-// optional.
+// read returns the properties of the source. If the file does not exist, it returns no properties and no error, because
+// the file's ConfigMap may be optional.
 func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]string, error) {
 	if d.config.Source == config.SourceFile {
 		values, err := peer.LoadProperties(d.config.File)

@@ -19,7 +19,7 @@ import (
 const (
 	// Quiet is how long the content must stay unchanged before it is written.
 	Quiet = 2 * time.Second
-	// MaxDelay is how long a write waits at most for that.
+	// MaxDelay is the longest time that a write waits for content that stays unchanged.
 	MaxDelay = 10 * time.Second
 	// ArrivalDelay is the longest wait for the last initial executors, which a busy cluster starts many seconds apart.
 	// A shortage of executors is reported within this time (lifecycle), with its wait reason. The wait also keeps the
@@ -27,8 +27,9 @@ const (
 	// executors may be that the driver stops, and the end of the driver is written at once.
 	ArrivalDelay = 30 * time.Second
 	// FirstArrivalDelay is the longest wait for the first executor to run; after that, ArrivalDelay applies to the
-	// others. The first executor takes longer because of image pulls and busy nodes. The delay costs little: executors
-	// that do not run yet matter hardly more than none at all, and their wait reason is written at once.
+	// other executors. The first executor takes longer because of image pulls and busy nodes. The delay costs little,
+	// because executors that do not run yet are hardly more useful than no executors, and their wait reason is written
+	// at once.
 	FirstArrivalDelay = 2 * time.Minute
 	// slower multiplies all these times for objects with more executors than manyExecutors, because the status of such
 	// an object is large.
@@ -40,11 +41,11 @@ const (
 type Debouncer struct {
 	memory.ByKey[types.NamespacedName, unwritten]
 	// lastChurnWrite is the time of the last write for executor churn alone, if the kind debounces the events of failed
-	// executors (DebounceEvents). Such events are written Quiet after it at the earliest, and each write reports only a
-	// few of them.
+	// executors (DebounceEvents). Events of failed executors are written at least Quiet after that time, and each write
+	// reports only a few of them.
 	lastChurnWrite memory.ByKey[types.NamespacedName, time.Time]
-	// shorts holds since when an object whose status is debounced has had too few executors. It keeps the start of the
-	// shortage from moving with each pass. It is zero if the object has enough executors.
+	// shorts holds since when an object whose status is debounced has had too few executors. Without it, the start of
+	// the shortage would move with each pass. The stored time is zero if the object has enough executors.
 	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
 

@@ -54,8 +54,8 @@ func TestPaces(t *testing.T) {
 	}
 }
 
-// TestNewsRest checks that the event of the first failed executor is emitted at once, and the following events after a
-// while.
+// TestNewsRest checks that the event of the first failed executor is emitted at once, and that the following events are
+// delayed.
 func TestNewsRest(t *testing.T) {
 	t.Parallel()
 	key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}

@@ -55,9 +55,9 @@ func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubt
 	return ahead, doubted
 }
 
-// IsEcho reports whether an object is the result of the operator's last write, and no pass has read an older version
-// since that write. The pass that wrote the object decided on the same content and has already set the time of the next
-// pass.
+// IsEcho reports whether an object is the result of the operator's last write, provided that no pass has read an older
+// version since that write. The pass that wrote the object decided on the same content and has already set the time of
+// the next pass.
 func (w *OwnWrites) IsEcho(obj metav1.Object) bool {
 	last, known := w.Get(identity.Key(obj))
 	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()

@@ -115,7 +115,7 @@ func labelValue(name, namespace string, labels map[string]string) string {
 	if value, found := labels[name]; found {
 		return value
 	}
-	// Several keys can map to one Prometheus name. The first in order wins, so that the series is stable.
+	// Several keys can map to one Prometheus name. The first key in order wins, so that the series is stable.
 	first, value := "", unknownLabel
 	if name == namespaceLabel {
 		value = namespace

@@ -35,7 +35,7 @@ type Metrics struct {
 
 // MetricsOptions configures Metrics. The zero value has no prefix, no labels and the default buckets.
 type MetricsOptions struct {
-	// Prefix of the metrics of sparkoperator.k8s.io; hyphens become underscores. Names with sparkoperator_ have none.
+	// Prefix is put before the metrics of sparkoperator.k8s.io, not before sparkoperator_*. Hyphens become underscores.
 	Prefix string
 	// Labels are the labels of the metrics that have the prefix: label keys of applications, and "namespace".
 	Labels []string

@@ -87,7 +87,7 @@ func (m *Message) keep(out, field, value []byte, number protowire.Number, kind p
 	return out, nil
 }
 
-// names reports whether the names that Named was given include this name.
+// names reports whether the given name is one of the names that were passed to Named.
 func (m *Message) names(name []byte) bool {
 	return slices.ContainsFunc(m.named, func(n string) bool { return n == string(name) })
 }

@@ -29,7 +29,7 @@ const (
 	// end at its limit.
 	PassSlow = 30 * time.Second
 	// hogAge is a number of ticks. If the process has used most of a core for that many ticks, jobs of at least that
-	// age are assumed to be the cause. Most passes and all decodes end long before.
+	// age are assumed to be the cause. Most passes and all decodes end long before they reach that age.
 	hogAge = 2
 	// Limit is how long work may last before the operator fails its liveness check to be restarted.
 	Limit = 3 * time.Minute
@@ -188,7 +188,7 @@ func (h *Watchdog) Ready(*http.Request) error {
 	return h.findJob(func(j *job, age int64) bool { return age >= j.slow })
 }
 
-// Alive is a liveness check. It fails once a job has hung for so long that only a restart ends it.
+// Alive is a liveness check. It fails if a job has hung for so long that only a restart ends the job.
 func (h *Watchdog) Alive(*http.Request) error {
 	return h.findJob(func(_ *job, age int64) bool { return age >= int64(Limit/Tick) })
 }
