@@ -142,7 +142,7 @@ func TestObserveTaken(t *testing.T) {
 	}
 }
 
-// TestUnseen checks that the pod of a failed executor is added to a pass if the pod no longer exists, so that the pass
+// TestUnseen checks that missingPods returns the pod of a failed executor if the pod no longer exists, so that the pass
 // decides as if the pod existed.
 func TestUnseen(t *testing.T) {
 	t.Parallel()

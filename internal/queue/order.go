@@ -130,7 +130,7 @@ func (o *order[T]) hold(tenant string, class Class, more int) {
 }
 
 // next returns the class of the next turn. In one of turnsOfOthers turns, it is the overdue class whose last turn is
-// the oldest, and in the others it is the first class. The first class changes with the arriving items, so any class
+// the oldest. In the other turns, it is the first class. The first class changes with the arriving items, so any class
 // can become overdue.
 func (o *order[T]) next(s sieve, now time.Time) Class {
 	next := o.first(s, now)

@@ -119,8 +119,8 @@ func (m *model) open() map[string]bool {
 	return open
 }
 
-// canGet reports whether Get would hand out an item at once. It considers that a Leaving item whose class is computed
-// again may become Fresh, while no place for another Fresh item is free.
+// canGet reports whether Get would hand out an item at once. A Leaving item does not count if Get would compute its
+// class again, lower the class to Fresh, and find no free place for a Fresh item.
 func (m *model) canGet(q *testQueue) bool {
 	for key := range m.open() {
 		w := m.waits[key]

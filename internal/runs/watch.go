@@ -61,9 +61,9 @@ func byOwners(object client.Object) []string {
 	return owners
 }
 
-// Watch makes events of runs queue the run's owner, which is of the given kind, at once. These events are the creation,
-// a change or the deletion of a run, and the stop of a run's pod. Other events of pods queue nothing, because the run's
-// application reports them as long as it exists.
+// Watch makes the events of a run queue the owners of the run at once, if they are of the given kind. These events are
+// the creation, a change or the deletion of the run, and the stop of one of its pods. Other events of pods queue
+// nothing, because the application of the run reports them as long as it exists.
 func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
 	if runKind.PodLabel != "" {
 		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(podStopped()))

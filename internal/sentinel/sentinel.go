@@ -156,8 +156,8 @@ func (s *Set) probe(ctx context.Context, key key) {
 }
 
 // evaluate decides whether an outstanding write is lost. If the cache does not have the write, the watch is stuck. If
-// the cache has the write but no pass has ended since, the queue is stuck. An operator that is only busy has neither
-// problem.
+// the cache has the write but no pass has ended since the write, the queue is stuck. An operator that is only busy has
+// neither problem.
 func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 	s.mu.Lock()
 	out, delay := entry.wrote > entry.generation, s.settings.Now().Apache.Sentinels.Delay.Duration

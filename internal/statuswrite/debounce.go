@@ -19,7 +19,7 @@ import (
 const (
 	// Quiet is how long the content must stay unchanged before it is written.
 	Quiet = 2 * time.Second
-	// MaxDelay is the longest time that a write waits for content that stays unchanged.
+	// MaxDelay is the longest time that a write waits, even if its content keeps changing.
 	MaxDelay = 10 * time.Second
 	// ArrivalDelay is the longest wait for the last initial executors, which a busy cluster starts many seconds apart.
 	// A shortage of executors is reported within this time (lifecycle), with its wait reason. The wait also keeps the

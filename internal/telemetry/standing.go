@@ -229,7 +229,7 @@ func (s *standings) sum() sums {
 	return t
 }
 
-// runs reports whether a driver runs in the phase. In the phase Unknown, Kubernetes cannot confirm that it does.
+// runs reports whether a driver runs in a phase. Unknown is excluded: Kubernetes cannot confirm a driver in that phase.
 func runs(phase lifecycle.Phase) bool {
 	switch phase {
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling:

@@ -31,7 +31,7 @@ func (c *counting) RoundTrip(request *http.Request) (*http.Response, error) {
 	return c.RoundTripper.RoundTrip(request)
 }
 
-// kinds returns the Kinds of the variable names and an additional entry for lists of pods.
+// kinds returns the specification for pods in the variable names, and an additional one for lists of such pods.
 func kinds() Kinds {
 	pod := names["Pod"]
 	return Kinds{"Pod": pod, "PodList": Fields(parts{1: Whole, 2: pod})}

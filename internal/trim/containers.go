@@ -15,7 +15,7 @@ const ServerVariable = "SPARK_NO_DAEMONIZE"
 
 // SparkContainer returns the name of the container that runs Spark in a driver pod. The template of a server may give
 // this container another name and add other containers. If no container has the returned name, readers take the last
-// container, so the cache keeps the last container of the pod (see Pod).
+// container. Therefore the cache moves the container that runs Spark to the end (see Pod).
 func SparkContainer(pod *corev1.Pod) string {
 	if pod.Labels[identity.RoleLabel] != identity.RoleServer || slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.DriverContainer }) {
 		return overlay.DriverContainer

@@ -353,8 +353,8 @@ func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 // words is the vocabulary that all cached objects share.
 var words vocabulary
 
-// vocabulary shares one copy of equal strings between objects. It is emptied when it exceeds maxWords. Strings that it
-// returned before then stay valid, and later strings share new copies.
+// vocabulary shares one copy of equal strings between objects. It is emptied when it exceeds maxWords. Strings that
+// were returned earlier stay valid, and later strings share new copies.
 type vocabulary struct {
 	mu    sync.Mutex
 	known map[string]string

@@ -72,8 +72,7 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// TestHogs checks that a lasting job counts as using a core only while the process uses a core, and no longer than the
-// job lasts.
+// TestHogs checks that a job that lasts counts as using a core until the job ends or the process no longer uses a core.
 func TestHogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
