@@ -22,9 +22,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// leftover creates and returns the webhook configuration that a removed installation of the kubeflow operator leaves
-// behind. The webhook selects pods by a label that our pods have too. It appends the application's volumes without
-// checking whether a pod already has them.
+// leftover creates and returns the webhook configuration that remains when the kubeflow operator is uninstalled. The
+// webhook selects pods by a label that our pods have too. It appends the application's volumes without checking whether
+// a pod already has them.
 func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.MutatingWebhookConfiguration {
 	w.T.Helper()
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
@@ -78,8 +78,8 @@ func withVolume(app *v1beta2.SparkApplication) {
 	app.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 }
 
-// TestLeftoverWebhookThatDoubles checks that no pod has a volume twice, that no application fails, and that the
-// proposed remedy works.
+// TestLeftoverWebhookThatDoubles checks that the operator creates no pod to which a leftover webhook adds a volume a
+// second time. The application does not fail, and it runs when the remedy that the event proposes is applied.
 func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -110,9 +110,9 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	}
 }
 
-// TestLeftoverWebhookThatDoublesExecutors checks that the driver starts if only executors mount the volume. The status
-// reports why the API server rejects the executors, and the remedy. The operator's dry run gets the same answer as
-// Spark itself.
+// TestLeftoverWebhookThatDoublesExecutors checks an application in which only the executors mount the volume. The
+// driver starts. The status reports why the API server rejects the executors, and the remedy. The operator finds the
+// reason by a dry run, which gets the same answer as Spark itself.
 func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

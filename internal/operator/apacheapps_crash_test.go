@@ -14,10 +14,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestCrashInAnApachesLife kills the operator before and after writes of a launch, a failure and the next attempt, once
-// in each simulated life of an application. Then another process continues. The test checks that no application has two
-// drivers at once, starts an attempt twice, or has another history than an application whose operator does not crash.
-// With CRASH_POINTS=all it kills the operator at every write.
+// TestCrashInAnApachesLife kills the operator before or after one write of a launch, a failure and the next attempt, in
+// each of many simulated lives of an application. After the crash another process continues. The test checks that no
+// application has two drivers at once, starts an attempt twice, or has a different history from an application whose
+// operator does not crash. With CRASH_POINTS=all it kills the operator at every write.
 func TestCrashInAnApachesLife(t *testing.T) {
 	t.Parallel()
 	cuts(t, 44, 7, apachesLife)

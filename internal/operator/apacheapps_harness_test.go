@@ -65,8 +65,8 @@ func tolerating(t sparkv1.ApplicationTolerations) func(*apacheApp) {
 	return func(app *apacheApp) { app.Spec.ApplicationTolerations = &t }
 }
 
-// again returns a restart policy with at most the given number of restarts and a backoff of 1 ms, which is too short to
-// matter.
+// again returns a restart policy with at most the given number of restarts. Its backoff of 1 ms is so short that it
+// does not delay a test.
 func again(policy sparkv1.RestartPolicy, most int64) *sparkv1.RestartConfig {
 	return &sparkv1.RestartConfig{RestartPolicy: policy, MaxRestartAttempts: &most, RestartBackoffMillis: new(int64(1))}
 }
@@ -93,7 +93,7 @@ func (w *world) triggerApachePass(name string) {
 	w.patchApache(name, fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 }
 
-// waitApache waits until an application is in a state and meets all conditions.
+// waitApache waits until an application is in the given state and meets all given conditions.
 func (w *world) waitApache(name string, state apacheState, holds ...func(*apacheApp) error) *apacheApp {
 	w.T.Helper()
 	app := &apacheApp{}
@@ -174,7 +174,7 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 	}
 }
 
-// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the given objects.
+// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the objects in but.
 func (w *world) waitNothing(owner client.Object, but ...client.Object) {
 	w.T.Helper()
 	testkit.Wait(w.T, "nothing to be left of "+owner.GetName(), func(ctx context.Context) error {

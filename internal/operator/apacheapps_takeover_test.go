@@ -22,7 +22,7 @@ import (
 // These tests begin with the state that the Java operator leaves: its statuses and its objects, none of which has a
 // label of ours (docs/migrate-apache.md).
 
-// leftApache describes an application as the Java operator leaves it.
+// leftApache describes an application as the Java operator leaves it to this operator.
 type leftApache struct {
 	name   string
 	past   []apacheState
@@ -30,7 +30,8 @@ type leftApache struct {
 	change func(*apacheApp)
 }
 
-// createInheritedApache creates the application with its finalizer, its pods and their objects, and writes the status.
+// createInheritedApache creates the application that a describes, with the Java operator's finalizer, its pods, their
+// objects and its status. It returns the application and its driver.
 func (w *world) createInheritedApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	w.T.Helper()
 	app := w.apacheApp(a.name, func(app *apacheApp) {
@@ -109,8 +110,8 @@ func taken(app *apacheApp) error {
 	return want(len(app.Finalizers), 0)
 }
 
-// TestApacheTakeOver checks that a running application continues to its end with its existing driver, in the states
-// that readers of the status know. A finished application stays finished.
+// TestApacheTakeOver checks that a running application continues to its end with its existing driver, and that its
+// history has only states that readers of the Java operator's status expect. A finished application stays finished.
 func TestApacheTakeOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -163,9 +164,9 @@ func TestApacheTakeOver(t *testing.T) {
 	w.WaitGone(keptDriver)
 }
 
-// TestApacheRecreatedAfterAnotherOperator checks that a new application waits for the objects of a deleted one with the
-// same name. These objects, which the Java operator created, belong to the old driver pod, and the new application
-// needs their names. The wait costs the new application no attempt.
+// TestApacheRecreatedAfterAnotherOperator checks that a new application waits until the objects of a deleted
+// application with the same name are gone. The Java operator created these objects, the old driver pod owns them, and
+// they occupy names that the new application needs. The wait does not count as an attempt.
 func TestApacheRecreatedAfterAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

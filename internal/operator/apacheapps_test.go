@@ -36,8 +36,8 @@ func checkHistory(t *testing.T, app *apacheApp, states []apacheState) {
 	}
 }
 
-// TestApacheApplicationCompletes checks that the objects have the names that readers of the API spark.apache.org know,
-// that the history is exact, and that no object exists at the end.
+// TestApacheApplicationCompletes checks that the objects have the names that users of the API group spark.apache.org
+// expect, that the history is exact, and that no object exists at the end.
 func TestApacheApplicationCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +94,7 @@ func TestApacheHistoryOfAFastDriver(t *testing.T) {
 }
 
 // TestApacheRetention checks that the objects of a failed attempt are retained for resourceRetainDurationMillis, and
-// those of a successful attempt are not.
+// that the objects of a successful attempt are not retained.
 func TestApacheRetention(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -132,9 +132,9 @@ func (w *world) waitApachePass(app client.Object, clock *later) {
 	testkit.Wait(w.T, app.GetName()+" to have a pass", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
 }
 
-// TestApacheRestarts checks that each attempt has its own names and keeps nothing of the previous attempt. The status
-// reports the counters, and the history of the previous attempt. The limit of restarts ends them. The last attempt is
-// retained, whatever the restart policy (W14).
+// TestApacheRestarts checks that each attempt has its own names and keeps no object of the previous attempt. The status
+// reports the counters, and the history of the previous attempt. There are no more restarts when the limit is reached.
+// The last attempt is retained, whatever the restart policy (W14).
 func TestApacheRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -171,7 +171,7 @@ func TestApacheRestarts(t *testing.T) {
 }
 
 // TestApacheDeadlines checks that an attempt that does not start in time ends at its deadline and not before, although
-// no event queues the application (W4).
+// no event queues the application at the deadline (W4).
 func TestApacheDeadlines(t *testing.T) {
 	t.Parallel()
 	const limit, hour = 2500, 3600_000

@@ -25,9 +25,9 @@ import (
 // These tests cover faults of the Java operator that this one does not have. The numbers are those of the list by which
 // both are compared.
 
-// TestApacheClientMode checks that an application that no operator can run fails once, is released, and can be deleted
-// at any time. This also holds if it has the finalizer of the Java operator, which would otherwise block the deletion
-// for ever (W2, W24).
+// TestApacheClientMode checks that an application in client mode, which the operator cannot run, fails once, is
+// released, and can be deleted at any time. This also holds if the application has the finalizer of the Java operator,
+// which would otherwise block the deletion for ever (W2, W24).
 func TestApacheClientMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,8 +102,8 @@ func TestApacheSidecarEnds(t *testing.T) {
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 }
 
-// TestApachePodsOfAnEarlierAttempt checks that a driver and executors of an earlier attempt that stop slowly do not
-// count for the next attempt (W8, W9).
+// TestApachePodsOfAnEarlierAttempt checks that the driver and the executors of an earlier attempt do not count for the
+// next attempt, however slowly they stop (W8, W9).
 func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,9 +133,9 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 }
 
-// TestApacheForeignObjects checks that a message names an object of somebody else that has the name of a ConfigMap of
-// configMapSpecs or of the driver pod. The operator neither changes nor deletes this object. The application can be
-// restarted once the name is free (W17, W20).
+// TestApacheForeignObjects checks an application whose driver pod, or a ConfigMap of its configMapSpecs, has the name
+// of somebody else's object. A message names this object, and the operator neither changes nor deletes it. The
+// application can be restarted once the name is free (W17, W20).
 func TestApacheForeignObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,8 +188,8 @@ func says(text, word string) error {
 	return nil
 }
 
-// TestApacheErrorIsNoAbsence checks that the driver does not count as gone while the API server cannot answer whether
-// the driver exists (W21).
+// TestApacheErrorIsNoAbsence checks that the operator does not treat a driver as deleted while the API server cannot
+// answer whether the driver exists (W21).
 func TestApacheErrorIsNoAbsence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -222,7 +222,8 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 }
 
 // TestApacheUnselected checks that the operator changes neither an application that the label selector does not select
-// nor a sentinel, not even their finalizers. Once the unselected application gets the labels, the operator serves it.
+// nor a sentinel. It does not even change their finalizers. It serves the application once the application gets the
+// selected labels.
 func TestApacheUnselected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -246,8 +247,8 @@ func TestApacheUnselected(t *testing.T) {
 }
 
 // TestApacheFinalizerIsReleased checks that the operator removes the Java operator's finalizer at once and only once,
-// with a log line, and keeps the finalizers of others. It also removes it from an application that is already being
-// deleted.
+// with a log line, and keeps the finalizers of others. The operator also removes the finalizer from an application that
+// is already being deleted.
 func TestApacheFinalizerIsReleased(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestApacheExamples checks that the definitions accept each example, that they know all its fields, and that the
-// operator can launch it.
+// TestApacheExamples checks that the definitions accept each example and have all its fields, and that the operator can
+// launch the example.
 func TestApacheExamples(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -48,8 +48,8 @@ func TestApacheExamples(t *testing.T) {
 	}
 }
 
-// launches checks that the dialect of an example would launch it: an application gets a driver, and a cluster its
-// objects.
+// launches checks that this operator would launch an example: for an application it renders a driver, and for a cluster
+// its objects.
 func launches(t *testing.T, file, kind string, text []byte) {
 	t.Helper()
 	now := time.Unix(1_800_000_000, 0).UTC()

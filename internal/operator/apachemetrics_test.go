@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// samplesOf returns the samples of the metric with the given name whose label has the given value. The keys of the
-// result are the values of the label key.
+// samplesOf returns those samples of the metric with the given name whose given label has the given value. The result
+// has one entry for each sample. The key of the entry is the sample's value of the label key.
 func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric {
 	w.T.Helper()
 	families, err := w.registry.Gather()

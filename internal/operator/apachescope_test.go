@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestApacheRelabelled checks that the operator finds pods that lack the selected labels. A running application that
-// loses the labels stays unchanged. Once it has them again, it continues from the state that it had (W10).
+// TestApacheRelabelled checks a running application whose labels are edited so that the operator's label selector does
+// not match any more. The operator does not change the application. When the selector matches again, the application
+// continues from the state that it had. The operator finds the pods although they never have these labels (W10).
 func TestApacheRelabelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -51,8 +51,8 @@ func apacheExposed(status metav1.ConditionStatus, says string) func(*apacheApp) 
 }
 
 // TestApacheServices checks that the operator creates the requested Services and Ingresses beside the driver, that they
-// lead to it, and that the API server accepts them (W19). They exist as long as the attempt is retained, and are
-// deleted when it is released.
+// lead to the driver, and that the API server accepts them (W19). They exist as long as the attempt is retained, and
+// are deleted when the attempt is released.
 func TestApacheServices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,10 +91,9 @@ func TestApacheServices(t *testing.T) {
 	w.WaitGone(ingress)
 }
 
-// TestApacheServicesThatCannotBeCreated checks that a Service or Ingress that cannot be created is reported and
-// prevents no application from running (W20). The reasons are a name that somebody else's object has, and a kind that
-// the cluster does not serve. Once the cluster serves the kind, the operator creates the route in the form of the
-// Gateway API.
+// TestApacheServicesThatCannotBeCreated checks that an application runs although a Service or Ingress cannot be
+// created, and reports the reason (W20): somebody else's object has the name, or the cluster does not serve the kind.
+// Once the cluster serves the kind, the operator creates the route as an object of the Gateway API.
 func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -134,7 +133,7 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 }
 
 // TestApacheServicesOfAnotherOperator checks that the Services and Ingresses of an inherited driver stay unchanged and
-// count as exposed. The next attempt gets its own.
+// count as exposed. The next attempt gets Services and Ingresses of its own.
 func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestLackOutlivesTheOperator checks that a lack of executors becomes a state after its delay, although no event queues
-// the application then. A new process of the operator starts the delay again.
+// TestLackOutlivesTheOperator checks that the status shows a lack of executors as a state after a delay, although no
+// event queues the application when the delay ends. If the operator restarts during the delay, the new process starts
+// the delay again.
 func TestLackOutlivesTheOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

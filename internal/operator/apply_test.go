@@ -26,8 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// suspended sets spec.suspend. The kind of heldKind below ignores such an application until release is called, so that
-// a test can prepare other objects.
+// suspended sets spec.suspend. The kind that heldKind returns ignores such an application until the test calls release,
+// so that the test can create other objects first.
 func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
 
 // heldKind returns the tiny kind, changed so that it decides nothing while spec.suspend is set.
@@ -51,8 +51,8 @@ func (w *world) release(name string) {
 	}
 }
 
-// TestNameIsTaken checks what the operator does if another object has the name of an object that it is about to create.
-// Each case is one such object.
+// TestNameIsTaken checks what the operator does if the name of an object that it is about to create is already in use.
+// The cases differ in the existing object.
 func TestNameIsTaken(t *testing.T) {
 	t.Parallel()
 	foreign := func(app *v1beta2.SparkApplication) client.Object {
@@ -204,8 +204,8 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 }
 
-// quotaFigures, cascade and editRules name what a test needs from Kubernetes' own controllers, which an API server
-// alone does not have.
+// quotaFigures, cascade and editRules describe functions of Kubernetes' own controllers. Tests that need one of them
+// cannot run on an API server alone.
 const (
 	quotaFigures = "the figures of a quota"
 	cascade      = "the garbage collector's part of a deletion"

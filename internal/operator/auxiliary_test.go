@@ -33,7 +33,7 @@ import (
 
 const exposed = "Exposed"
 
-// uiService waits until the UI's Service meets all the given conditions, and returns it. It triggers no pass: the
+// uiService waits until the UI's Service meets all the given conditions, and returns it. It triggers no pass, since the
 // operator's own passes have to bring the Service into this state.
 func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
 	w.T.Helper()
@@ -95,9 +95,9 @@ func (w *world) triggerPass(name string) {
 	}
 }
 
-// TestUIService checks that the UI's Service exists from the launch on, is in the first status, and costs one request
-// in the whole life of an application. The Service stays while the driver pod is retained, and is deleted with this
-// pod. The status keeps the Service's name and address.
+// TestUIService checks that the UI's Service exists from the launch on, is in the first status, and costs one write in
+// the whole life of an application. The Service stays while the driver pod is retained, and is deleted with this pod.
+// The status keeps the Service's name and address.
 func TestUIService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,8 +204,9 @@ func (c *keeping) Delete(ctx context.Context, object client.Object, options ...c
 	return c.Client.Delete(ctx, object, options...)
 }
 
-// TestUIServiceGoesWithItsAttempt checks that the UI's Service follows its attempt through a suspension, a resumption,
-// a deletion of the Service by somebody, and a restart.
+// TestUIServiceGoesWithItsAttempt checks that every attempt has a Service for its UI. A suspension deletes the Service.
+// A resumption creates one for the next attempt, and a Service that somebody deletes is created again. A restart moves
+// the Service to the new attempt.
 func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -339,8 +340,9 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	}
 }
 
-// TestUIServiceOfSomebodyElse checks that the operator never changes somebody else's Service with the name of the UI's
-// Service. The application continues to run, reports the conflict once, and gets its Service when the name is free.
+// TestUIServiceOfSomebodyElse checks that the operator never changes somebody else's Service that has the name of the
+// UI's Service. The application continues to run, reports the conflict once, and gets its Service when the name is
+// free.
 func TestUIServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -426,8 +428,8 @@ func (failingStatus) Patch(context.Context, client.Object, client.Patch, ...clie
 	return apierrors.NewInternalError(errors.New("no status today"))
 }
 
-// TestAuxiliaryObjectsThatFail checks that an application continues whatever the API server answers to the creation of
-// an auxiliary object. A rejection is reported at once, and a transient error only if it lasts.
+// TestAuxiliaryObjectsThatFail checks that an application runs to its end, whatever error the API server returns for
+// the creation of an auxiliary object. A rejection is reported at once, and a transient error only if it lasts.
 func TestAuxiliaryObjectsThatFail(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -482,7 +484,7 @@ func (c *unwilling) Create(ctx context.Context, object client.Object, options ..
 	return c.Client.Create(ctx, object, options...)
 }
 
-// runWith starts an operator like runReal, with the given configuration and clock.
+// runWith starts an operator with the given configuration and clock, and otherwise like runReal.
 func (w *world) runWith(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()

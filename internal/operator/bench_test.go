@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// BenchmarkPass measures a pass that changes nothing over a running application, with real caches.
+// BenchmarkPass measures a pass over a running application, with real caches. The pass changes nothing.
 func BenchmarkPass(b *testing.B) {
 	const executors = 5
 	w := newWorld(b)

@@ -36,8 +36,8 @@ func (w *world) budgets(app *v1beta2.SparkApplication) []policyv1.PodDisruptionB
 	return list.Items
 }
 
-// waitBudgets waits until the application has exactly one PodDisruptionBudget, which is of the given attempt. If
-// attempt is 0, it waits until the application has none.
+// waitBudgets waits until the application has exactly one PodDisruptionBudget and this budget belongs to the given
+// attempt. If attempt is 0, it waits until the application has no PodDisruptionBudget.
 func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("the budget of attempt %d", attempt), func(context.Context) error {
@@ -158,8 +158,8 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestBudgetOfSomebodyElse checks that a message reports somebody else's budget with the name of the driver's budget.
-// The existing budget stays unchanged, and the application runs without a budget.
+// TestBudgetOfSomebodyElse checks that a message reports somebody else's budget that has the name of the driver's
+// budget. Somebody else's budget stays unchanged, and the application runs without a budget.
 func TestBudgetOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -178,8 +178,8 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestBudgetIsForbidden checks that an application runs without a budget, and reports that, if the operator has no
-// right to create budgets. The operator does not repeat the request for each of the application's executors.
+// TestBudgetIsForbidden checks an operator that has no right to create budgets. The application runs without a budget
+// and reports that. The operator does not repeat the request for each of the application's executors.
 func TestBudgetIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,11 +16,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 )
 
-// gatherFor is the time for which consecutive events of pods are gathered, so a status may show them this much later.
+// gatherFor is the time for which the cache collects the events of pods before it delivers them together. A status may
+// therefore show an event this much later.
 const gatherFor = 100 * time.Millisecond
 
-// newCache creates the cache of the operator's objects. Events of pods have their own connection and arrive gathered
-// (gatherFor). All other events arrive at once.
+// newCache creates the cache of the operator's objects. Events of pods have their own connection and are delivered
+// together (gatherFor). All other events are delivered at once.
 func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) (cache.Cache, error) {
 	client, err := transport.Client(rc, options.HTTPClient, trim.Kept, gatherFor, hangs.Decode)
 	if err != nil {
@@ -30,9 +31,9 @@ func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) 
 	return cache.New(rc, options)
 }
 
-// cacheOptions selects what the cache watches: our pods, the metadata of our other dependents, and the custom
-// resources. The cache keeps only the fields that the operator reads. Other objects in a namespace cost nothing,
-// however many exist.
+// cacheOptions returns the options of the cache. The cache watches our pods, the metadata of our other dependents, and
+// the custom resources, and keeps only the fields that the operator reads. All other objects in a namespace cost
+// nothing, however many exist.
 func cacheOptions(cfg config.Configuration) cache.Options {
 	options := cache.Options{
 		// A read of an unwatched object is an error in the program, and no reason to watch it.

@@ -39,7 +39,7 @@ type behind struct {
 	hear chan struct{} // closed when events arrive again; nil while they do
 }
 
-// over puts the connection in front of next, and returns it.
+// over sets next as the transport that sends the requests of this connection, and returns the connection.
 func (d *behind) over(next http.RoundTripper) http.RoundTripper {
 	d.next = next
 	return d
@@ -180,9 +180,9 @@ func (l *late) List(ctx context.Context, list client.ObjectList, options ...clie
 	return l.Client.List(ctx, list, options...)
 }
 
-// TestStaleEndDeletesNothingNew checks a new leader whose cache still shows the end of an application that the previous
-// leader has restarted. The new leader keeps the auxiliary objects of the new driver, and deletes those of an
-// application that has really ended.
+// TestStaleEndDeletesNothingNew checks a new leader whose cache still shows that an application has ended, although the
+// previous leader has restarted it. The new leader keeps the auxiliary objects of the new driver. It deletes those of
+// an application that has really ended.
 func TestStaleEndDeletesNothingNew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -29,7 +29,8 @@ type (
 	clusterState = sparkv1.ClusterStateSummary
 )
 
-// podsOfSets names what a test needs that depends on the pods of StatefulSets.
+// podsOfSets describes a function of Kubernetes' own controllers: they create the pods of StatefulSets. Tests that need
+// it cannot run on an API server alone.
 const podsOfSets = "the pods of a StatefulSet"
 
 // runClusters starts an operator that serves only SparkClusters. Kubernetes' own controllers create the pods of
@@ -47,8 +48,8 @@ func workers(first, least, most int64) func(*sparkCluster) {
 	}
 }
 
-// notRolled sets the update strategy OnDelete for a cluster's workers, so that no StatefulSet replaces a pod that it
-// adopted.
+// notRolled sets the update strategy OnDelete for a cluster's workers, so that no StatefulSet replaces the pods that it
+// adopts.
 func notRolled(sc *sparkCluster) {
 	sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: template(`{"updateStrategy":{"type":"OnDelete"}}`)}}
 }
@@ -83,7 +84,7 @@ func (w *world) patchCluster(name, patch string) {
 	}
 }
 
-// waitCluster waits until a cluster is in a state and meets all conditions.
+// waitCluster waits until a cluster is in the given state and meets all given conditions.
 func (w *world) waitCluster(name string, state clusterState, holds ...func(*sparkCluster) error) *sparkCluster {
 	w.T.Helper()
 	var sc *sparkCluster
@@ -214,7 +215,7 @@ func (w *world) kubelets() (stop func()) {
 	return end
 }
 
-// start makes a pending pod ready. It ignores an error, since the caller tries again.
+// start makes a pending pod ready. It ignores errors, since the caller calls it again.
 func (w *world) start(ctx context.Context, pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
 		return

@@ -18,9 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestTakenOverClusterKeepsItsScale checks that workers that somebody added by hand to an inherited cluster run until
-// the cluster is edited. Such workers exist because the Java operator ignores edits of the spec. Any edit, even one
-// that changes no object, updates all pods to the spec, and removes all settings of the Java operator.
+// TestTakenOverClusterKeepsItsScale checks an inherited cluster to which somebody has added workers by hand, since the
+// Java operator ignores edits of the spec. These workers run until the cluster is edited. Any edit, even one that
+// changes no object, updates all pods to the spec and removes all settings of the Java operator.
 func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,7 +65,7 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 }
 
 // TestSetThatCannotBeReplacedStays checks an edit that changes an immutable field of a StatefulSet and at the same time
-// makes the StatefulSet invalid. The existing StatefulSet keeps its pods.
+// makes the StatefulSet invalid. The operator keeps the existing StatefulSet with its pods.
 func TestSetThatCannotBeReplacedStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// hindrancesOfSets are obstacles to the creation of StatefulSets. Each has the text that the status shows.
+// hindrancesOfSets are obstacles to the creation of StatefulSets, by name. says is the text that the status shows, and
+// begin creates the obstacle.
 var hindrancesOfSets = map[string]struct {
 	says  string
 	begin func(*world) client.Object
@@ -53,12 +54,14 @@ var hindrancesOfSets = map[string]struct {
 var madeSets = admissionv1.RuleWithOperations{Operations: []admissionv1.OperationType{admissionv1.Create},
 	Rule: admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"statefulsets"}}}
 
-// claims is a patch of a cluster's spec that cannot be applied to an existing StatefulSet.
+// claims is a patch of a cluster's spec that changes an immutable field of a StatefulSet, so that the StatefulSet must
+// be replaced.
 const claims = `{"spec":{"workerSpec":{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"},` +
 	`"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]}}}}`
 
-// TestSetStaysIfTheNextIsRejected checks that a StatefulSet keeps its pods as long as the API server would reject a new
-// StatefulSet with its name. The status says why. When the obstacle is gone, the StatefulSet is replaced.
+// TestSetStaysIfTheNextIsRejected checks that the operator keeps a StatefulSet and its pods as long as the API server
+// would reject the StatefulSet that replaces it. The status reports the reason. When the obstacle is gone, the
+// StatefulSet is replaced.
 func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, test := range hindrancesOfSets {
@@ -110,8 +113,9 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 	w.waitReplaced("c", set, before)
 }
 
-// waitReplaced waits until a new StatefulSet exists and has adopted the existing worker pods of a cluster. It returns
-// the new StatefulSet as it was when the test first read it.
+// waitReplaced waits until a StatefulSet is replaced with a new one that has adopted the existing worker pods of the
+// cluster. set is the old StatefulSet, and before has the UIDs of the pods. It returns the new StatefulSet as the test
+// first read it.
 func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) *appsv1.StatefulSet {
 	w.T.Helper()
 	next := w.set(set.Name, func(live *appsv1.StatefulSet) error {

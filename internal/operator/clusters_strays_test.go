@@ -44,9 +44,9 @@ func (w *world) boundSets(most string) *corev1.ResourceQuota {
 	return quota
 }
 
-// TestStraysGoWithTheirCluster checks that the operator deletes a cluster's orphaned pods with the cluster. Their
-// StatefulSet is gone and cannot be created again, so they have no owner by which Kubernetes would delete them. Pods
-// that only look like such orphans stay.
+// TestStraysGoWithTheirCluster checks that the operator deletes a cluster's orphaned pods when the cluster is deleted.
+// The StatefulSet of these pods is gone and cannot be created again, so they have no owner, and Kubernetes would not
+// delete them. Pods that only look like such orphans stay.
 func TestStraysGoWithTheirCluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -85,7 +85,7 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 }
 
 // TestNextLeaderSweepsStrays checks that a new leader deletes the orphans that the previous leader had no time to
-// delete. The new leader received the events of these orphans before its term.
+// delete. The new leader received the events of these orphans before it became the leader.
 func TestNextLeaderSweepsStrays(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -142,9 +142,9 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	}, replicas(4))
 }
 
-// TestSetDeletedDuringAPassKeepsItsPods checks a StatefulSet that is deleted during a pass that has already counted its
-// pods. The new StatefulSet with that name begins with as many replicas as pods existed. With the initial number of the
-// spec it would stop the other pods.
+// TestSetDeletedDuringAPassKeepsItsPods checks a StatefulSet that somebody deletes during a pass, after the operator
+// has counted its pods. The new StatefulSet with the same name begins with as many replicas as pods existed. If it
+// began with the initial number of the spec, it would stop the other pods.
 func TestSetDeletedDuringAPassKeepsItsPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -177,7 +177,8 @@ func TestSetDeletedDuringAPassKeepsItsPods(t *testing.T) {
 }
 
 // TestNewSetCountsItsPodsLive checks that a new StatefulSet begins with as many replicas as pods exist, even if the
-// cache lacks pods that the autoscaler requested. The first StatefulSets of a cluster need no such live read.
+// cache lacks pods that the autoscaler requested: the operator lists the pods live. It does not do so for the first
+// StatefulSets of a cluster.
 func TestNewSetCountsItsPodsLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

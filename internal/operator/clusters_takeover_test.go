@@ -22,8 +22,8 @@ import (
 // theirClusterFinalizer is the finalizer that the Java operator sets on clusters.
 const theirClusterFinalizer = "sparkclusters.spark.apache.org/finalizer"
 
-// createInheritedCluster creates a cluster as the Java operator leaves it. Its StatefulSets select pods only by the
-// role, and no object has a label of ours.
+// createInheritedCluster creates a cluster as the Java operator leaves it. The StatefulSets of such a cluster select
+// pods only by the role label, and its objects have no label of this operator.
 func (w *world) createInheritedCluster(name string, state clusterState, change ...func(*sparkCluster)) *sparkCluster {
 	w.T.Helper()
 	sc := w.sparkCluster(name, append(change, func(sc *sparkCluster) { sc.Finalizers = []string{theirClusterFinalizer} })...)
@@ -80,8 +80,8 @@ func (w *world) uidsOf(name string) map[string]types.UID {
 }
 
 // TestClusterIsTakenOver checks that the pods and StatefulSets of an inherited cluster are not replaced, and that all
-// other objects become ours. The operator notices the loss and the return of a pod. The first edit replaces all
-// inherited objects with our own.
+// its other objects become ours. The operator notices when a pod is lost and when it returns. The first edit replaces
+// all inherited objects with our own.
 func TestClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,8 +126,8 @@ func TestClusterIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestStuckClusterIsTakenOver checks that a cluster continues that the Java operator created only in part before it
-// looped. An inherited cluster that is being deleted is deleted completely (W1).
+// TestStuckClusterIsTakenOver checks an inherited cluster of which the Java operator created only a part before it
+// looped. This operator creates the rest. An inherited cluster that is being deleted is deleted completely (W1).
 func TestStuckClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,8 +142,9 @@ func TestStuckClusterIsTakenOver(t *testing.T) {
 	w.waitLog("Removed the finalizers of another operator")
 }
 
-// TestClusterSecrets checks that a value that looks secret is in a Secret and nowhere else. If the value changes, it is
-// in a new Secret, and the old Secret is deleted when no pod mounts it.
+// TestClusterSecrets checks that a value of a property that looks secret is only in a Secret, and neither in a pod nor
+// in the log. If an edit changes the value, a new Secret contains the new value, and the old Secret is deleted when no
+// pod mounts it.
 func TestClusterSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

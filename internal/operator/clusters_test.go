@@ -25,7 +25,7 @@ import (
 // These tests play whole lives of SparkClusters on a real API server with Kubernetes' own controllers. The test plays
 // the kubelet.
 
-// objectsOf returns the objects, by name only, that a cluster with an autoscaler has.
+// objectsOf returns the objects that a cluster with an autoscaler has. Only their names and namespaces are set.
 func (w *world) objectsOf(name string) []client.Object {
 	metaOf := func(suffix string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name + suffix}
@@ -38,9 +38,10 @@ func (w *world) objectsOf(name string) []client.Object {
 	}
 }
 
-// TestClusterLives checks the life cycle of a cluster. All objects are created, and the cluster is healthy when its
-// pods are ready and not before. The loss and the return of a worker is a condition and not a state. All objects are
-// deleted with the custom resource. Events of the cluster's pods queue the cluster: no timer is due soon (W11).
+// TestClusterLives checks the life cycle of a cluster. All objects are created, and the cluster becomes healthy when
+// its pods are ready and not before. A condition, and not a state, shows the loss and the return of a worker. All
+// objects are deleted with the custom resource. Events of the cluster's pods queue the cluster, since no timer is due
+// soon (W11).
 func TestClusterLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestSecretOfAnEditedClusterStays checks that an edit that does not change secret values keeps the same Secret, which
-// the pods mount.
+// TestSecretOfAnEditedClusterStays checks that an edit that does not change secret values keeps the Secret that the
+// pods mount.
 func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -57,9 +57,9 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	})
 }
 
-// TestSecretThatIsWantedAgain checks an edit that is reverted within a minute. The cluster then needs the Secret again
-// that the operator deleted after the edit. The operator creates this Secret at once, since the pods that mount it wait
-// for it.
+// TestSecretThatIsWantedAgain checks an edit that is reverted within a minute. The cluster then needs the Secret that
+// the operator deleted after the edit. The operator creates this Secret again at once, since pods that mount it cannot
+// start without it.
 func TestSecretThatIsWantedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
