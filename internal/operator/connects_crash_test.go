@@ -9,10 +9,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// TestCrashInAServersLife kills the operator before and after writes of a launch, a roll-out, an edit of the Service, a
-// suspension and a resumption, once in each simulated life of a server. Then another process continues. The test checks
-// that no SparkConnect has two servers at once, starts an attempt twice, or gets a second Service. With
-// CRASH_POINTS=all it kills the operator at every write.
+// TestCrashInAServersLife kills the operator before or after one write of a launch, a roll-out, an edit of the Service,
+// a suspension and a resumption, in each of many simulated lives of a server. After the crash another process
+// continues. The test checks that no SparkConnect has two servers at once, starts an attempt twice, or gets a second
+// Service. With CRASH_POINTS=all it kills the operator at every write.
 func TestCrashInAServersLife(t *testing.T) {
 	t.Parallel()
 	cuts(t, 62, 7, serversLife)

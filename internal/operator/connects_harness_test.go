@@ -25,7 +25,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// later is a clock that a test can advance. looks counts how often the operator has read it, which every pass does.
+// later is a clock that advances by itself, and that a test can also advance. looks counts how often the operator has
+// read the clock; every pass reads it.
 type later struct{ offset, looks atomic.Int64 }
 
 func (l *later) now() time.Time {
@@ -86,7 +87,7 @@ func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	return pod
 }
 
-// waitServer waits until a SparkConnect is in a state and meets all conditions.
+// waitServer waits until a SparkConnect is in the given state and meets all given conditions.
 func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds ...func(*v1alpha1.SparkConnect) error) *v1alpha1.SparkConnect {
 	w.T.Helper()
 	sc := &v1alpha1.SparkConnect{}
@@ -127,7 +128,7 @@ func holds(kind string, status metav1.ConditionStatus, reason string, says ...st
 	}
 }
 
-// absent requires that a SparkConnect does not have a condition of the given type.
+// absent requires that a SparkConnect has no condition of the given type.
 func absent(kind string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error {
 		return want(meta.FindStatusCondition(sc.Status.Conditions, kind) == nil, true)
@@ -164,8 +165,8 @@ func selects(pod *corev1.Pod) func(*corev1.Service) error {
 	}
 }
 
-// serverExecutor returns an executor pod as a server would create it. The server's configuration gives the pod our
-// labels, and the server's pod is its only owner.
+// serverExecutor creates and returns an executor pod as a server would create it. The server's configuration gives the
+// pod our labels, and the server's pod is its only owner.
 func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 	labels := map[string]string{identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id), "spark-app-selector": "spark-" + string(server.UID)}
 	for _, key := range []string{identity.AppUIDLabel, identity.AttemptLabel, identity.ConnectNameLabel, identity.ManagedLabel} {
@@ -193,8 +194,8 @@ func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod 
 	return pod
 }
 
-// startedServer does the same as readyServer, but does not wait until the status counts the executor. This count is
-// written up to ten seconds later.
+// startedServer does the same as readyServer, but does not wait until the status counts the executor, which may take up
+// to ten seconds.
 func (w *world) startedServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	w.T.Helper()
 	pod := w.serverPod(sc, attempt)

@@ -28,9 +28,9 @@ func hasPorts(ports string) func(*corev1.Service) error {
 	return func(s *corev1.Service) error { return want(portsOf(s), ports) }
 }
 
-// TestServiceForClientsHasTheirPortAlone checks that a Service for clients, of any type, leads only to the clients'
-// port. Through other ports a client could run code as the server. The web UI has its own Service, which is reachable
-// only inside the cluster.
+// TestServiceForClientsHasTheirPortAlone checks that a Service for clients, of any type, has only the port for clients.
+// Through other ports a client could run code as the server. The web UI has its own Service, which is reachable only
+// inside the cluster.
 func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -49,9 +49,9 @@ func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 	}
 }
 
-// TestServiceOfAnOlderOperatorLosesItsPorts checks that after an upgrade the Service of a running server has only the
-// clients' port. The server is not replaced, and the Service keeps its address. Executors do not need the removed
-// ports, since they reach the server at the address of its pod.
+// TestServiceOfAnOlderOperatorLosesItsPorts checks an upgrade from an operator that gave the Service of a server more
+// ports. Afterwards the Service has only the port for clients. The server is not replaced, and the Service keeps its
+// address. Executors do not need the removed ports, since they connect to the address of the server's pod.
 func TestServiceOfAnOlderOperatorLosesItsPorts(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

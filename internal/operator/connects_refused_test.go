@@ -23,8 +23,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
-// TestServersThatCannotBeMade checks that a condition and an event name the field or object that prevents a server. The
-// server starts once the problem is corrected, without a restart of the operator. Another server is not affected.
+// TestServersThatCannotBeMade checks that a condition and an event name the field or object that prevents the creation
+// of a server. The server starts once the problem is corrected, without a restart of the operator. Other servers are
+// not affected.
 func TestServersThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	const failed, provisioning = v1alpha1.SparkConnectStateFailed, v1alpha1.SparkConnectStateProvisioning
@@ -168,8 +169,9 @@ func (w *world) playNextServer(sc *v1alpha1.SparkConnect) {
 	w.ready(sc.Name + "-server")
 }
 
-// TestServiceOfSomebodyElse checks that a server runs although somebody else's Service has the name of its Service. The
-// missing Service is reported once, and is created when the name is free.
+// TestServiceOfSomebodyElse checks that a server runs although somebody else's Service has the name that the server's
+// Service needs. The operator reports once that the server has no Service, and creates the Service when the name is
+// free.
 func TestServiceOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -233,8 +235,8 @@ func TestServiceThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestServerWithoutRights checks a template that names no service account, so that the server uses an account without
-// rights. The message names the missing right, and not only the exit code.
+// TestServerWithoutRights checks a server whose template names no service account. It runs as the default account,
+// which has no rights, and fails. The message names the missing right, and not only the exit code.
 func TestServerWithoutRights(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

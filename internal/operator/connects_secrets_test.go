@@ -75,7 +75,7 @@ func TestSecretsOfAServer(t *testing.T) {
 	w.serverSecret(sc, 0)
 }
 
-// TestOperatorWithoutRightsOnSecretsDeletesNone checks that an operator that submits everything itself sends no request
+// TestOperatorWithoutRightsOnSecretsDeletesNone checks that an operator that never runs spark-submit sends no request
 // for Secrets, since it may lack the rights for them.
 func TestOperatorWithoutRightsOnSecretsDeletesNone(t *testing.T) {
 	t.Parallel()

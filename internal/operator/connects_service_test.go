@@ -43,8 +43,8 @@ func (w *world) waitServerPass(name string, clock *later, after time.Duration) {
 	testkit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
 }
 
-// TestServerOnItsWayOutIsNotReady checks that a server whose pod is being deleted is not Ready, even if the pod is. No
-// client can connect from then on, so clients that wait for Ready have to continue to wait.
+// TestServerOnItsWayOutIsNotReady checks that a server whose pod is being deleted is not Ready, even while the pod is
+// still ready. Clients that wait for Ready must not connect to a server that is about to stop.
 func TestServerOnItsWayOutIsNotReady(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -61,8 +61,8 @@ func TestServerOnItsWayOutIsNotReady(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Progressing", metav1.ConditionTrue, "DriverDeleted"))
 }
 
-// TestServiceIsRenamed checks that the old Service serves clients until the Service with the new name exists, however
-// long another object has the new name.
+// TestServiceIsRenamed checks an edit that gives the server's Service a name that another object has. The old Service
+// serves clients until the operator can create the Service with the new name, however long that takes.
 func TestServiceIsRenamed(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -98,8 +98,8 @@ func TestServiceIsRenamed(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), servedBy("taken"))
 }
 
-// TestServiceThatIsKeptGoes checks that the condition Ready becomes False at once when somebody deletes the last
-// Service of the server.
+// TestServiceThatIsKeptGoes checks a server whose Service cannot be renamed, so that the operator keeps the old
+// Service. If somebody deletes the old Service, the condition Ready becomes False at once.
 func TestServiceThatIsKeptGoes(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -115,8 +115,9 @@ func TestServiceThatIsKeptGoes(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), servedBy(""))
 }
 
-// TestUpdateOfAServiceIsRefused checks that the old Service continues to serve clients if the API server rejects an
-// edit of it. The status reports the rejection, and an event reports it once. The next valid edit succeeds.
+// TestUpdateOfAServiceIsRefused checks that the existing Service continues to serve clients if the API server rejects
+// an edit of the Service's options. The status reports the rejection, and an event reports it once. The next valid edit
+// succeeds.
 func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -150,7 +151,7 @@ func (w *world) editService(name, patch string) {
 	}
 }
 
-// led requires that a Service has the operator's type and port and leads to the given server pod.
+// led requires that a Service has the type and the port that the operator sets, and selects the given server pod.
 func led(pod *corev1.Pod) func(*corev1.Service) error {
 	return func(s *corev1.Service) error {
 		err := errors.Join(want(s.Spec.Type, corev1.ServiceTypeClusterIP), want(s.Spec.Selector["astray"], ""), selects(pod)(s))
@@ -166,7 +167,7 @@ func led(pod *corev1.Pod) func(*corev1.Service) error {
 const astray = `{"spec":{"selector":{"astray":"yes"}}}`
 
 // TestServiceIsEditedByHand checks that a pass reverses another party's edits of fields that the operator sets,
-// although no event of the Service has queued the server. It keeps what others added.
+// although no event of the Service has queued the server. The pass keeps fields that others added.
 func TestServiceIsEditedByHand(t *testing.T) {
 	t.Parallel()
 	for name, patch := range map[string]string{
@@ -207,8 +208,8 @@ func TestServiceIsEditedAtOnce(t *testing.T) {
 	w.serverService("x-server", led(pod))
 }
 
-// TestServiceEditWhileNoOperatorRuns checks that the next operator finds and reverses an edit that was made while no
-// operator ran. It reads each Service once for that.
+// TestServiceEditWhileNoOperatorRuns checks that the next operator finds and reverses an edit of a Service that was
+// made while no operator ran. To find such edits it reads each Service.
 func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -235,9 +236,9 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	}
 }
 
-// TestRepeatedServiceEditIsReversedOnceAMinute checks that the operator reverses the repeated edit of another party
-// only once a minute. Meanwhile the status reports the wrong state of the Service, and the operator reads the Service
-// no more often than necessary.
+// TestRepeatedServiceEditIsReversedOnceAMinute checks a party that repeats an edit of the Service after the operator
+// has reversed it. The operator reverses the edit at most once a minute. Meanwhile the status reports that the Service
+// differs from the spec, and the operator does not read the Service at each of the party's writes.
 func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -267,8 +268,8 @@ func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 		holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 }
 
-// TestServiceThatOthersWriteTo checks that other parties' writes to a Service that do not contradict the spec cost a
-// read from time to time, and no write.
+// TestServiceThatOthersWriteTo checks other parties' writes to a Service that do not contradict the spec. They cost the
+// operator an occasional read, and no write.
 func TestServiceThatOthersWriteTo(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

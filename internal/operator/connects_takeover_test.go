@@ -130,8 +130,9 @@ func TestServerIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestTakenOverServerThatEnds checks that an inherited server has the same backoff as our own servers. The backoff
-// starts when Spark's container ends, which the user named, although another container continues to run.
+// TestTakenOverServerThatEnds checks that an inherited server has the same backoff as our own servers. The user has
+// named the container in which Spark runs. The backoff starts when this container ends, although another container of
+// the pod continues to run.
 func TestTakenOverServerThatEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -147,8 +148,8 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 	}
 }
 
-// TestLeftWithoutServer checks that an inherited SparkConnect without a server pod gets a pod. The operator replaces
-// its ConfigMap and keeps its Service.
+// TestLeftWithoutServer checks that an inherited SparkConnect without a server pod gets one. The operator replaces the
+// ConfigMap and keeps the Service of the SparkConnect.
 func TestLeftWithoutServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -164,8 +165,8 @@ func TestLeftWithoutServer(t *testing.T) {
 	}
 }
 
-// TestApplicationAndServerOfOneName checks an application and a server with the same name in one namespace, which share
-// the caches. Neither counts the other's pods, whether these are our own or inherited.
+// TestApplicationAndServerOfOneName checks an application and a server with the same name in one namespace. Both are
+// served from the same caches. Neither counts the other's pods, whether the pods are inherited or our own.
 func TestApplicationAndServerOfOneName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

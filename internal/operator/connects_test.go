@@ -107,8 +107,8 @@ func TestEditedServerIsReplaced(t *testing.T) {
 	}
 }
 
-// TestServiceIsEditedInPlace checks that edited options of the Service are applied to the existing Service. An edit of
-// its name creates another Service. The server is not replaced.
+// TestServiceIsEditedInPlace checks that edited options of the Service are applied to the existing Service. If the name
+// of the Service is edited, the operator creates another Service. Neither edit replaces the server.
 func TestServiceIsEditedInPlace(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -200,9 +200,9 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 	}
 }
 
-// TestServerIsMadeAnew checks a SparkConnect that is created after one with the same name was deleted. The old pod and
-// Service stop slowly, and the new server waits for that. It neither fails nor reports that somebody else has the
-// names.
+// TestServerIsMadeAnew checks a SparkConnect that is created after another one with the same name was deleted. The pod
+// and the Service of the deleted one stop slowly, and the new server waits until they are gone. The new server neither
+// fails nor reports that somebody else's objects have the names that it needs.
 func TestServerIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -235,8 +235,8 @@ func TestServerIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestServerThatIsDeleted checks that the operator creates the next server pod if somebody deletes the current one. If
-// the node of the server pod is lost, the operator creates no pod while the lost pod may still run.
+// TestServerThatIsDeleted checks that the operator creates a new server pod if somebody deletes the current one. If the
+// node of the server pod is lost, the operator creates no new pod, since the pod on the lost node may still run.
 func TestServerThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -314,8 +314,8 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	}
 }
 
-// TestQuietServer checks that a Ready server costs no request, however many passes it gets, and that the metrics
-// contain its kind.
+// TestQuietServer checks that passes over a Ready server send no request, however many there are, and that the metrics
+// have a sample for the kind SparkConnect.
 func TestQuietServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -349,8 +349,8 @@ func TestQuietServer(t *testing.T) {
 	}
 }
 
-// TestExecutorsOfAServerAreStoredTogether checks that executors that come and go by the dozen, as with dynamic
-// allocation, cause one status write a second.
+// TestExecutorsOfAServerAreStoredTogether checks that executors that start and end by the dozen, as with dynamic
+// allocation, cause only one status write a second.
 func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30

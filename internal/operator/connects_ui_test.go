@@ -97,8 +97,8 @@ func TestServersUIThatCannotBeReached(t *testing.T) {
 	w.waitEvent(sc, "SwitchedOff", "spec.ui.ingressURLFormat")
 }
 
-// TestPortOfAServerIsEdited checks that an edit of the port replaces the server, and that the same Service leads to the
-// port of the new server.
+// TestPortOfAServerIsEdited checks that an edit of the server's port replaces the server. The Service is not replaced,
+// and leads to the port of the new server.
 func TestPortOfAServerIsEdited(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

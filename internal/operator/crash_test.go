@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestCrashInALongLife kills the operator before and after writes of a submission, a suspension, the end of the
-// suspension, an edit and a retry, once in each simulated life of an application. Then another process continues. The
+// TestCrashInALongLife kills the operator before or after one write of a submission, a suspension, a resumption, an
+// edit and a retry, in each of many simulated lives of an application. After the crash another process continues. The
 // test checks that no application has two drivers at once, starts an attempt twice, or counts a run that did not
 // happen.
 func TestCrashInALongLife(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// crashStride returns the step from one crash point to the next: sample, or 1 with CRASH_POINTS=all. All points take
-// minutes and are part of make e2e.
+// crashStride returns the step from one crash point to the next: 1 with CRASH_POINTS=all, and otherwise sample. A test
+// of all points takes minutes and is part of make e2e.
 func crashStride(sample int) int {
 	if os.Getenv("CRASH_POINTS") == "all" {
 		return 1
@@ -25,9 +25,9 @@ func crashStride(sample int) int {
 	return sample
 }
 
-// cuts plays simulated lives whose operators crash before or after one write each, at a sample of the points
-// (crashStride). Each write of a life has two points. A few more points lie beyond the last write, so no operator
-// crashes there.
+// cuts calls life with a sample of the crash points from 0 to points. The step between two points is
+// crashStride(sample). Each write of a simulated life has two points, one before and one after it. The last few points
+// lie beyond the last write, so no operator crashes there.
 func cuts(t *testing.T, points, sample int, life func(*testing.T, *crashing) (died bool)) {
 	t.Helper()
 	testkit.Rest(t) // which skips all of them without a control plane
@@ -54,7 +54,7 @@ func cuts(t *testing.T, points, sample int, life func(*testing.T, *crashing) (di
 	}
 }
 
-// mortal is an operator that crashes, and the operator that continues after it.
+// mortal is a simulated life in which an operator crashes and another operator continues.
 type mortal struct {
 	w       *world
 	died    bool
@@ -63,7 +63,7 @@ type mortal struct {
 	started map[string]map[types.UID]bool // the pods of each attempt
 }
 
-// mortal runs an operator until it crashes at the given point, and then another operator.
+// mortal runs an operator until it crashes at the given point, and then runs another operator.
 func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop func())) *mortal {
 	m := &mortal{w: w, over: make(chan struct{}), started: map[string]map[types.UID]bool{}}
 	stop := run(func(env *Environment) {
@@ -81,8 +81,8 @@ func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop fu
 	return m
 }
 
-// checkSingle watches the pods of a custom resource that have the given role until end is called. It fails if two of
-// them exist at once.
+// checkSingle checks the pods of a custom resource that have the given role, again and again until end is called. It
+// fails the test if two of them exist at once.
 func (m *mortal) checkSingle(object client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList
@@ -114,8 +114,8 @@ func (m *mortal) checkSingle(object client.Object, role string) {
 	})
 }
 
-// end finishes a simulated life. It checks that the life had the given number of attempts and that each attempt was
-// started only once, and reports whether the operator crashed.
+// end finishes a simulated life, and reports whether its operator crashed. It checks that the life had the given number
+// of attempts and that each attempt was started only once.
 func (m *mortal) end(attempts int) (died bool) {
 	m.w.T.Helper()
 	close(m.over)

@@ -24,8 +24,8 @@ func timeouts(t v1beta2.Timeouts) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) { app.Spec.Timeouts = &t }
 }
 
-// TestDeadline checks that a driver that never starts ends at its deadline and not before, and that its wait reason is
-// reported.
+// TestDeadline checks that an attempt whose driver never starts ends at its deadline and not before, and that the
+// driver's wait reason is reported.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,8 +45,8 @@ func TestDeadline(t *testing.T) {
 	w.WaitGone(driver)
 }
 
-// TestDeadlineBehindAGate checks that the time during which a queue delays a driver by a scheduling gate does not count
-// towards the deadline. When the gate is removed, the driver has the whole time to start.
+// TestDeadlineBehindAGate checks a driver that a queue delays by a scheduling gate. The time until the gate is removed
+// does not count towards the deadline, so the driver then has the whole time to start.
 func TestDeadlineBehindAGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

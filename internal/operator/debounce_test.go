@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsAreStoredTogether checks that executor churn causes at most one status write a second, however fast the
-// executors come, run and go. In the end the counts are right.
+// TestExecutorsAreStoredTogether checks that executor churn causes at most one status write a second, however fast
+// executors are created, start and end. In the end the counts are right.
 func TestExecutorsAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30
@@ -64,7 +64,8 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	}
 }
 
-// still is a clock that only the test advances. looks counts how often the operator has read it, which every pass does.
+// still is a clock that only the test advances. looks counts how often the operator has read the clock; every pass
+// reads it.
 type still struct {
 	began         time.Time
 	offset, looks atomic.Int64
@@ -75,9 +76,9 @@ func (s *still) now() time.Time {
 	return s.began.Add(time.Duration(s.offset.Load()))
 }
 
-// TestExecutorsThatAreGoneBeforeTheirDriver checks that an application causes four status writes from its start to its
-// end, although its executors come one after the other, start late, and are gone long before the driver ends. A
-// temporary lack of executors causes no write of its own.
+// TestExecutorsThatAreGoneBeforeTheirDriver checks an application whose executors are created one after the other,
+// start late, and are deleted long before the driver ends. The application still causes only four status writes from
+// its start to its end. A temporary lack of executors causes no additional write.
 func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &still{began: time.Now()}

@@ -69,8 +69,8 @@ func TestDefinitionOfAnother(t *testing.T) {
 	}
 }
 
-// TestDefinitionsKeepWhatIsRemembered checks that our own definition of SparkApplications keeps the fields that the
-// kind requires.
+// TestDefinitionsKeepWhatIsRemembered checks that our own definition of SparkApplications keeps the fields in which the
+// operator stores its decisions.
 func TestDefinitionsKeepWhatIsRemembered(t *testing.T) {
 	t.Parallel()
 	kind := kinds.SparkApplications(config.Default())

@@ -17,7 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// takenExecutors plays an application that loses executors in every possible way.
+// takenExecutors plays an application whose executor pods are deleted by different parties: by somebody, by Spark and
+// by the kubelet, before and after the end of the driver.
 type takenExecutors struct {
 	*world
 	app    client.Object
@@ -110,8 +111,8 @@ func (p takenExecutors) await(want v1beta2.ExecutorCounts) {
 	})
 }
 
-// TestTakenExecutorWithoutGracePeriod checks that a deleted executor counts as completed if its pod has no grace period
-// at all, since nothing then shows who deleted it.
+// TestTakenExecutorWithoutGracePeriod checks that a deleted executor counts as completed if the spec of its pod has a
+// grace period of zero. The deletion of such a pod does not show whether Spark or somebody else requested it.
 func TestTakenExecutorWithoutGracePeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestApplicationIsDeleted checks that the propagation policy of the deletion decides whether an application's
-// dependents are deleted, as for Kubernetes' own kinds.
+// TestApplicationIsDeleted checks that an application's dependents are deleted or kept according to the propagation
+// policy of the deletion, as for Kubernetes' own kinds.
 func TestApplicationIsDeleted(t *testing.T) {
 	t.Parallel()
 	for policy, stays := range map[metav1.DeletionPropagation]bool{
@@ -71,9 +71,9 @@ func TestApplicationIsDeleted(t *testing.T) {
 	}
 }
 
-// collectorKnows waits until Kubernetes' garbage collector knows the existing ConfigMaps, Services and pods. To find
-// that out it creates one object of each kind whose owner does not exist, and waits until the collector has deleted
-// them.
+// collectorKnows waits until Kubernetes' garbage collector has received the existing ConfigMaps, Services and pods. To
+// find that out it creates a ConfigMap, a Service and a pod whose owner does not exist, and waits until the collector
+// has deleted these three.
 func (w *world) collectorKnows() {
 	w.T.Helper()
 	nobody := []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "nobody", UID: "00000000-0000-4000-8000-000000000000"}}
@@ -107,7 +107,7 @@ func (w *world) dependentsOf(app *v1beta2.SparkApplication) (children []client.O
 }
 
 // TestOperatorDeletesDependentsAtOnce checks that the operator itself requests the deletion of an application's
-// dependents. So many deletions at once do not wait for the garbage collector, however slow it is.
+// dependents, so that the deletion of many applications at once does not wait for a slow garbage collector.
 func TestOperatorDeletesDependentsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// release is an operator that serves the namespaces with a certain label. It counts the operator's writes.
+// release is one of several operators, each of which serves the namespaces with a certain label. It counts the
+// operator's writes.
 type release struct {
 	op         *Operator
 	namespaces config.Namespaces
@@ -103,9 +104,9 @@ func (w *world) finishApplications(names ...string) {
 	}
 }
 
-// TestDisjointSelectors checks two operators whose selectors share no namespace. Neither writes in a namespace of the
-// other, and each application gets one driver. If a namespace moves from one operator to the other, a running
-// application in it keeps its driver, and the other operator handles its end.
+// TestDisjointSelectors checks two operators whose selectors share no namespace. Neither operator writes in a namespace
+// of the other, and each application gets one driver. If a namespace moves from one operator to the other, a running
+// application in the namespace keeps its driver, and the second operator handles the end of the application.
 func TestDisjointSelectors(t *testing.T) {
 	t.Parallel()
 	a, b, moves := newWorld(t), newWorld(t), newWorld(t)

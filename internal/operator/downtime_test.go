@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestEditWhileNoOperatorRuns checks that the next operator finds an edit that was made while no operator ran. It finds
-// the edit once, by the stored hash, even if metadata and the operator's own fields were edited with it.
+// TestEditWhileNoOperatorRuns checks edits that were made while no operator ran. The next operator finds an edit of the
+// arguments by the hash in the status, and starts exactly one new run. An edit of labels and of timeToLiveSeconds
+// starts no new run.
 func TestEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -48,9 +49,9 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 	}
 }
 
-// TestForeignPodOfTheDriversName checks that a pod with the driver's name does not count as the driver by its name
-// alone. If such a pod was created while no operator ran, the operator neither deletes nor adopts it, whether the
-// application is suspended, resumed, edited or deleted.
+// TestForeignPodOfTheDriversName checks a pod of somebody else that got the driver's name while no operator ran. The
+// operator does not take this pod for the driver. It neither deletes nor adopts the pod, whether the application is
+// suspended, resumed, edited or deleted.
 func TestForeignPodOfTheDriversName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

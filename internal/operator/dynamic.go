@@ -17,7 +17,7 @@ import (
 func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 
 // namespaceChanges returns an event source. If a namespace becomes served or unserved, the source queues the custom
-// resources in it, which inside lists.
+// resources in the namespace. inside lists their keys.
 func namespaceChanges(live *settings.Live, inside handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		live.OnNamespaceChange(func(name string) {

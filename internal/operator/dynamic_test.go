@@ -140,8 +140,8 @@ func TestSettingsFromAFile(t *testing.T) {
 	w.waitServed(op, "there-is-none")
 }
 
-// TestSettingsOfSeveralConfigMaps checks that the ConfigMap whose name is sorted last decides. ConfigMaps without the
-// labels, or in another namespace, have no effect.
+// TestSettingsOfSeveralConfigMaps checks that, if several ConfigMaps have the same setting, the ConfigMap whose name is
+// last in alphabetical order decides. ConfigMaps that lack the labels or are in another namespace have no effect.
 func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
@@ -160,8 +160,8 @@ func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	}
 }
 
-// TestSettingsOfNoNamespace checks that an operator outside a pod does not start if the namespace of the ConfigMaps is
-// not configured.
+// TestSettingsOfNoNamespace checks that an operator that runs outside a pod does not start if its configuration does
+// not give the namespace of the ConfigMaps.
 func TestSettingsOfNoNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -172,8 +172,8 @@ func TestSettingsOfNoNamespace(t *testing.T) {
 	}
 }
 
-// TestScopeThatChanges checks that the current names decide which namespaces are served, together with the selected
-// labels, when the names change from all to a few and back.
+// TestScopeThatChanges checks which namespaces are served while the dynamic settings change the configured names, with
+// and without a selector. A namespace is served if the current names contain it, or if it has the selected labels.
 func TestScopeThatChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

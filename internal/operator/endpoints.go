@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// addApacheEndpoints serves the metrics and the probes also at the addresses at which clients expect those of the
-// spark.apache.org operator. Its ports are 19090 and 19091.
+// addApacheEndpoints serves the metrics and the probes also at the addresses at which clients of the spark.apache.org
+// operator expect them. That operator uses the ports 19090 and 19091.
 func (op *Operator) addApacheEndpoints() error {
 	cfg := op.config.Apache
 	return errors.Join(
@@ -25,7 +25,7 @@ func (op *Operator) addApacheEndpoints() error {
 	)
 }
 
-// serve serves a handler at an address, even while another replica leads.
+// serve serves a handler at an address. A replica that does not lead serves it as well.
 func (op *Operator) serve(name, address string, handler http.Handler) error {
 	if address == config.Off {
 		return nil
@@ -48,8 +48,9 @@ func metricsAt(path string) http.Handler {
 	return mux
 }
 
-// apacheProbes returns a handler that answers as the spark.apache.org operator does. /healthz answers 200 if healthy
-// and 500 if not; /readyz answers 200 if started and 400 if not. Other paths do not exist.
+// apacheProbes returns a handler that answers as the spark.apache.org operator does. /healthz answers 200 if the check
+// healthy passes and otherwise 500. /readyz answers 200 if the check ready passes and otherwise 400. Other paths do not
+// exist.
 func apacheProbes(healthy, ready func(*http.Request) error) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(check func(*http.Request) error, good string, code int, bad string) http.HandlerFunc {
@@ -79,8 +80,8 @@ func all(checks ...func(*http.Request) error) func(*http.Request) error {
 	}
 }
 
-// readOnly wraps a handler. It accepts only requests that read, and sets headers that forbid browsers to use the
-// answers.
+// readOnly returns a handler that passes only GET and HEAD requests to the given handler and rejects all others. It
+// sets headers by which browsers neither cache nor embed the answers.
 func readOnly(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		header := w.Header()

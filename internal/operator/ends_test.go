@@ -16,8 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsThatComeAndGoBetweenPasses checks that the status counts and names executors that came, ran and went
-// between two passes. The same holds for executors whose status write was debounced. No executor is counted twice.
+// TestExecutorsThatComeAndGoBetweenPasses checks that the status counts and names executors that were created, ran and
+// were deleted between two passes. The same holds for executors whose status write was debounced. No executor is
+// counted twice.
 func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -118,7 +119,8 @@ func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 	}
 }
 
-// gatedStatus is a client that can block its next status write until hold is closed. A call of gate requests that.
+// gatedStatus is a client that can block a status write. After a call of gate, the next status write waits until hold
+// is closed.
 type gatedStatus struct {
 	client.Client
 	hold, held chan struct{}

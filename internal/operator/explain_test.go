@@ -162,8 +162,8 @@ func (w *world) waitReady(name, reason string, says ...string) {
 	})
 }
 
-// TestExecutorLostToAQuota checks that the reason is also reported for an application that had all its executors, lost
-// one, and cannot replace it because of a quota.
+// TestExecutorLostToAQuota checks an application that had all its executors, lost one of them, and cannot replace it
+// because of a quota. The condition Degraded and an event report the quota.
 func TestExecutorLostToAQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -186,8 +186,8 @@ func TestExecutorLostToAQuota(t *testing.T) {
 }
 
 // TestNoDryRunsWhileExecutorsExist checks that an application with all its executors causes no dry runs. An application
-// whose executors cannot be created causes one dry run every few seconds, however many executors come and go, and no
-// writes.
+// whose executors cannot be created causes only one dry run every few seconds, however many of its executors start and
+// end. A dry run causes no status write.
 func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,9 +15,9 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// TestNothingOutside checks that an application is reachable only inside the cluster while exposure is off. The
-// operator does not create its Ingress, and the stored Service is of type ClusterIP and selects only the driver. The
-// condition reports this, and the application runs.
+// TestNothingOutside checks that an application is reachable only inside the cluster if exposure is switched off. The
+// operator does not create the Ingress of the application. It creates the Service with the type ClusterIP, and this
+// Service selects only the driver, whatever the spec requests. The condition reports this, and the application runs.
 func TestNothingOutside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,8 +43,8 @@ func TestNothingOutside(t *testing.T) {
 	}
 }
 
-// TestSentinelsOfOthers checks that the operator neither launches nor writes to a sentinel outside its own namespace,
-// so that its health does not depend on such a sentinel.
+// TestSentinelsOfOthers checks that the operator neither launches nor writes to a sentinel outside the operator's own
+// namespace. Otherwise the health of the operator would depend on an object that others can change.
 func TestSentinelsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

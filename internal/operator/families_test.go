@@ -32,8 +32,8 @@ func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) 
 	return w.run(op)
 }
 
-// TestBothFamilies checks that applications with the same name in both API groups, and a cluster with that name, are
-// independent. The end or the deletion of one does not affect the objects of the others.
+// TestBothFamilies checks an application in each API group and a cluster, all with the same name. The end or the
+// deletion of one of these objects does not affect the other two.
 func TestBothFamilies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -117,8 +117,8 @@ func TestFamilySwitchedOff(t *testing.T) {
 	}
 }
 
-// TestFamilyWithoutDefinitions checks that an API group whose definitions are not installed does not affect the other
-// group. The operator serves it, without a restart, once the definitions are installed.
+// TestFamilyWithoutDefinitions checks an operator without the definitions of one API group. It serves the other API
+// group. Once the missing definitions are installed, it serves both groups without a restart.
 func TestFamilyWithoutDefinitions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,7 +149,8 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 	w.runningDriver(w.Application("theirs", scene.WithDriver), 1)
 }
 
-// withoutGroup removes the other API group from a discovery response that lists the groups, in either format.
+// withoutGroup changes the response that lists the API groups, in either of its formats, so that it does not contain
+// sparkoperator.k8s.io.
 func withoutGroup(response *http.Response) error {
 	text, err := io.ReadAll(response.Body)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// fleet is a set of replicas of the operator, one of which leads. It records their writes.
+// fleet is a set of replicas of the operator, one of which leads. It records the writes of all replicas.
 type fleet struct {
 	*world
 	cfg config.Configuration
@@ -54,8 +54,8 @@ func newFleet(t *testing.T) *fleet {
 	return &fleet{world: w, cfg: cfg, drivers: map[types.NamespacedName]int{}}
 }
 
-// replica is one replica of the operator. It runs in the test's process, but the test can kill, suspend and disconnect
-// it like a process of its own.
+// replica is one replica of the operator. It runs in the test's process, but the test can kill and suspend it as if it
+// were a separate process.
 type replica struct {
 	client.Client
 	fleet *fleet
@@ -115,8 +115,8 @@ func (r *replica) kill() {
 	r.stop()
 }
 
-// stand suspends the replica, as SIGSTOP does, until goOn is called. A write that the replica was about to send is sent
-// then.
+// stand suspends the replica, as SIGSTOP does, until goOn is called. A write that the replica is about to send waits
+// until then.
 func (r *replica) stand() (goOn func()) {
 	on := make(chan struct{})
 	r.mu.Lock()
@@ -130,7 +130,7 @@ func (r *replica) stand() (goOn func()) {
 	}
 }
 
-// sends records a write that the replica is about to send.
+// sends records a write that the replica is about to send. It does not record writes of leases and Events.
 func (r *replica) sends(req *http.Request) {
 	if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "/leases") || strings.Contains(req.URL.Path, "/events") {
 		return
@@ -160,7 +160,8 @@ func (r *replica) waits() {
 	}
 }
 
-// write sends a write about an application, and records it.
+// write calls do, which sends a write about an application. It records the write, unless the replica was prevented from
+// sending it.
 func (r *replica) write(ctx context.Context, what string, object client.Object, do func() error) error {
 	if _, isEvent := object.(*corev1.Event); isEvent {
 		return do()
@@ -223,8 +224,8 @@ func (f *fleet) writes(r *replica) {
 	})
 }
 
-// audit fails the test if writes of two replicas were in flight at the same time. It returns the number of writes of
-// each replica.
+// audit fails the test if two replicas had writes in flight at the same time. It returns the number of writes of each
+// replica, by the replica's name.
 func (f *fleet) audit() (wrote map[string]int) {
 	f.T.Helper()
 	f.mu.Lock()
@@ -280,9 +281,9 @@ func (f *fleet) kubelets(ctx context.Context) {
 	}
 }
 
-// TestReplicasTakeTurns runs applications while the leader is killed, suspended for longer than its lease lasts, and
-// stopped cleanly. The test checks that each application is launched once and ends, and that no two replicas write at
-// the same time.
+// TestReplicasTakeTurns runs applications while the leader is killed, then another leader is suspended for longer than
+// its lease lasts, and another is stopped cleanly. The test checks that each application is launched once and ends, and
+// that no two replicas write at the same time.
 func TestReplicasTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

@@ -32,7 +32,7 @@ import (
 // themselves do not run: the test plays them.
 
 // definitionsOfGroups installs the PodGroup definitions of both schedulers, once for all tests of the process. The
-// definitions are not part of the repository. If they are absent, the test is skipped.
+// definitions are not part of the repository. If they are absent on the machine, the test is skipped.
 func (w *world) definitionsOfGroups() {
 	w.T.Helper()
 	folder := filepath.Join(crd.Root(w.T), "..", "shared", "data", "crds")
@@ -108,9 +108,9 @@ func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attem
 }
 
 // TestSchedulerIsNotInstalled checks that an application whose scheduler is not installed waits and reports what is
-// missing. It waits even under the default policy, which allows no retries, and is launched once the scheduler is
-// installed. A deadline for the launch ends the wait. The test is not parallel, since the other tests need the
-// definitions.
+// missing. The application waits even under the default policy, which allows no retries, and is launched once the
+// scheduler is installed. If the application has a deadline for the launch, the wait ends at this deadline. The test is
+// not parallel, since the other tests need the definitions.
 func TestSchedulerIsNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.runGangs()
@@ -226,8 +226,8 @@ func TestGangIsEdited(t *testing.T) {
 	w.WaitGone(group)
 }
 
-// TestGroupOfSomebodyElse checks that the operator does not change somebody else's PodGroup with the name that it
-// needs. The failed submission names this PodGroup.
+// TestGroupOfSomebodyElse checks that the operator does not change somebody else's PodGroup that has the name of an
+// application's PodGroup. The submission fails, and its message names the existing PodGroup.
 func TestGroupOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -247,8 +247,8 @@ func TestGroupOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestGroupOfAnotherOperator checks that the operator replaces a PodGroup that the application owns but that none of
-// our attempts created, since nobody else would delete it.
+// TestGroupOfAnotherOperator checks a PodGroup that the application owns but that none of our attempts created. The
+// operator replaces this PodGroup, since no other program would delete it.
 func TestGroupOfAnotherOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
