@@ -165,7 +165,7 @@ func selects(pod *corev1.Pod) func(*corev1.Service) error {
 	}
 }
 
-// serverExecutor creates and returns an executor pod as a server would create it. The server's configuration gives the
+// serverExecutor returns an executor pod as a server would create it. The server's configuration gives the
 // pod our labels, and the server's pod is its only owner.
 func (w *world) serverExecutor(server *corev1.Pod, id int) *corev1.Pod {
 	labels := map[string]string{identity.RoleLabel: identity.RoleExecutor, "spark-exec-id": fmt.Sprint(id), "spark-app-selector": "spark-" + string(server.UID)}

@@ -33,8 +33,8 @@ func after(h *watchdog.Watchdog, d time.Duration) {
 	}
 }
 
-// hanging starts an operator of the given kind. It returns the operator, and a function that waits until one of its
-// probes answers with the given HTTP status.
+// hanging starts an operator that serves the given kind. It returns the operator, and a function that waits until the
+// probe at a path answers with the given HTTP status.
 func (w *world) hanging(kind controller.Kind) (op *Operator, probe func(path string, status int)) {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
@@ -56,8 +56,8 @@ func (w *world) hanging(kind controller.Kind) (op *Operator, probe func(path str
 	}
 }
 
-// TestHangingPass checks that both probes notice a decision that never ends, not even when its context does. The passes
-// in another namespace continue.
+// TestHangingPass checks a pass whose decision does not end. /readyz fails first, and /healthz fails later. Both pass
+// again when the decision ends.
 func TestHangingPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,8 +87,8 @@ func TestHangingPass(t *testing.T) {
 	probe("/readyz", http.StatusOK)
 }
 
-// TestHangingNamespace checks that an application gets its driver while passes in another namespace never end and
-// occupy as many workers as they can get.
+// TestHangingNamespace checks an operator whose passes in one namespace never end and occupy as many workers as they
+// can get. An application in another namespace still gets its driver.
 func TestHangingNamespace(t *testing.T) {
 	t.Parallel()
 	hostile, calm := newWorld(t), newWorld(t)
@@ -157,7 +157,7 @@ func (s *slowList) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// TestHangingDecode checks that the probes notice an object whose decoding never ends, whether a watch or a list
+// TestHangingDecode checks that the probes fail if the decoding of an object never ends, whether a watch or a list
 // delivers the object.
 func TestHangingDecode(t *testing.T) {
 	t.Parallel()
@@ -214,7 +214,7 @@ func TestHangingDecode(t *testing.T) {
 	}
 }
 
-// unstreamed makes an API server answer as one that does not support streaming lists.
+// unstreamed is a transport that makes the API server answer as if it did not support streaming lists.
 type unstreamed struct{ next http.RoundTripper }
 
 func (u unstreamed) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -36,7 +36,7 @@ const (
 	budgetInterval = 15 * time.Second // between two requests for a rejected budget
 )
 
-// world is a test's namespace, with functions that read its objects and play the kubelet in it.
+// world is the namespace of a test. Its methods create and read objects, and play the kubelet.
 type world struct {
 	*scene.World
 	registry *prometheus.Registry // of the operator that was started last
@@ -117,8 +117,8 @@ func (w *world) runIdle() *Operator {
 	return op
 }
 
-// reconciler returns a reconciler of SparkApplications that uses the caches and clients of an operator. The test itself
-// starts its passes.
+// reconciler returns a reconciler of SparkApplications that uses the caches and clients of an operator. No controller
+// calls the reconciler: the test itself starts its passes.
 func (w *world) reconciler(op *Operator, change func(*controller.Options)) *controller.Reconciler {
 	w.T.Helper()
 	options := controller.Options{

@@ -38,8 +38,8 @@ const (
 )
 
 // TestHostileNamespaceDelaysNobody fills one namespace with expensive objects of all kinds. It checks that an ordinary
-// application in another namespace gets its driver as fast as before, and that the operator's memory stays within its
-// bounds.
+// application in another namespace gets its driver with hardly more delay than before, and that the operator's memory
+// stays within a bound.
 func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	w, theirs := newWorld(t), testkit.Namespace(t)
 	w.serveHostile(theirs)
@@ -80,9 +80,9 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestObjectsStoredUnderAnotherDefinition stores objects that our definitions reject, but that an older definition or
-// another operator's could have admitted. It checks that these objects stop neither a running operator nor an operator
-// that starts. All tests share the definitions, so this test runs before the parallel tests.
+// TestObjectsStoredUnderAnotherDefinition stores objects that our definitions reject. An older definition, or another
+// operator's, could have admitted them. The test checks that these objects stop neither a running operator nor an
+// operator that starts. It runs before the parallel tests, since all tests share the definitions.
 func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	w, theirs := newWorld(t), testkit.Namespace(t)
 	if err := apiextensionsv1.AddToScheme(w.API.Scheme()); err != nil {
@@ -116,8 +116,8 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	restore()
 }
 
-// deleteAtEnd deletes objects at the end of the test. Otherwise later tests, which may decode without limits, would
-// list them.
+// deleteAtEnd deletes objects at the end of the test. Later tests may decode without limits, and would otherwise list
+// these objects.
 func (w *world) deleteAtEnd(objects []client.Object) {
 	w.T.Cleanup(func() {
 		for _, object := range objects {
@@ -128,7 +128,8 @@ func (w *world) deleteAtEnd(objects []client.Object) {
 	})
 }
 
-// hostileCount returns how many objects to create: all in a full measurement, and otherwise a third of them.
+// hostileCount returns how many of the given number of objects to create: all of them in a full measurement, and
+// otherwise a third.
 func hostileCount(all int) int {
 	if os.Getenv(hostile.SoakVariable) != "" {
 		return all
@@ -136,7 +137,7 @@ func hostileCount(all int) int {
 	return all / 3
 }
 
-// serveHostile starts an operator for the test's namespace and for the namespace theirs.
+// serveHostile starts an operator that serves the test's namespace and the namespace with the name in theirs.
 func (w *world) serveHostile(theirs string) (stop func()) {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace, theirs)
@@ -150,9 +151,9 @@ func (w *world) serveHostile(theirs string) (stop func()) {
 	return w.run(op)
 }
 
-// launch is how long an application waited for its driver pod, and how long a plain client needed at that time for the
-// same requests as a launch. The time that both need, for example because the API server is busy, is not a delay by the
-// operator.
+// launch has two durations: driver is how long an application waited for its driver pod, and plain is how long a plain
+// client needed at the same time for the same requests. A busy API server lengthens both, so only their difference is a
+// delay by the operator.
 type launch struct{ driver, plain time.Duration }
 
 func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plain) }
@@ -192,8 +193,8 @@ func (w *world) plainLaunch(name string) time.Duration {
 	return time.Since(began).Round(time.Millisecond)
 }
 
-// typical returns the median of the additional time that a driver's creation took, compared with a plain client's
-// requests.
+// typical returns the median, over all launches, of the difference between the time until the driver existed and the
+// time of a plain client's requests.
 func typical(launches []launch) time.Duration {
 	var later []time.Duration
 	for _, l := range launches {
@@ -216,7 +217,7 @@ func heapInUse() int64 {
 	return int64(memory.HeapAlloc)
 }
 
-// hostileObjects contains the hostile objects of a namespace.
+// hostileObjects contains the hostile objects that a test creates in a namespace.
 type hostileObjects struct {
 	w       *world
 	all     sync.WaitGroup
@@ -228,7 +229,8 @@ type hostileObjects struct {
 	last    error
 }
 
-// createHostile starts to create count hostile objects, of all kinds: those that cost the operator most.
+// createHostile starts to create count hostile objects in a namespace, and returns them. It creates equal shares of the
+// objects that expensive returns.
 func (w *world) createHostile(t *testing.T, namespace string, count int) *hostileObjects {
 	t.Helper()
 	c := &hostileObjects{w: w}
@@ -250,8 +252,8 @@ func (w *world) createHostile(t *testing.T, namespace string, count int) *hostil
 	return c
 }
 
-// expensive returns hostile objects that the definitions admit. For each kind it returns some objects with one long
-// list, and the objects with all lists at once.
+// expensive returns, as JSON, objects that the definitions admit and that cost the operator most. For each kind it
+// returns some objects that have one long list each, and the objects that have all lists at once.
 func (w *world) expensive(t *testing.T) [][]byte {
 	t.Helper()
 	var all [][]byte
@@ -354,8 +356,8 @@ func (w *world) permissive(names ...string) (restore func()) {
 	return restore
 }
 
-// unbounded stores objects that have the given unbounded quantity in several kinds of fields. It retries, since the API
-// server may need a moment to serve the changed definitions.
+// unbounded stores and returns objects with the given quantity, which exceeds our limits, in fields of several kinds.
+// It retries, since the API server may need a moment to serve the changed definitions.
 func (w *world) unbounded(namespace, name, quantity string) []client.Object {
 	w.T.Helper()
 	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}

@@ -31,8 +31,9 @@ func (w *world) groupLeft(kind schema.GroupVersionKind, app *v1beta2.SparkApplic
 	return left
 }
 
-// TestGroupOfARunThatWasTakenOver checks that another operator's PodGroup is deleted when its inherited run ends, as
-// that operator would do, and not before. Somebody else's PodGroup is never deleted.
+// TestGroupOfARunThatWasTakenOver checks that the operator deletes another operator's PodGroup when the inherited run
+// that uses the PodGroup ends, as that other operator would do, and not before. Somebody else's PodGroup is never
+// deleted.
 func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,8 +70,8 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	w.waitPod(driverName("ends")) // kept for its log
 }
 
-// TestGoneBesideAGroup checks that the operator reports a deleted executor even in the pass that finds another
-// operator's PodGroup.
+// TestGoneBesideAGroup checks that a deleted executor is reported even if the pass that finds the deletion also finds
+// another operator's PodGroup.
 func TestGoneBesideAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -104,7 +105,7 @@ func TestGoneBesideAGroup(t *testing.T) {
 	})
 }
 
-// there checks that an object exists, and reads it.
+// there reads an object, and fails the test if the object does not exist.
 func (w *world) there(object client.Object) {
 	w.T.Helper()
 	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestDriverIsRenamedBeforeItsLaunchIsStored checks an edit of the driver's name after the driver was created. The
-// status does not record the launch yet, and the cache does not show the driver yet, so no name conflict prevents a
-// second driver. The operator searches for the first driver, and deletes it before it creates the driver of the next
-// attempt.
+// TestDriverIsRenamedBeforeItsLaunchIsStored checks an edit of the driver's name just after the driver was created. The
+// status does not record the launch yet, and the cache does not show the driver yet. With the new name, the operator
+// could create a second driver without a name conflict. It therefore searches for the first driver, and deletes the
+// first driver before it creates the driver of the next attempt.
 func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -61,8 +61,8 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	}
 }
 
-// TestDriverStartsUnseen checks a driver that starts in time although the cache does not show that at the deadline. A
-// live read finds the running driver, and it continues to run.
+// TestDriverStartsUnseen checks a driver that starts before its deadline although the cache does not show that. At the
+// deadline a live read finds that the driver runs, and the driver continues to run.
 func TestDriverStartsUnseen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// hanging is a client that gets no answer from the API server when it creates a pod.
+// hanging is a client that waits for an answer to the creation of a pod until the context ends.
 type hanging struct {
 	client.Client
 	begun chan struct{}
@@ -41,8 +41,8 @@ func (h *hanging) Create(ctx context.Context, object client.Object, options ...c
 	return ctx.Err()
 }
 
-// TestLostLeaseEndsPasses checks that a pass in flight ends when another replica gets the lease, before the pass
-// reaches its time limit. The same holds for an operator that is shutting down and waits for its passes.
+// TestLostLeaseEndsPasses checks that a pass in flight ends when another replica gets the lease, and not only at the
+// time limit of the pass. The same holds if the operator is shutting down and waits for its passes.
 func TestLostLeaseEndsPasses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -99,7 +99,7 @@ func (w *world) takeLease(name string) {
 	})
 }
 
-// someLock is a lock whose results and holder the test sets.
+// someLock is a lock for which the test sets the results of the requests and the holder of the lease.
 type someLock struct {
 	resourcelock.Interface
 	fails  error
@@ -116,7 +116,7 @@ func (s *someLock) Create(context.Context, resourcelock.LeaderElectionRecord) er
 
 func (s *someLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return s.fails }
 
-// TestLock checks when the lease ends, depending on the results of the lock's requests.
+// TestLock checks how long this replica's term lasts after each result of a request for the lease.
 func TestLock(t *testing.T) {
 	t.Parallel()
 	const term, retry = 10 * time.Second, 2 * time.Second
@@ -191,8 +191,9 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// standing is the lock of a replica that the test may suspend. It blocks between two renewals, where a suspended
-// process usually is. When the replica continues, the elector begins a renewal with its whole time limit.
+// standing is the lock of a replica that the test may suspend. If the replica is suspended, the lock blocks between two
+// renewals, where a suspended process usually stops. When the replica continues, the elector begins a renewal with its
+// whole time limit.
 type standing struct {
 	resourcelock.Interface
 	replica *replica
@@ -203,8 +204,9 @@ func (s standing) Describe() string {
 	return s.Interface.Describe()
 }
 
-// TestSuspendedLeaderWritesNothing checks a leader that was suspended for longer than its lease lasts. It writes
-// nothing after the next leader has begun, although its own election has not reported the loss of the lease yet.
+// TestSuspendedLeaderWritesNothing checks a leader that is suspended for longer than its lease lasts. When it
+// continues, its own election has not reported the loss of the lease yet. It nevertheless writes nothing after the next
+// leader has begun to write.
 func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -242,9 +244,9 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	}
 }
 
-// TestLateRenewalLetsWorkGoOn checks that a leader does the work that it postponed because its lease may have been
-// another replica's, if it renews the lease after all. No event would trigger this work, since a driver that was not
-// launched has no events.
+// TestLateRenewalLetsWorkGoOn checks a leader that postponed passes because its lease had expired and another replica
+// could have had the lease. If the leader renews the lease after all, it does these passes. No event would trigger
+// them, since a driver that was not launched has no events.
 func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

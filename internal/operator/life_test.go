@@ -25,7 +25,7 @@ import (
 // These tests play whole lives of SparkApplications with the real dialect, state machine and builder on a real API
 // server. The test plays the kubelet and Spark.
 
-// runReal starts an operator as the binary does, for one namespace.
+// runReal starts an operator for the test's namespace, as the binary starts it.
 func (w *world) runReal(change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -74,7 +74,8 @@ func (w *world) execute(driver *corev1.Pod, end corev1.ContainerState) {
 	w.kubelet(driver.Name, phase, end)
 }
 
-// driverName returns the name of an application's driver pod, which readers of the kubeflow operator's API expect.
+// driverName returns the name of an application's driver pod. The kubeflow operator uses the same name, so users of its
+// API expect it.
 func driverName(app string) string { return app + "-driver" }
 
 func condition(app *v1beta2.SparkApplication, kind string) metav1.Condition {
@@ -276,8 +277,8 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 	}
 }
 
-// created calls create and returns true if the API server's schema accepts an application with the given change.
-// Otherwise it returns false, which a test may accept as well.
+// created returns false if the API server's schema rejects an application with the given change, which some tests
+// accept. Otherwise it calls create and returns true.
 func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bool {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"},
@@ -337,8 +338,8 @@ func (w *world) driverUIDs(app *v1beta2.SparkApplication) map[string]string {
 	return uids
 }
 
-// TestExecutorsAreSeen plays Spark, whose driver creates executors from the template with our labels and owner. It
-// checks that the status shows such an executor, and that the operator deletes it after the end of the attempt.
+// TestExecutorsAreSeen plays Spark: a driver creates an executor from the template, with our labels and owner. The test
+// checks that the status shows this executor, and that the operator deletes it after the end of the attempt.
 func TestExecutorsAreSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -361,8 +362,8 @@ func TestExecutorsAreSeen(t *testing.T) {
 	w.WaitGone(executor) // the executors of an ended attempt are deleted
 }
 
-// TestDriverDeletedByHand checks that the operator confirms the loss of a driver by a live read. The restart policy
-// then decides what happens.
+// TestDriverDeletedByHand checks that the operator confirms by a live read that a driver is gone. The restart policy
+// then decides whether there is another attempt.
 func TestDriverDeletedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -470,8 +471,8 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestQuotaRejectionIsReported checks that a submission fails with the name of the quota if a quota rejects the driver.
-// The policy decides about a retry, which succeeds when the quota has room.
+// TestQuotaRejectionIsReported checks that, if a quota rejects the driver, the submission fails and its message names
+// the quota. The restart policy decides whether the operator retries. A retry succeeds when the quota has room.
 func TestQuotaRejectionIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -61,8 +61,8 @@ func (h *received) wait(t *testing.T, n int) []string {
 	return h.all()
 }
 
-// TestListener checks that a controller that starts later receives the same events as controllers that start with the
-// operator.
+// TestListener checks that a controller that starts after the operator receives the same events as a controller that
+// starts with the operator.
 func TestListener(t *testing.T) {
 	w := newWorld(t)
 	must := func(err error) {

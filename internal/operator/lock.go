@@ -13,23 +13,24 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
-// stopAsked reports whether a shutdown was requested. An operator that stops without such a request has lost its lease.
+// stopAsked reports whether a shutdown was requested. If the operator stops although no shutdown was requested, it has
+// lost its lease.
 func (op *Operator) stopAsked() bool {
 	until := op.until.Load()
 	return until != nil && (*until).Err() != nil
 }
 
 // lock is the lock of the leader election, which also records until when this replica holds the lease. The elector
-// reports a lost lease only by stopping the manager. This is too late if the process was suspended, and it never
-// reaches a pass if the manager is already stopping.
+// reports a lost lease only by stopping the manager. If the process was suspended, this report is too late. If the
+// manager is already stopping, the report does not reach the passes.
 type lock struct {
 	resourcelock.Interface
 	term time.Duration // leaderElection.renewDeadline: the elector gives up then, or later
 	lead lease.Leadership
 }
 
-// newLock returns the lock of an operator with leader election, and nil without leader election. The lock can be used
-// after a call of connect.
+// newLock returns the lock of an operator, or nil if leader election is off. The lock can be used only after a call of
+// connect.
 func newLock(cfg config.Configuration) *lock {
 	if !*cfg.LeaderElection.Enabled {
 		return nil
@@ -59,9 +60,9 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
 }
 
-// Get implements resourcelock.Interface. The elector calls it after a failed renewal. If another replica holds the
-// lease, Get ends this replica's term at once, since the clocks cannot be trusted: they may have stopped together with
-// the machine.
+// Get implements resourcelock.Interface. The elector calls Get after a failed renewal. If another replica holds the
+// lease, Get ends this replica's term at once and does not wait for the computed end of the term, because this
+// machine's clock may have stopped for a time.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != l.Identity() {
@@ -70,9 +71,9 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// write sends a write of the lease, and records the term of this replica if the write renews the lease. The term counts
-// from the time before the request, since the other replicas count from a time after it. If the write releases the
-// lease, the term ends before the request.
+// write calls send, which writes the lease. If the write renews the lease, the term of this replica is extended. The
+// new term counts from the time before the request, since other replicas count from a later time. If the write releases
+// the lease, the term ends before the request.
 func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
 	if record.HolderIdentity != l.Identity() {
 		l.lead.End()

@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/memory"
 )
 
-// mappings is a RESTMapper that remembers the resource of each kind. For each answer, the underlying mapper walks all
-// groups that the API server serves. A cache of several namespaces queries it with every list of every pass, which
-// caused a fifth of the operator's allocations.
+// mappings is a RESTMapper that remembers the resource of each kind. The underlying mapper walks all groups that the
+// API server serves each time it answers. If the cache watches several namespaces, each list in each pass queries the
+// mapper, which caused a fifth of the operator's allocations.
 type mappings struct {
 	meta.RESTMapper
 	known memory.ByKey[schema.GroupVersionKind, *meta.RESTMapping]
@@ -24,8 +24,8 @@ func newMappings(rc *rest.Config, client *http.Client) (meta.RESTMapper, error) 
 	return &mappings{RESTMapper: mapper}, err
 }
 
-// RESTMapping answers from memory if one version is requested and its mapping is known. Otherwise it queries the
-// underlying mapper. It does not remember that a kind is not served, since the kind may be served soon.
+// RESTMapping answers from memory if exactly one version is requested and the mapping is known. Otherwise it queries
+// the underlying mapper. It does not remember a negative answer, since a kind that is not served may be served soon.
 func (m *mappings) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	if len(versions) != 1 {
 		return m.RESTMapper.RESTMapping(kind, versions...)

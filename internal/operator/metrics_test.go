@@ -83,9 +83,9 @@ func served(t *testing.T, from prometheus.Gatherer) map[string]string {
 	return table
 }
 
-// TestMetricsThatAreServed checks that an operator that has handled two applications to their ends serves the metrics
-// of docs/metrics.md, with these types and labels. A test of package telemetry checks that the page lists all metrics
-// of the operator.
+// TestMetricsThatAreServed checks that an operator that has handled two applications until they ended serves the
+// metrics that docs/metrics.md describes, with their types and labels. A test of package telemetry checks that
+// docs/metrics.md describes all metrics.
 func TestMetricsThatAreServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,8 +138,9 @@ func want64(got, want float64) error {
 	return nil
 }
 
-// TestMetricsAcrossRestarts checks that a new process of the operator has the gauges after its first pass over each
-// application. Its counters count only what happens from then on.
+// TestMetricsAcrossRestarts checks that a new process of the operator has the right gauges after its first pass over
+// each application. Its counters start at zero. They also count what happened while no operator ran, when the new
+// process stores it.
 func TestMetricsAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestMetricsAuthentication checks that the metrics are served over TLS if authentication is switched on, and only to
-// clients whose token has the right to read them.
+// TestMetricsAuthentication checks the metrics of an operator with authentication switched on. They are served over
+// TLS, and only to clients whose token has the right to read them.
 func TestMetricsAuthentication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

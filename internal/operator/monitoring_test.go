@@ -60,8 +60,9 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestMetricsConfigMapOfSomebodyElse checks that somebody else's ConfigMap with the name of the metrics ConfigMap stays
-// as it is. The application fails, and its message says that the ConfigMap does not belong to it.
+// TestMetricsConfigMapOfSomebodyElse checks that somebody else's ConfigMap that has the name of an application's
+// metrics ConfigMap stays unchanged. The application fails, and the message says that the ConfigMap does not belong to
+// the application.
 func TestMetricsConfigMapOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

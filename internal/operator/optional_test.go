@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// widgets returns a kind that only this test uses, so that no other test sees its definition created and deleted.
+// widgets returns a kind that only this test uses, since the test creates and deletes the definition of the kind.
 func (w *world) widgets() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Widget"}
 }
@@ -84,8 +84,8 @@ func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt
 	return object
 }
 
-// withWidgets returns the given kind, changed so that a submission needs a widget if the application's arguments
-// request one.
+// withWidgets returns the given kind with one change: the submission of an application needs a widget if the
+// application's arguments request one.
 func withWidgets(kind controller.Kind, dependent schema.GroupVersionKind) controller.Kind {
 	render := kind.Render
 	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
@@ -100,8 +100,8 @@ func withWidgets(kind controller.Kind, dependent schema.GroupVersionKind) contro
 
 func wantsWidget(app *v1beta2.SparkApplication) { app.Spec.Arguments = []string{"widget"} }
 
-// runWidgets starts an operator of the given kind that uses widgets as an optional kind. It checks often whether
-// widgets are served.
+// runWidgets starts an operator that serves the given kind and for which the kind of widgets is optional. The operator
+// checks often whether widgets are served.
 func (w *world) runWidgets(kind controller.Kind) *Operator {
 	w.T.Helper()
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
@@ -116,7 +116,7 @@ func (w *world) runWidgets(kind controller.Kind) *Operator {
 	return op
 }
 
-// waitWatched waits until the operator starts or stops watching its optional kind.
+// waitWatched waits until the operator watches its optional kind, or, if watched is false, until it does not.
 func (w *world) waitWatched(op *Operator, watched bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("an optional kind to be watched: %t", watched), func(context.Context) error {
@@ -125,8 +125,9 @@ func (w *world) waitWatched(op *Operator, watched bool) {
 	})
 }
 
-// TestOptionalKindIsMissing checks that applications that do not need a missing kind run. Applications that need the
-// kind wait, and report what to install. Once the kind is installed they run, without a restart of the operator.
+// TestOptionalKindIsMissing checks applications while an optional kind is not installed. Applications that do not need
+// the kind run. Applications that need it wait, and report what to install. Once the kind is installed they run,
+// without a restart of the operator.
 func TestOptionalKindIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,8 +150,8 @@ func TestOptionalKindIsMissing(t *testing.T) {
 }
 
 // TestOptionalDependents checks that objects of an optional kind are handled like other dependents. An object of an
-// older attempt is deleted before a launch that uses its name again. Somebody else's object is not changed. An object
-// that a pass created before it ended early is adopted.
+// older attempt is deleted before a launch that needs its name. Somebody else's object is not changed. If a pass ends
+// early, the next pass adopts the objects that it created.
 func TestOptionalDependents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -211,9 +212,9 @@ func TestOptionalDependentGoesWithItsAttempt(t *testing.T) {
 	w.WaitGone(widget(w.widgets(), app, 1))
 }
 
-// TestOptionalKindGoesAway checks that the removal of a definition, which deletes all objects of the kind, affects
-// nothing else. Applications that need the kind wait. When the definition is installed again, the operator watches the
-// kind again.
+// TestOptionalKindGoesAway checks that the removal of an optional kind's definition affects only applications that need
+// the kind. These applications wait. The removal deletes all objects of the kind. When the definition is installed
+// again, the operator watches the kind again.
 func TestOptionalKindGoesAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -236,8 +237,8 @@ func TestOptionalKindGoesAway(t *testing.T) {
 	w.waitState("between", v1beta2.ApplicationStateSubmitted)
 }
 
-// TestOptionalKindIsTriedAgain checks that a watch that cannot start because the API server does not answer is started
-// later.
+// TestOptionalKindIsTriedAgain checks that, if the watch of an optional kind cannot start because the API server does
+// not answer, the operator starts the watch later.
 func TestOptionalKindIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -260,7 +261,8 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	}
 }
 
-// deaf gives no answer to a number of requests for a kind, once a request for this kind has succeeded.
+// deaf is a transport that fails requests for a kind. The first successful request for the kind starts the failures,
+// and the given number of requests fail after it.
 type deaf struct {
 	next  http.RoundTripper
 	about string

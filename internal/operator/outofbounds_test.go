@@ -20,8 +20,8 @@ import (
 // hoursOfWork is a quantity that resource.ParseQuantity would take hours to parse.
 const hoursOfWork = "1234567890123456789012e2000000000"
 
-// outOfBounds are custom resources, one of every kind, that our definitions reject, with the state and the message that
-// the operator reports for each.
+// outOfBounds has a custom resource of every kind that our definitions reject. For each it has the state and the
+// message that the operator reports if the custom resource is stored nevertheless.
 var outOfBounds = []struct{ crd, object, state, message string }{
 	{"sparkapplications.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Scala", "sparkVersion": "4.1.4", "image": "i",
 		"mainClass": "M", "mainApplicationFile": "local:///a.jar", "executor": {}, "driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "` + hoursOfWork + `"}}}]}}}`,
@@ -43,10 +43,10 @@ var outOfBounds = []struct{ crd, object, state, message string }{
 		"ResourceReleased", "spec.workerSpec.statefulSetSpec.template.spec.overhead[cpu]: the exponent"},
 }
 
-// TestStoredObjectsBeyondTheLimits checks objects that were stored under a definition without limits, one of each kind.
-// The operator lists such objects and later receives more of them in its watches, while it serves another namespace. It
-// reports each object in the object's state, and each can be corrected or deleted. The test is not parallel, since it
-// edits the definitions that all tests share.
+// TestStoredObjectsBeyondTheLimits checks objects of each kind that were stored under a definition without limits. The
+// operator receives some of them in its first lists and others in its watches, and meanwhile serves another namespace.
+// The status of each object reports the problem, and each object can be corrected or deleted. The test is not parallel,
+// since it edits the definitions that all tests share.
 func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	restore := w.acceptAnySpec()
@@ -88,8 +88,8 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	}
 }
 
-// TestDefinitionsRefuseWhatExceedsALimit checks that a real API server rejects typed quantities and lists beyond the
-// limits, and names the field.
+// TestDefinitionsRefuseWhatExceedsALimit checks that a real API server rejects objects with quantities beyond the
+// limits, and that its error names the field.
 func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	w := newWorld(t)
 	for _, bad := range outOfBounds[:2] { // the API server does not look into templates
@@ -100,7 +100,7 @@ func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	}
 }
 
-// object returns the custom resource in a JSON text, with the given name.
+// object returns the custom resource that a JSON text describes, with the given name and the test's namespace.
 func (w *world) object(text, name string) *unstructured.Unstructured {
 	w.T.Helper()
 	object := &unstructured.Unstructured{}
@@ -112,7 +112,7 @@ func (w *world) object(text, name string) *unstructured.Unstructured {
 	return object
 }
 
-// stored creates an object. It retries until the API server accepts the object.
+// stored creates the object that a JSON text describes. It retries until the API server accepts the object.
 func (w *world) stored(text, name string) {
 	w.T.Helper()
 	object := w.object(text, name)
@@ -128,7 +128,8 @@ func (w *world) patchWith(object client.Object, patch string) {
 	}
 }
 
-// waitReported waits until an object's status has the given state, and the status and an event contain the reason.
+// waitReported waits until an object's status has the given state, and both the status and an event contain the text in
+// why.
 func (w *world) waitReported(object *unstructured.Unstructured, state, why string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%s %s to be %s", object.GetKind(), object.GetName(), state), func(ctx context.Context) error {

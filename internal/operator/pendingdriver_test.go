@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 )
 
-// TestPendingDriverIsExplained checks that the status contains a wait reason that only an Event of the driver pod
-// contains. It disappears from the status when the problem is solved.
+// TestPendingDriverIsExplained checks a driver whose wait reason is only in an Event of the driver pod. The status
+// shows this reason until the driver waits for another reason or starts.
 func TestPendingDriverIsExplained(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

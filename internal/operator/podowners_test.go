@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/trim"
 )
 
-// applicationKind and serverKind are the kinds whose pods share one cache.
+// applicationKind and serverKind are two kinds whose pods are in the same cache.
 var (
 	applicationKind = v1beta2.GroupVersion.WithKind("SparkApplication")
 	serverKind      = v1alpha1.GroupVersion.WithKind("SparkConnect")
@@ -116,8 +116,8 @@ func TestPodsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// TestServersAreCached checks that the cache keeps the fields of a Connect server's pod that the operator reads as
-// facts. It drops the same fields as for drivers.
+// TestServersAreCached checks that the cache keeps the same fields of a Connect server's pod as of a driver's, since
+// the operator reads the same fields of both.
 func TestServersAreCached(t *testing.T) {
 	t.Parallel()
 	for role, kept := range map[string]bool{identity.RoleDriver: true, identity.RoleServer: true, identity.RoleExecutor: false} {
