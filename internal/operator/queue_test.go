@@ -23,7 +23,8 @@ import (
 // needs the room, and trusts the state in the status: RUNNING uses its quota; COMPLETED, FAILED and SUBMISSION_FAILED
 // have released it.
 
-// queued changes an application to the form in which Kueue creates a workload: suspended, until Kueue admits it.
+// queued changes an application to the form in which a user submits it to Kueue: suspended, with the label of a queue.
+// Kueue resumes it later.
 func queued(app *v1beta2.SparkApplication) {
 	scene.WithDriver(app)
 	app.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/priority-class": "high", "team": "a"}
@@ -33,7 +34,8 @@ func queued(app *v1beta2.SparkApplication) {
 	app.Spec.NodeSelector = nil
 }
 
-// admit resumes the application and gives each kind of pod the settings of its flavor, in one update as Kueue does.
+// admit resumes the application and gives the driver and the executors the settings of a flavor, all in one update as
+// Kueue does.
 func (w *world) admit(name, flavor string) {
 	w.T.Helper()
 	pod := fmt.Sprintf(`{"nodeSelector":{"flavor":%q},"tolerations":[{"key":"flavor","operator":"Exists"}],
@@ -41,7 +43,7 @@ func (w *world) admit(name, flavor string) {
 	w.Patch(name, `{"spec":{"suspend":false,"driver":`+fmt.Sprintf(pod, "driver")+`,"executor":`+fmt.Sprintf(pod, "executor")+`}}`)
 }
 
-// takeBack suspends the application again and restores its previous settings, also in one update.
+// takeBack suspends the application again and removes the settings that admit added, also in one update.
 func (w *world) takeBack(name string) {
 	w.T.Helper()
 	const pod = `{"nodeSelector":null,"tolerations":null,"labels":null,"annotations":null}`
@@ -92,8 +94,8 @@ func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 	return app
 }
 
-// usingQuota returns the names of an application's pods, of any attempt, that have not ended. These pods really use the
-// application's quota.
+// usingQuota returns the names of those pods of an application, of any attempt, that have not ended. Only these pods
+// really use the quota.
 func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
 	w.T.Helper()
 	var pods corev1.PodList
@@ -120,8 +122,8 @@ func (w *world) waitQuotaFree(app *v1beta2.SparkApplication) {
 	})
 }
 
-// TestQueueHoldsWhatItHasNotAdmitted checks that no object is created for an application that waits for admission,
-// whatever happens meanwhile.
+// TestQueueHoldsWhatItHasNotAdmitted checks that the operator creates no pod for an application that waits for
+// admission, even if the application is edited.
 func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -192,8 +194,8 @@ func (w *world) checkAdmitted(driver *corev1.Pod, flavor string) {
 	}
 }
 
-// TestQuotaOfARestart checks that an attempt uses quota only when the previous attempt uses none, both after an edit
-// and for a retry.
+// TestQuotaOfARestart checks that the pods of an attempt do not exist before the pods of the previous attempt have
+// ended, so that both never use quota at the same time. This holds after an edit and for a retry.
 func TestQuotaOfARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

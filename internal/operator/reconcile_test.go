@@ -94,7 +94,7 @@ func (w *world) metric(name string) float64 {
 	return w.metricWhere(name, func([]*dto.LabelPair) bool { return true })
 }
 
-// metricOf returns the sum of a metric over the samples whose label has the given value.
+// metricOf returns the sum of a metric over those samples whose given label has the given value.
 func (w *world) metricOf(name, label, value string) float64 {
 	w.T.Helper()
 	return w.metricWhere(name, func(labels []*dto.LabelPair) bool {
@@ -121,8 +121,8 @@ func (w *world) metricWhere(name string, counts func([]*dto.LabelPair) bool) (su
 	return sum
 }
 
-// waitMetric waits until a metric has a value. Tests have to wait, since the operator counts a status only after it has
-// stored the status.
+// waitMetric waits until a metric has the value want. Tests have to wait, since the operator updates its metrics only
+// after it has stored the status.
 func (w *world) waitMetric(name string, want float64) {
 	w.T.Helper()
 	testkit.Wait(w.T, name, func(context.Context) error {
@@ -151,8 +151,8 @@ func TestDeletionLeavesNothing(t *testing.T) {
 // errCrashed is the error that every write of a crashed operator returns.
 var errCrashed = errors.New("the operator has crashed")
 
-// crashing is a client that lets an operator crash at the n-th write, either before or after the API server carries out
-// this write. From then on it sends no writes.
+// crashing is a client that simulates a crash of its operator at the n-th write, either before or after the API server
+// carries out this write. It sends no writes after the crash.
 type crashing struct {
 	client.Client
 	at     int
@@ -210,8 +210,8 @@ func (c *crashingStatus) Patch(ctx context.Context, object client.Object, patch 
 	return c.crashing.write(func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }
 
-// TestCrashAtEveryWrite kills the operator before and after each write of a submission. It checks that the next
-// operator finishes the submission, with the driver pod of the first operator if that pod exists.
+// TestCrashAtEveryWrite kills the operator before or after each write of a submission. It checks that the next operator
+// finishes the submission. If the first operator has created the driver pod, the next operator uses that pod.
 func TestCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

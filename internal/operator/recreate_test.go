@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// recreate deletes an application whose driver stops slowly, and at once creates another application with the same
-// name. The driver stops when the test calls goes.
+// recreate deletes an application whose driver stops slowly, and at once creates and returns another application with
+// the same name. The driver of the deleted application stops when the test calls goes.
 func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
 	w.T.Helper()
 	first := w.Application("pi", scene.WithDriver)
@@ -27,9 +27,9 @@ func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta
 	return w.Application("pi", append(change, scene.WithDriver)...), goes
 }
 
-// TestRecreatedApplication checks that an application that replaces a deleted one with the same name waits until the
-// objects of the first are gone, reports this wait, and then runs. This is the case of kubectl delete and apply, or
-// kubectl replace --force.
+// TestRecreatedApplication checks an application that is created just after another one with the same name was deleted,
+// as by kubectl delete and apply, or by kubectl replace --force. The new application waits until the objects of the
+// deleted one are gone, reports this wait, and then runs.
 func TestRecreatedApplication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -50,8 +50,8 @@ func TestRecreatedApplication(t *testing.T) {
 	}
 }
 
-// TestRecreatedApplicationIsBounded checks that the second application waits at most as long as a driver may take to
-// start.
+// TestRecreatedApplicationIsBounded checks that an application waits for the objects of a deleted application with the
+// same name at most as long as a driver may take to start. Then the new application fails.
 func TestRecreatedApplicationIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -29,7 +29,7 @@ type requests struct {
 	contents map[string]string
 }
 
-// over puts the counter in front of next, and returns it.
+// over sets next as the transport that sends the counted requests, and returns the counter.
 func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	r.next = next
 	return r
@@ -66,7 +66,8 @@ func discovers(path []string) bool {
 	return path[0] == "api" && len(path) <= 2 || path[0] == "apis" && len(path) <= 3
 }
 
-// since returns the number of requests after the counts in before, by method and resource. It leaves out discovery.
+// since returns the number of requests since before was counted, by method and resource. It leaves out discovery
+// requests.
 func (r *requests) since(before map[string]int) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,8 +80,8 @@ func (r *requests) since(before map[string]int) map[string]int {
 	return made
 }
 
-// TestRequestsOfALife checks every request from the creation to the end of a successful application: those for its
-// objects, its status and its events, and no other. The operator reads nothing.
+// TestRequestsOfALife checks which requests a successful application causes from its creation to its end. They are
+// those that create its objects, write its status and create its events. The operator sends no read.
 func TestRequestsOfALife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,8 +26,8 @@ import (
 // A user, or a queue, may revert a change of the spec while the operator carries it out. The operator must then find
 // either no change or all of it. A run that the operator stopped must never count as failed.
 
-// takeback is the operator's client. It reverts the change of the spec before or after the n-th write that follows a
-// call of arm, so while the operator carries the change out.
+// takeback is a client for the operator. After a call of arm, it reverts a change of a spec just before or just after
+// the operator's n-th write, while the operator carries out the change.
 type takeback struct {
 	client.Client
 	at    int
@@ -52,7 +52,8 @@ func (c *takeback) acted() bool {
 	return c.back == nil
 }
 
-// turn counts a write. It returns the function that reverts the change if this is the chosen write, and otherwise nil.
+// turn counts a write. If this is the write at which the change must be reverted, it returns the function that reverts
+// the change. Otherwise it returns nil.
 func (c *takeback) turn() func() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,15 +115,15 @@ func (c *takebackStatus) Patch(ctx context.Context, object client.Object, patch 
 	return errors.Join(err, c.SubResourceWriter.Patch(ctx, object, patch, options...))
 }
 
-// changes are patches of a spec. Each has a second patch that reverts it.
+// changes are pairs of patches of a spec, by name. The second patch of a pair reverts the first.
 var changes = map[string][2]string{
 	"suspend": {`{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`},
 	"edit":    {`{"spec":{"sparkConf":{"spark.a":"b"}}}`, `{"spec":{"sparkConf":null}}`},
 }
 
-// takenBack calls life for every change and for a sample of the points before or after one of the requests that follow
-// the change. There are two points for each of the given number of requests. The sample is every third point, or every
-// point with CRASH_POINTS=all.
+// takenBack calls life with each change and a takeback that reverts the change before or after one of the operator's
+// next writes. requests is the number of these writes, each of which has two points. takenBack uses every third point,
+// or all of them with CRASH_POINTS=all.
 func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]string)) {
 	t.Helper()
 	testkit.Rest(t) // which skips all of them without a control plane
@@ -152,7 +153,8 @@ func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]s
 }
 
 // TestSpecTakenBackBetweenRequests changes the spec of a running application, and reverts the change before or after
-// one of the operator's requests that follow. It checks that no run fails and that no retry is used up.
+// one of the writes by which the operator carries it out. The test checks that no run fails and that no retry is used
+// up.
 func TestSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
 	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
@@ -213,9 +215,9 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	})
 }
 
-// TestSpecTakenBackSoon sets and unsets spec.suspend, and edits the spec and reverts the edit, with random delays of up
-// to 300 ms. It does so 20 times for each change, or as often as the variable TAKE_BACK says. It checks that no run
-// fails and that no retry is used up.
+// TestSpecTakenBackSoon sets spec.suspend, or edits the spec, and reverts the change after a random delay of up to 300
+// ms. It does so 20 times for each change, or as often as the environment variable TAKE_BACK says. It checks that no
+// run fails and that no retry is used up.
 func TestSpecTakenBackSoon(t *testing.T) {
 	t.Parallel()
 	times := 20
@@ -261,8 +263,7 @@ func (w *world) isRunning(name string) {
 	})
 }
 
-// wellUsed lets the driver of an application succeed. It checks that the application never failed and that it used up
-// no retry.
+// wellUsed lets the driver of an application succeed. It checks that the application never failed and used up no retry.
 func (w *world) wellUsed(name string) {
 	w.T.Helper()
 	w.isRunning(name)
@@ -279,8 +280,8 @@ func (w *world) wellUsed(name string) {
 	}
 }
 
-// driverSucceeds lets the running driver succeed, and each driver that replaces it, until the application has
-// completed.
+// driverSucceeds lets the driver of an application succeed. If another driver replaces it first, that driver succeeds.
+// It returns when the application has completed.
 func (w *world) driverSucceeds(name string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to complete", func(ctx context.Context) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestMissingRights checks that the operator finds which right the service account of a failed driver lacks. Spark logs
-// this only behind a long stack trace.
+// TestMissingRights checks that, after a driver has failed, the operator finds which right the driver's service account
+// lacks. Spark logs the missing right only after a long stack trace.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, editRules)

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// runs makes a pod run on a node that does not exist. No kubelet stops the pod there, so its deletion waits until the
-// test ends it.
+// runs makes a pod run on a node that does not exist. There is no kubelet to stop the pod, so a deleted pod exists
+// until the test removes it.
 func (w *world) runs(pod *corev1.Pod) {
 	w.T.Helper()
 	if pod.Spec.NodeName == "" {
@@ -37,8 +37,9 @@ func waitsForPodsOf(run string) func(*v1beta2.ScheduledSparkApplicationStatus) b
 	}
 }
 
-// TestScheduleReplacesWhatSparkSubmitMade checks that a driver that spark-submit created does not block the deletion of
-// its run. When the run is gone, the schedule waits until this driver has stopped.
+// TestScheduleReplacesWhatSparkSubmitMade checks a run whose driver spark-submit created. Such a driver does not block
+// the deletion of its run. When the run is gone, the schedule waits until the driver has stopped, and then starts the
+// next run.
 func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -68,9 +69,9 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
-// TestScheduleForbidsBesideWhatStops checks a run that somebody deletes in the background, so that the deletion does
-// not wait for the driver. The schedule still waits for this driver. Only the end of the driver queues the schedule,
-// whose next timed pass is minutes away.
+// TestScheduleForbidsBesideWhatStops checks a run that somebody deletes in the background, so that the run is gone
+// while its driver still runs. The schedule waits for this driver. The end of the driver queues the schedule, since the
+// next timed pass is minutes away.
 func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,8 +93,8 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
-// TestScheduleIgnoresOtherPods checks which pods with the labels of a run's pods do not block a schedule: pods that do
-// not belong to one of its runs, and pods of an earlier schedule with the same name.
+// TestScheduleIgnoresOtherPods checks pods that have the labels of a run's pods but do not block a schedule. They do
+// not belong to a run of this schedule, or they belong to an earlier schedule with the same name.
 func TestScheduleIgnoresOtherPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

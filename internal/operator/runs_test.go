@@ -23,8 +23,8 @@ import (
 
 type schedule = v1beta2.ScheduledSparkApplication
 
-// runTinySchedules starts an operator that serves the tiny kind of schedules. It does not serve the applications that
-// are their runs.
+// runTinySchedules starts an operator that serves the tiny kind of schedules. The operator does not serve the runs of
+// these schedules, which are SparkApplications.
 func (w *world) runTinySchedules(change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -78,8 +78,8 @@ func TestRunsAreSeenAndDeleted(t *testing.T) {
 	}
 }
 
-// TestRunIsRefused checks that a schedule reports, by the name of the run, why a run cannot start: a rendering error,
-// somebody else's object with the run's name, or a quota. The report disappears when the problem is solved.
+// TestRunIsRefused checks that a schedule reports the name of a run that cannot start and the reason: a rendering
+// error, somebody else's object with the run's name, or a quota. The report disappears when the problem is solved.
 func TestRunIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,8 +149,8 @@ func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 	return quota
 }
 
-// TestRequestsOfARun checks every request that a run costs its schedule, from the start to the end of the run: the
-// creation of one application and two status writes. The operator reads nothing.
+// TestRequestsOfARun checks which requests the operator sends for a schedule from the start to the end of a run: one
+// that creates an application, and two status writes. It sends no read.
 func TestRequestsOfARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -4,9 +4,9 @@ import (
 	"sync"
 )
 
-// rush detects that more schedules are due than the workers can handle at once. For example, a thousand schedules may
-// be due in the same minute. The launch of a run takes several writes, so the creation of the runs that are due has
-// priority. If launches had the same priority, these runs would be created half as fast.
+// rush reports whether more schedules are due than the workers can handle at once. For example, a thousand schedules
+// may be due in the same minute. The operator then creates the runs that are due before it launches runs, since a
+// launch takes several writes. If launches had the same priority, the runs would be created half as fast.
 type rush struct {
 	mu     sync.Mutex
 	queues map[string]func() int // the number of due keys of each kind with Runs, by the kind's name

@@ -31,7 +31,7 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// runSchedules starts an operator with a given clock. It serves schedules and their runs.
+// runSchedules starts an operator that serves schedules and their runs and uses the given clock.
 func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()
@@ -52,9 +52,9 @@ func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment
 	return w.run(op)
 }
 
-// beforeAMinute returns a clock that shows the time left before the end of the current minute. It also returns the end
-// of this minute, and a function that starts the clock. The clock does not advance before that, so even a slow machine
-// can prepare everything before the tick.
+// beforeAMinute returns a stopped clock, the end of the current minute, and a function that starts the clock. The clock
+// shows a time that is earlier than the end of the minute by left. Since the clock is stopped at first, even a slow
+// machine can prepare a test before the tick.
 func beforeAMinute(left time.Duration) (clock controller.Clock, end time.Time, release func()) {
 	end = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
 	start := end.Add(-left)
@@ -99,7 +99,7 @@ func (w *world) startRequestedRun(s *schedule, request string) (run string) {
 	return run
 }
 
-// succeeds plays the kubelet: the driver of a run succeeds. It waits until the run has completed.
+// succeeds plays the kubelet: it lets the driver of a run succeed, and waits until the run has completed.
 func (w *world) succeeds(run string) {
 	w.T.Helper()
 	w.kubelet(run+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
@@ -112,7 +112,7 @@ func (w *world) fails(run string) {
 	w.waitState(run, v1beta2.ApplicationStateFailed)
 }
 
-// waitRuns waits until a schedule has exactly these runs.
+// waitRuns waits until the runs of a schedule are exactly those with the given names.
 func (w *world) waitRuns(s *schedule, names ...string) {
 	w.T.Helper()
 	slices.Sort(names)
@@ -128,8 +128,9 @@ func isTrue(s *v1beta2.ScheduledSparkApplicationStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(s.Conditions, condition)
 }
 
-// TestScheduleLife checks that the run of a tick has the labels and owner of a run of the kubeflow operator. The
-// schedule's status reports the end of the run. The start and the end of the run cost few status writes each.
+// TestScheduleLife checks that the run that a tick starts has the labels and the owner that the kubeflow operator gives
+// to a run. The schedule's status reports the end of the run. The start and the end of the run cost few status writes
+// each.
 func TestScheduleLife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -182,8 +183,8 @@ func TestScheduleLife(t *testing.T) {
 	})
 }
 
-// TestScheduleForbids checks that a run that is due while another run is active starts as soon as the other ends. The
-// end itself queues the schedule: no timer is due soon.
+// TestScheduleForbids checks a run that is requested while another run of the schedule is not finished. It starts as
+// soon as the earlier run ends. The end of the earlier run queues the schedule, since no timer is due soon.
 func TestScheduleForbids(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -205,7 +206,8 @@ func TestScheduleForbids(t *testing.T) {
 	})
 }
 
-// TestScheduleReplaces checks that the old run and its driver are gone before the driver of the next run exists.
+// TestScheduleReplaces checks that, if a new run replaces an old run, the driver of the new run does not exist before
+// the old run and its driver are gone.
 func TestScheduleReplaces(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -244,8 +246,8 @@ func (w *world) neverTwoDrivers(over <-chan struct{}) {
 	}
 }
 
-// TestScheduleHistory checks that a run beyond the history limits is deleted when a run ends, and not only when the
-// next run starts.
+// TestScheduleHistory checks that the runs beyond the history limits are deleted as soon as a run ends. The deletion
+// does not wait for the start of the next run.
 func TestScheduleHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -268,8 +270,8 @@ func TestScheduleHistory(t *testing.T) {
 	w.waitRuns(s)
 }
 
-// TestScheduleSuspended checks that a suspended schedule starts no run at a tick, but starts requested runs. When it is
-// resumed, it does not make up for a tick whose starting deadline has passed.
+// TestScheduleSuspended checks that a suspended schedule starts requested runs but no run at a tick. When the schedule
+// is resumed, it starts no run for a past tick whose starting deadline has passed.
 func TestScheduleSuspended(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -296,8 +298,8 @@ func TestScheduleSuspended(t *testing.T) {
 	w.waitRuns(s, run)
 }
 
-// TestScheduleIsEdited checks that nextRun follows an edited schedule at once. An invalid schedule or time zone is
-// reported with the name of its field, and a valid edit lets the schedule continue.
+// TestScheduleIsEdited checks that an edit of a schedule changes nextRun at once. A message names the field of an
+// invalid schedule or time zone, and the schedule continues after a valid edit.
 func TestScheduleIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -341,7 +343,8 @@ func TestScheduleIsEdited(t *testing.T) {
 	})
 }
 
-// waitingFor returns the reason why the requested run has not started, or "" if nothing was rejected.
+// waitingFor returns the reason why the requested run of a schedule has not started, or "" if the status gives no
+// reason.
 func waitingFor(s *v1beta2.ScheduledSparkApplicationStatus) string {
 	if s.Operator == nil || s.Operator.WaitingRequest == nil || s.Operator.WaitingRequest.Cause == nil {
 		return ""
@@ -394,8 +397,8 @@ func TestScheduleOverQuota(t *testing.T) {
 	})
 }
 
-// TestScheduleIsDeleted checks that the propagation policy of the deletion decides whether a schedule's runs are
-// deleted, as for Kubernetes' own kinds.
+// TestScheduleIsDeleted checks that a schedule's runs are deleted or kept according to the propagation policy of the
+// deletion, as for Kubernetes' own kinds.
 func TestScheduleIsDeleted(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)
@@ -426,14 +429,15 @@ func TestScheduleIsDeleted(t *testing.T) {
 	}
 }
 
-// absent returns an application object with the given name, for a check that it does not exist. It reads nothing.
+// absent returns an application object that has only a name and a namespace. Callers use it to check that no such
+// application exists.
 func (w *world) absent(name string) *v1beta2.SparkApplication {
 	return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 }
 
-// TestScheduleCrashes kills the operator before and after each write of a schedule and its runs, once in each simulated
-// life. A life has two runs, one after the other, and the first is deleted when the second has ended. After the crash
-// another process continues. The test checks that no run is started twice or lost.
+// TestScheduleCrashes kills the operator before or after one write of a schedule and its runs, in each of many
+// simulated lives. A life has two runs, one after the other. The first run is deleted when the second has ended. After
+// the crash another process continues. The test checks that no run is started twice or lost.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
 	cuts(t, 64, 7, scheduledLife)
@@ -482,8 +486,8 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	return died
 }
 
-// witnessRuns watches a schedule's runs until over is closed. The returned function then returns how often a run with
-// each name was created.
+// witnessRuns records a schedule's runs until over is closed. It returns a function that the test calls after that. For
+// each name of a run, the function returns how many runs with this name were created.
 func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.WaitGroup) func() map[string]int {
 	seen := map[string]map[string]bool{}
 	others.Go(func() {
@@ -517,9 +521,9 @@ func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.Wait
 	}
 }
 
-// TestSchedulesOfOneMinute checks many schedules that are due at once. The operator is killed while it starts their
-// runs, at the worst point: it has created a run and not stored that. Another operator continues, and each schedule
-// gets exactly one run.
+// TestSchedulesOfOneMinute checks many schedules that are due at once. While the operator starts their runs, it is
+// killed after a write that the API server has carried out. Another operator continues, and each schedule gets exactly
+// one run.
 func TestSchedulesOfOneMinute(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -581,7 +585,8 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 }
 
 // TestScheduleIsTakenOver checks that an inherited schedule continues. The operator finds the last run of the schedule,
-// whatever the name of that run, and starts no run again. The history follows this operator's rules.
+// whatever its name, and does not start that run again. The runs are then kept or deleted by the rules of this
+// operator.
 func TestScheduleIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,12 +21,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
-// scope decides in which namespaces the operator acts on custom resources: in all namespaces, in named ones, or in
-// those that are named or have selected labels (docs/decisions/0008-namespaces-by-label.md).
+// scope decides in which namespaces the operator acts on custom resources: in all namespaces, in named namespaces, or
+// in those that are named or have selected labels (docs/decisions/0008-namespaces-by-label.md).
 //
-// With fixed names, the operator watches only these namespaces. With a selector, or with names that may change
-// (dynamic.go), it watches all namespaces, and the scope filters them. The reason is that a namespace may become served
-// at any time, and the cache must then already contain its objects.
+// If the names are fixed and there is no selector, the operator watches only the named namespaces. Otherwise it watches
+// all namespaces, and the scope filters them. The reason is that a namespace may become served at any time, through its
+// labels or through a change of the names (dynamic.go), and the cache must then already contain the objects of this
+// namespace.
 type scope struct {
 	names    []string
 	selector labels.Selector // nil if not configured
@@ -47,7 +48,8 @@ func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 	return s, nil
 }
 
-// newScope returns the scope of the configuration, which follows the dynamic settings if there are any.
+// newScope returns the scope of the operator's configuration. If dynamic settings are enabled, the scope follows their
+// changes.
 func (op *Operator) newScope() (*scope, error) {
 	s, err := newScope(op.config.Namespaces, op.GetClient())
 	if err == nil && op.config.DynamicConfig.Enabled {
@@ -67,8 +69,9 @@ func (s *scope) Watched() []string {
 // namespaceKind is the kind Namespace. The operator watches it, as metadata, if a selector is configured.
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
-// Serves reports whether the operator acts on a namespace's custom resources now. A namespace that the cache does not
-// contain yet is not served. When the cache receives the namespace, this event queues the custom resources in it.
+// Serves reports whether the operator acts on a namespace's custom resources now. If the labels decide, a namespace
+// that the cache does not contain yet is not served. When the cache receives the namespace, this event queues the
+// custom resources in the namespace.
 func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	names, all := s.names, s.selector == nil
 	if s.live != nil {
@@ -91,7 +94,8 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	return s.selector.Matches(labels.Set(namespace.Labels)), nil
 }
 
-// Reviews reports whether the webhook reviews a namespace's custom resources. Unlike Serves, it gets all namespaces.
+// Reviews reports whether the webhook reviews a namespace's custom resources. It can be called for any namespace, while
+// Serves is called only for namespaces that the operator watches.
 func (s *scope) Reviews(ctx context.Context, name string) (bool, error) {
 	if watched := s.Watched(); watched[0] != metav1.NamespaceAll && !slices.Contains(watched, name) {
 		return false, nil
@@ -99,8 +103,8 @@ func (s *scope) Reviews(ctx context.Context, name string) (bool, error) {
 	return s.Serves(ctx, name)
 }
 
-// inNamespace returns a function that lists the keys of a namespace's custom resources of a kind. The operator queues
-// them when the scope changes.
+// inNamespace returns a function that lists the keys of all custom resources of a kind in a namespace. The operator
+// queues these keys when the namespace becomes served or unserved.
 func inNamespace(cache client.Reader, scheme *runtime.Scheme, kind schema.GroupVersionKind) handler.MapFunc {
 	return func(ctx context.Context, namespace client.Object) []reconcile.Request {
 		empty, err := scheme.New(kind.GroupVersion().WithKind(kind.Kind + "List"))

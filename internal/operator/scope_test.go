@@ -49,8 +49,8 @@ func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
 	}
 }
 
-// TestNamespacesByLabel checks that the labels of a namespace decide at any time whether the namespace is served,
-// together with the configured names.
+// TestNamespacesByLabel checks that a namespace is served while it has the selected labels or a configured name, and
+// that a change of the labels takes effect at any time.
 func TestNamespacesByLabel(t *testing.T) {
 	t.Parallel()
 	inside, outside, listed := newWorld(t), newWorld(t), newWorld(t)

@@ -34,8 +34,8 @@ func withSecrets(app *v1beta2.SparkApplication) {
 }
 
 // TestSecretsAreNotLogged checks that even the most verbose log contains no secret of the applications, from their
-// creation to their end. The operator submits some of them, and spark-submit others. They fail, are retried, edited and
-// suspended, and the API server rejects submissions with messages that quote the request.
+// creation to their end. Some applications are submitted by the operator, and others by spark-submit. They fail, are
+// retried, edited and suspended. The API server rejects some submissions with messages that quote the request.
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -53,8 +53,9 @@ func healthOf(t testing.TB, address string) (int, string) {
 	return code, body
 }
 
-// TestSentinel checks that the operator writes to a sentinel periodically and otherwise neither launches nor changes
-// it, except that it removes the Java operator's finalizer. It forgets a sentinel that is deleted (W16).
+// TestSentinel checks that the operator writes to a sentinel periodically and does not launch it. The operator changes
+// nothing else in the sentinel, with one exception: it removes the Java operator's finalizer. When a sentinel is
+// deleted, the operator writes to it no more (W16).
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,8 +107,8 @@ func TestSentinel(t *testing.T) {
 	testkit.Wait(t, "it to be no sentinel", func(context.Context) error { return want(op.sentinels.Known(), 0) })
 }
 
-// TestSentinelWithoutTheSwitch checks that the operator does not write to a sentinel if sentinels are switched off, and
-// does not launch it either.
+// TestSentinelWithoutTheSwitch checks that the operator neither writes to nor launches a sentinel if sentinels are
+// switched off.
 func TestSentinelWithoutTheSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,8 +126,8 @@ func TestSentinelWithoutTheSwitch(t *testing.T) {
 	}
 }
 
-// TestSentinelIsNoneWhenItIsWrittenTo checks a sentinel that changes just before the operator's write. The operator
-// writes to the object only if it is still a sentinel.
+// TestSentinelIsNoneWhenItIsWrittenTo checks a sentinel that somebody changes or replaces just before the operator
+// writes to it. The write has an effect only if the object is still a sentinel.
 func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
