@@ -24,9 +24,10 @@ import (
 // servedInterval is the time between two checks whether a kind is served.
 const servedInterval = time.Second
 
-// waitServed waits until the API server serves a kind with a definition that keeps the given fields, at most for
+// waitServed waits until the API server serves a kind with a definition that keeps the given fields, but no longer than
 // controller.cacheSyncTimeout. The wait is necessary because an installation creates the definitions and the operator
-// together. It takes a moment until a definition is served or replaces another operator's.
+// at the same time. The API server needs a moment until it serves a new definition, or one that replaces another
+// operator's.
 func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
 	ctx, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
 	defer cancel()
@@ -48,8 +49,10 @@ func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind,
 	}
 }
 
-// unserved returns in why the reason why a kind is not served with a definition that keeps the given fields, or nil if
-// it is. err is not nil if the operator could not find that out.
+// unserved checks whether a kind is served with a definition that keeps the given fields. If so, it returns nil.
+// Otherwise, or if the definition's schema cannot be read, it returns the reason in why. It returns err if the API
+// server does not answer whether the kind is served. Without the right to read the schema it assumes that the
+// definition keeps the fields.
 func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why, err error) {
 	_, err = op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
@@ -74,10 +77,10 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why,
 	return nil, nil
 }
 
-// AddWhenServed adds a kind that a cluster may lack, before the operator starts. If the kind cannot be served yet, the
-// operator logs the reason, serves everything else, and begins to serve the kind without a restart once it can. A kind
-// cannot be served if a definition is missing, is another operator's, or the operator may not list the kind. The
-// definitions are those of the kind, of its runs, and of other kinds that it needs.
+// AddWhenServed adds a kind that a cluster may lack. It must be called before the operator starts. If the kind cannot
+// be served yet, the operator logs the reason, serves all other kinds, and begins to serve this kind without a restart
+// when it can. A kind cannot be served if a definition is missing or is another operator's, or if the operator has no
+// right to list the kind. This applies to the kind itself, to the kind of its runs, and to other kinds that it needs.
 func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
@@ -104,8 +107,8 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 	return op.Add(later)
 }
 
-// indexOnce returns a function that indexes the runs of a kind and then calls begin. It creates the index only once,
-// however often begin fails and the function is called again.
+// indexOnce returns a function that indexes the runs of a kind, if the kind has runs, and then calls begin. If begin
+// fails, the function can be called again, and then does not index again.
 func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) error) func(context.Context) error {
 	indexed := false
 	return func(ctx context.Context) error {
@@ -119,7 +122,8 @@ func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) e
 	}
 }
 
-// servedWatcher waits until a kind can be served, as long as the operator runs.
+// servedWatcher is a runnable that checks periodically whether a kind can be served. When it can, the servedWatcher
+// calls begin and ends.
 type servedWatcher struct {
 	op     *Operator
 	kind   schema.GroupVersionKind
@@ -172,7 +176,8 @@ func (s *servedWatcher) Start(ctx context.Context) error {
 	}
 }
 
-// obstacle returns the reason why a kind cannot be served now, with the way out, or nil if it can.
+// obstacle returns the reason why a kind cannot be served now, and what to do about it. It returns nil if the kind can
+// be served.
 func (op *Operator) obstacle(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
 	why, err := op.unserved(gvk, fields)
 	if err != nil || why != nil {

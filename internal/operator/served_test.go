@@ -54,12 +54,12 @@ func (l *gadgetList) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// gadgets returns the kind of gadgets in a group that only this test uses.
+// gadgets returns the kind Gadget, in an API group that only this test uses.
 func (w *world) gadgets() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Gadget"}
 }
 
-// gadgetDefinition returns a definition of gadgets that keeps only the given fields of the status.
+// gadgetDefinition returns a definition of gadgets. In the status, this definition keeps only the given fields.
 func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructured.Unstructured {
 	properties := map[string]any{}
 	for _, field := range fields {
@@ -79,8 +79,8 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 	return crd
 }
 
-// runGadgets starts an operator that serves SparkApplications, and gadgets once they can be served. impersonate is the
-// user that the operator acts as; "" stands for the test's own user.
+// runGadgets starts an operator that serves SparkApplications at once, and gadgets as soon as they can be served.
+// impersonate is the user that the operator acts as; "" stands for the test's own user.
 func (w *world) runGadgets(impersonate string) *Operator {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
@@ -158,9 +158,9 @@ func (w *world) waitLog(text string) {
 	})
 }
 
-// TestServedLater checks a kind whose definition is missing at first and then is another operator's. This affects
-// nothing else, and the log says what to do. The operator begins to serve the kind without a restart when the kind's
-// own definition is installed, and again after this definition is removed and installed once more.
+// TestServedLater checks a kind whose definition is missing at first and is another operator's afterwards. Other kinds
+// are not affected, and the log says what to do. When the operator's own definition is installed, the operator begins
+// to serve the kind without a restart. It also serves the kind after this definition was removed and installed again.
 func TestServedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -199,8 +199,9 @@ func TestServedLater(t *testing.T) {
 	w.seesGadget("two")
 }
 
-// TestServedOnceAllowed checks that the log reports a role that lacks the rights for a kind. This affects nothing else,
-// not even readiness. The operator serves the kind without a restart once the role has the rights.
+// TestServedOnceAllowed checks an operator whose role lacks the rights for a kind. The log reports that. Other kinds
+// and the readiness of the operator are not affected. When the role gets the rights, the operator serves the kind
+// without a restart.
 func TestServedOnceAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,8 +14,8 @@ import (
 )
 
 // TestExecutorsOfAStatefulSet checks an application whose executors belong to a StatefulSet (Spark's allocator
-// "statefulset"). The health of the application follows the events of these executors. Neither a suspension nor the end
-// of the application waits for the executors or deletes them.
+// "statefulset"). The application becomes Ready when such an executor runs. A suspension neither waits for these
+// executors nor deletes them.
 func TestExecutorsOfAStatefulSet(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, podsOfSets)

@@ -70,7 +70,7 @@ type Environment struct {
 	wrap func(client.Client) client.Client
 }
 
-// Operator is a manager together with the objects that its reconcilers share.
+// Operator is a manager together with the objects that the reconcilers of all kinds share.
 type Operator struct {
 	manager.Manager
 	config   config.Configuration // as it was at the start
@@ -91,7 +91,7 @@ type Operator struct {
 	until atomic.Pointer[context.Context]
 }
 
-// newOperator creates an operator without reconcilers. Add adds them. newOperator reads the API server's discovery, so
+// newOperator creates an operator without reconcilers, which Add adds later. It queries the API server's discovery, so
 // it returns an error at once if the API server is unreachable.
 func newOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	scheme := runtime.NewScheme()
@@ -134,9 +134,9 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	return op, op.addProbes()
 }
 
-// Start runs the operator until ctx ends. Then it finishes the passes in flight and writes their Events. The manager
-// cannot write the Events after the passes: it stops runnables that need no leader before the reconcilers, and stops
-// all that need a leader at the same time.
+// Start runs the operator until ctx ends. Then it finishes the passes in flight and writes their Events. It runs the
+// recorder of the Events itself, because the manager cannot stop a runnable after the passes: it stops runnables that
+// need no leader before the reconcilers, and runnables that need a leader together with the reconcilers.
 func (op *Operator) Start(ctx context.Context) error {
 	recording, finish := context.WithCancel(context.WithoutCancel(ctx))
 	written := make(chan error, 1)
@@ -204,8 +204,8 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 	return options
 }
 
-// watchDependents creates an index of the dependents that reconcilers look up. This also starts the watches of the
-// dependents.
+// watchDependents creates the indexes by which reconcilers find the dependents of a custom resource. The creation of an
+// index also starts the watch of the indexed kind.
 func (op *Operator) watchDependents(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
 	op.pods = feed.NewListener(objects[0], op.GetCache())
@@ -222,8 +222,8 @@ func (op *Operator) watchDependents(ctx context.Context) error {
 }
 
 // addProbes adds /healthz and /readyz. /healthz passes while the process runs, no write to a sentinel counts as lost,
-// and none of its work hangs for long. /readyz passes while the caches are synced and none of its work hangs. A standby
-// replica is ready as well.
+// and no work of the operator has hung for long. /readyz passes while the caches are synced and no work of the operator
+// hangs. It passes on a standby replica as well.
 func (op *Operator) addProbes() error {
 	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
 		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.addApacheEndpoints())
@@ -250,10 +250,10 @@ func namespaced(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// NewOperator creates the operator of a configuration, with every kind that it reconciles. Start runs the operator. It
-// begins to serve a kind that is not served yet once the kind is served. If SparkApplications of sparkoperator.k8s.io
-// are the only applications, the operator has nothing else to do. NewOperator then waits until they are served, at most
-// for controller.cacheSyncTimeout.
+// NewOperator creates an operator with every kind that the configuration enables. Start runs the operator. If a kind is
+// not served yet, the operator begins to serve the kind when the API server does. There is one exception: if the
+// configuration enables SparkApplications of sparkoperator.k8s.io but not those of spark.apache.org, NewOperator itself
+// waits until the API server serves them, at most for controller.cacheSyncTimeout.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	op, err := newOperator(ctx, cfg, env)
 	if err != nil {

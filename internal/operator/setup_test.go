@@ -78,8 +78,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestNotReadyBeforeTheCachesAreFull checks that an operator is alive and not ready if the API server answers discovery
-// but no list.
+// TestNotReadyBeforeTheCachesAreFull checks that an operator is alive but not ready while the API server answers
+// discovery requests but does not answer lists of pods.
 func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,7 +167,8 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	}
 }
 
-// TestWorkInFlightIsFinished checks that a pass that is in flight at SIGTERM still writes its status.
+// TestWorkInFlightIsFinished checks that a pass that is in flight when the process receives SIGTERM still writes its
+// status.
 func TestWorkInFlightIsFinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -234,8 +235,9 @@ func TestStartWithoutAnAPIServer(t *testing.T) {
 	}
 }
 
-// TestKindThatIsNotServed checks that an operator waits for a definition that is not installed yet, but not for ever.
-// The wait is necessary because an installation creates the definitions and the operator together.
+// TestKindThatIsNotServed checks that an operator waits for a missing definition, but not for ever. An installation
+// creates the definitions and the operator at the same time, so a definition may be served later than the operator
+// starts.
 func TestKindThatIsNotServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -258,8 +260,8 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 }
 
-// slowStatus is a client that stops the operator at a status write, and sends this write only after the operator has
-// begun to stop its workers.
+// slowStatus is a client that stops the operator when it receives a status write. It sends this write only after the
+// operator has begun to stop its workers.
 type slowStatus struct {
 	client.Client
 	stop    func()
@@ -285,7 +287,8 @@ func (s slowWriter) Patch(ctx context.Context, object client.Object, patch clien
 	return s.SubResourceWriter.Patch(ctx, object, patch, options...)
 }
 
-// TestLastEvents checks that the Events of a pass are written even if the pass ends after everything else was stopped.
+// TestLastEvents checks that the Events of a pass are written even if the pass ends after the operator has stopped
+// everything else.
 func TestLastEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -64,8 +64,8 @@ func TestStopsCleanly(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// mountsOf returns the number of Services and ConfigMaps that an application's drivers need. It does not count
-// auxiliary objects, which are deleted with the driver's pod.
+// mountsOf returns the number of Services and of ConfigMaps that the driver of an application needs. It does not count
+// Services that are auxiliary objects.
 func (w *world) mountsOf(app client.Object) (services, configs int) {
 	w.T.Helper()
 	var s corev1.ServiceList

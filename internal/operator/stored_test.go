@@ -13,9 +13,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// TestFullObjectsAreStored sends objects to a real API server that rejects unknown fields. For each definition it sends
-// one object with every property, and one object for each further value that a property can have. It also sends objects
-// that the other operators' definitions describe, if these definitions are available.
+// TestFullObjectsAreStored checks that a real API server that rejects unknown fields stores complete objects unchanged.
+// For each of our definitions the test creates objects with every property. It creates so many of them that every value
+// of every enumeration occurs. It does the same with objects that another operator's definition describes, if that
+// definition is available.
 func TestFullObjectsAreStored(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	sent := 0

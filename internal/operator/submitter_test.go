@@ -33,7 +33,7 @@ func bySparkSubmit(app *v1beta2.SparkApplication) {
 	app.Spec.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionModeSparkSubmit}
 }
 
-// submitterOf waits for the pod that runs spark-submit for an application's attempt, and returns this pod.
+// submitterOf waits for the pod that runs spark-submit for the given attempt of an application, and returns this pod.
 func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
 	w.T.Helper()
 	var pods corev1.PodList
@@ -48,8 +48,8 @@ func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.
 	return &pods.Items[0]
 }
 
-// sparkSubmit plays spark-submit: it creates the driver pod, with all that matters to the operator. It also creates the
-// ConfigMap that the pod mounts, if withConfigMap is true.
+// sparkSubmit plays spark-submit: it creates and returns the driver pod, with all fields that matter to the operator.
+// If withConfigMap is true, it also creates the ConfigMap that the driver pod mounts.
 func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.Pod {
 	w.T.Helper()
 	var secret corev1.Secret
@@ -143,8 +143,8 @@ func TestSparkSubmitCompletes(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitIsChosenWhenNeeded checks that the operator runs spark-submit for an application that does not request
-// it, but that only a JVM can submit.
+// TestSparkSubmitIsChosenWhenNeeded checks an application that does not request spark-submit but has a property that
+// only a JVM can process. The operator submits it with spark-submit, and an event gives the property as the reason.
 func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -156,9 +156,9 @@ func TestSparkSubmitIsChosenWhenNeeded(t *testing.T) {
 	w.waitEvent(app, "SparkApplicationSubmitted", "spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 }
 
-// TestSparkSubmitSwitchedOff checks an operator whose configuration rules out spark-submit, since it may lack the
-// rights for it. An application that requests spark-submit fails with a message about that, and the operator does not
-// try to run it.
+// TestSparkSubmitSwitchedOff checks an operator whose configuration switches spark-submit off, for example because the
+// operator lacks the rights for it. An application that requests spark-submit fails with a message that reports this
+// setting. The operator does not try to run spark-submit.
 func TestSparkSubmitSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -180,7 +180,7 @@ func TestSparkSubmitSwitchedOff(t *testing.T) {
 }
 
 // TestSparkSubmitFails checks that the last output of a failed spark-submit becomes the application's message. The
-// restart policy decides about a retry, and the objects of the attempt are deleted.
+// restart policy decides whether the operator retries. The objects of the failed attempt are deleted.
 func TestSparkSubmitFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -205,7 +205,8 @@ func TestSparkSubmitFails(t *testing.T) {
 	w.submitterOf(app, 2) // kept for its log
 }
 
-// TestSparkSubmitWaits checks that the wait reason of the pod that runs spark-submit is reported like a driver's.
+// TestSparkSubmitWaits checks that the operator reports the wait reason of the pod that runs spark-submit as it reports
+// a driver's.
 func TestSparkSubmitWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -219,8 +220,8 @@ func TestSparkSubmitWaits(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitFindsItsDriver checks that an attempt continues with the existing driver if spark-submit fails because
-// this driver already exists. Then this spark-submit, or an earlier one of the attempt, has created the driver.
+// TestSparkSubmitFindsItsDriver checks a spark-submit that fails because the driver already exists. The attempt
+// continues with this driver if spark-submit created it in the same attempt.
 func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -236,8 +237,8 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitMeetsAForeignDriver checks that the operator never changes somebody else's pod with the driver's name.
-// The application fails and reports why.
+// TestSparkSubmitMeetsAForeignDriver checks that the operator never changes somebody else's pod that has the driver's
+// name. The application fails and reports why.
 func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -255,9 +256,10 @@ func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	}
 }
 
-// TestSparkSubmitIsInterrupted checks a spark-submit that dies after it created the driver pod and before it created
-// the pod's ConfigMap, so that the driver can never start. The operator deletes this driver and submits another,
-// although no policy allows a retry. If the ConfigMap exists, the driver stays.
+// TestSparkSubmitIsInterrupted checks a spark-submit that dies after it has created the driver pod. If it had not yet
+// created the ConfigMap that the driver pod mounts, the driver can never start. The operator then deletes the driver
+// and submits again, although no policy allows a retry. If the ConfigMap exists, the attempt continues with this
+// driver.
 func TestSparkSubmitIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"killed", "gone", "killed after the ConfigMap"} {
@@ -295,8 +297,9 @@ func TestSparkSubmitIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestSuspendedWhileItSubmits checks that the pod that runs spark-submit, which could still create a driver, is deleted
-// with its Secret when the application is suspended. The state is SUSPENDED only after that.
+// TestSuspendedWhileItSubmits checks an application that is suspended while spark-submit runs. The pod that runs
+// spark-submit could still create a driver, so the operator deletes this pod and its Secret. The state becomes
+// SUSPENDED only after that.
 func TestSuspendedWhileItSubmits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -314,8 +317,9 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 	w.submitterOf(app, 2)
 }
 
-// TestSecretsOfOthers checks that the operator does not change somebody else's Secret, and that a message names it. The
-// operator never reads a Secret, so only the labels of a Secret show whose it is.
+// TestSecretsOfOthers checks that the operator does not change somebody else's Secret that has the name of a Secret of
+// an application, and that a message names this Secret. A Secret from an earlier pass of the same attempt is replaced.
+// The operator recognizes it by its labels, since it never reads the content of a Secret.
 func TestSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -363,9 +367,9 @@ func TestSecretsOfOthers(t *testing.T) {
 	w.waitNothingOf(other)
 }
 
-// TestSparkSubmitCrash kills the operator before and after writes, while spark-submit is interrupted and then runs
-// again. It checks that another operator finishes with the existing submitter and driver pods. With CRASH_POINTS=all it
-// kills the operator at every write.
+// TestSparkSubmitCrash kills the operator before or after one write, in each of several simulated lives in which
+// spark-submit is interrupted and then runs again. It checks that another operator finishes with the existing pods and
+// creates no further submitter or driver. With CRASH_POINTS=all it kills the operator at every write.
 func TestSparkSubmitCrash(t *testing.T) {
 	t.Parallel()
 	// The Secret, the pod and the status of the first attempt; its end; the deletions; the status of the wait; the
@@ -403,8 +407,8 @@ func TestSparkSubmitCrash(t *testing.T) {
 	}
 }
 
-// played plays spark-submit and the kubelet for every new pod. The first submission is interrupted, and the second
-// succeeds.
+// played plays spark-submit and the kubelet for every new pod. It interrupts the first submission, and lets the second
+// succeed.
 type played struct {
 	*world
 	app     *v1beta2.SparkApplication
@@ -448,8 +452,8 @@ func (p *played) play(pod *corev1.Pod) {
 	}
 }
 
-// TestUnknownFieldsOfATemplate checks that the operator creates a driver pod like any other if its template has fields
-// that the operator's types lack.
+// TestUnknownFieldsOfATemplate checks a template that has fields that the operator's types lack. The operator creates
+// the driver pod as for any other template.
 func TestUnknownFieldsOfATemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

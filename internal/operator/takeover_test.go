@@ -29,7 +29,7 @@ import (
 // These tests begin with the state that another operator of sparkoperator.k8s.io/v1beta2 leaves: its statuses and its
 // objects, none of which has a label of ours (docs/migrate-kubeflow.md).
 
-// theirs describes an application as the other operator leaves it.
+// theirs describes an application as the kubeflow operator leaves it to this operator.
 type theirs struct {
 	name  string
 	state v1beta2.ApplicationStateType
@@ -46,8 +46,8 @@ func theirSubmission(name string) string {
 	return "5a0b7c52-0000-4000-8000-" + fmt.Sprintf("%012x", len(name))
 }
 
-// createInherited creates an application, its pods and its other objects, and writes its status, all as the other
-// operator leaves them.
+// createInherited creates the application that a describes, its pods, its other objects and its status, as the other
+// operator leaves them. It returns the application.
 func (w *world) createInherited(a theirs) *v1beta2.SparkApplication {
 	w.T.Helper()
 	change := []func(*v1beta2.SparkApplication){scene.WithDriver}
@@ -97,7 +97,8 @@ func (w *world) theirPod(app *v1beta2.SparkApplication, name, role string, owner
 	}
 }
 
-// phase plays the kubelet for a pod of the other operator: it gives the pod the phase and a matching container state.
+// phase plays the kubelet for a pod that the other operator created: it sets the phase of the pod and a container state
+// that matches the phase.
 func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 	switch phase {
 	case corev1.PodRunning:
@@ -109,8 +110,8 @@ func (w *world) phase(pod *corev1.Pod, phase corev1.PodPhase) {
 	}
 }
 
-// createAuxiliary creates the auxiliary objects of the other operator, with fixed names: the monitoring ConfigMap, the
-// UI Service, the driver's budget.
+// createAuxiliary creates the auxiliary objects that the other operator creates for an application: the monitoring
+// ConfigMap, the UI Service and, if the spec requests it, the driver's budget.
 func (w *world) createAuxiliary(app *v1beta2.SparkApplication, ref metav1.OwnerReference) {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: w.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{ref},
@@ -239,8 +240,8 @@ func TestTakeOverRunning(t *testing.T) {
 	})
 }
 
-// TestTakeOverEnded checks inherited applications that have ended or are between two attempts. Each continues according
-// to its spec and the counts of attempts in its status.
+// TestTakeOverEnded checks inherited applications whose run has ended, or that wait for their next attempt. Each
+// continues according to its spec and to the numbers of attempts in its status.
 func TestTakeOverEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -323,8 +324,9 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 	}
 }
 
-// TestTakeOverReplacesWhatIsNamedAlike checks that the operator replaces an object of the other operator that has a
-// name that our attempt needs, if the object belongs to the application. It does not replace somebody else's object.
+// TestTakeOverReplacesWhatIsNamedAlike checks an object that has a name that our attempt needs. If the other operator
+// created it for the application, this operator replaces it. If it is somebody else's, this operator does not replace
+// it, and creates no driver.
 func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -350,9 +352,9 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfAuxiliaryObjects checks that the other operator's objects with our names become ours. Objects that
-// clients use, such as the UI's Service, are changed in place. Objects that a driver mounts are replaced with the next
-// attempt.
+// TestTakeOverOfAuxiliaryObjects checks that objects of the other operator that have the names of our auxiliary objects
+// become ours. Objects that clients use, such as the UI's Service, are changed in place. Objects that a driver mounts
+// are replaced by the next attempt.
 func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -386,8 +388,8 @@ func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfTheLease checks that this operator does nothing while the other operator holds the lease. The lease has
-// the same name in both charts.
+// TestTakeOverOfTheLease checks that this operator does nothing while the other operator holds the lease, which has the
+// same name for both operators.
 func TestTakeOverOfTheLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,8 +26,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// podWebhookDown registers a webhook for the pods of the test's namespace that no server serves, as if the server were
-// down or uninstalled. It waits until no pod can be created. The returned function removes the webhook.
+// podWebhookDown registers a webhook for the pods of the test's namespace. No server serves this webhook, as if the
+// server were down or uninstalled. podWebhookDown returns when no pod can be created. The returned function removes the
+// webhook.
 func (w *world) podWebhookDown() (up func()) {
 	w.T.Helper()
 	hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
@@ -52,7 +53,8 @@ func (w *world) podWebhookDown() (up func()) {
 	}
 }
 
-// waitDryRun waits until says accepts the API server's answer to the creation of a pod in a dry run.
+// waitDryRun creates a pod in a dry run, again and again, until the function says returns true for the API server's
+// answer.
 func (w *world) waitDryRun(what string, says func(error) bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, what, func(ctx context.Context) error {
@@ -63,8 +65,8 @@ func (w *world) waitDryRun(what string, says func(error) bool) {
 	})
 }
 
-// transientErrors are temporary obstacles to the creation of pods. The function begin of each returns a function that
-// removes the obstacle.
+// transientErrors are temporary obstacles to the creation of pods. begin creates an obstacle, and returns a function
+// that removes it. reason and says are what the application's condition then contains.
 var transientErrors = []struct {
 	name, reason, says string
 	begin              func(w *world, env *Environment) (end func())
@@ -109,8 +111,8 @@ func (f *failing) Create(ctx context.Context, object client.Object, options ...c
 	return f.Client.Create(ctx, object, options...)
 }
 
-// TestLaunchDuringTransientErrors checks that the operator retries a submission that the API server cannot accept for a
-// while. The delays grow, the objects stay the same, and the status shows the reason.
+// TestLaunchDuringTransientErrors checks that the operator repeats a submission while transient errors prevent it. The
+// delays grow, the ConfigMaps are not created again, and the status shows the reason.
 func TestLaunchDuringTransientErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range transientErrors {
@@ -162,8 +164,8 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 	}
 }
 
-// sameConfigs checks that each ConfigMap of an application is created only once. configs records the UIDs that were
-// found before.
+// sameConfigs fails the test if a ConfigMap of an application was deleted and created again. configs has the UIDs of
+// the ConfigMaps that earlier calls found, by name.
 func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	w.T.Helper()
 	var list corev1.ConfigMapList
@@ -196,8 +198,8 @@ func TestTransientErrorsOfALaunchAreBounded(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestTransientErrorsInALife checks that a running application reports that the operator cannot read its driver. The
-// deadline of the run still ends it.
+// TestTransientErrorsInALife checks a running application whose driver the operator cannot read. The status reports
+// this problem. The deadline of the run still ends the application.
 func TestTransientErrorsInALife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -65,9 +65,9 @@ func (w *world) ingress(name string, holds ...func(*networkingv1.Ingress) error)
 	return ingress
 }
 
-// TestUIIngress checks that the UI's Ingress is in the first status, like the Service, and that the driver's
-// configuration has the path of the Ingress. An edit updates the Ingress, and it is deleted with the attempt. The
-// Ingress costs one request.
+// TestUIIngress checks that the UI's Ingress, like the UI's Service, is in the first status, and that the driver's
+// configuration has the path of the Ingress. The launch costs one request for the Ingress. An edit updates the Ingress,
+// and the end of the attempt deletes it.
 func TestUIIngress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -147,8 +147,8 @@ func (w *world) properties(app *v1beta2.SparkApplication) string {
 	return text
 }
 
-// TestUIIngressIsForbidden checks an operator that has no right to create Ingresses. It reports that, runs its
-// applications, and creates the Ingress once it has the right. Its caches do not wait for kinds that it may not list.
+// TestUIIngressIsForbidden checks an operator that has no right to create Ingresses. The applications report that and
+// run. Once the operator has the right, it creates the Ingress. The operator starts although it may not list Ingresses.
 func TestUIIngressIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,8 +188,8 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestUIIngressIsEditedByHand checks that the operator reverses another party's edit of the Ingress, at most once a
-// minute, and sends no other writes. It keeps what others added.
+// TestUIIngressIsEditedByHand checks that the operator reverses another party's edits of the Ingress at most once a
+// minute, and sends no other writes. The operator keeps fields that others added.
 func TestUIIngressIsEditedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -240,8 +240,8 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	}
 }
 
-// TestUIIngressWithoutAHost checks that every application runs, and reports the fault in the operator's configuration,
-// if this configuration gives no host for the Ingress.
+// TestUIIngressWithoutAHost checks an operator whose configuration gives no host for the Ingress. Every application
+// runs, and reports this fault of the configuration.
 func TestUIIngressWithoutAHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -256,8 +256,9 @@ func TestUIIngressWithoutAHost(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestPortsOfTheDriver checks that the Services and Ingresses of driverIngressOptions are created and deleted with
-// their entries in the spec while the driver runs. An invalid entry does not affect the others.
+// TestPortsOfTheDriver checks that, while the driver runs, the Services and Ingresses of an entry of
+// driverIngressOptions are created when the entry is added, and deleted when the entry is removed. An invalid entry
+// does not affect the others.
 func TestPortsOfTheDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -335,9 +336,9 @@ func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 	return crd
 }
 
-// TestUIRoute checks that an application runs, and reports what is missing, if the Gateway API's definition is not
-// installed. Once it is installed, the operator creates the route. The API server accepts the route under this
-// definition, and edits of the options update it.
+// TestUIRoute checks that an application runs, and reports what is missing, if the definition of the Gateway API is not
+// installed. Once the definition is installed, the operator creates the route, and the API server accepts it. Edits of
+// the options update the route.
 func TestUIRoute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

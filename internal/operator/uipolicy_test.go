@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// policyApplication and the following constants are minimal specs of all kinds. They expose nothing.
+// policyApplication and the following constants are minimal specs of the kinds. They make nothing reachable from
+// outside the cluster.
 const (
 	policyApplication = `{type: Scala, sparkVersion: 4.1.4, image: spark, mainApplicationFile: "local:///a.jar", driver: {}, executor: {}}`
 	policyConnect     = `{sparkVersion: 4.1.4, server: {}, executor: {}}`
@@ -33,8 +34,9 @@ var policyKinds = map[string]struct{ apiVersion, kind, spec string }{
 	"cluster":     {"spark.apache.org/v1", "SparkCluster", policyCluster},
 }
 
-// policyCases are the specs that the policy rejects or admits, by kind. The key of a case is a fragment of the spec,
-// and its value says whether the policy rejects the fragment. HOST stands for a host that belongs to the namespace.
+// policyCases says, for each kind, which specs the policy must reject. The key of a case is a fragment of a spec. The
+// value is true if the policy must reject the fragment, and false if it must admit the fragment. HOST stands for a host
+// that belongs to the namespace.
 var policyCases = map[string]map[string]bool{
 	"application": {
 		`{}`:                                  false,
@@ -87,8 +89,8 @@ var policyCases = map[string]map[string]bool{
 	},
 }
 
-// TestPolicyOfTheExamples checks that the example policy rejects custom resources, of all kinds, that expose more than
-// it allows, and admits all others.
+// TestPolicyOfTheExamples checks the example policy with the cases of policyCases: the policy rejects custom resources
+// that expose more than it allows, and admits all others.
 func TestPolicyOfTheExamples(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,8 +133,8 @@ func (w *world) installPolicy(path string) {
 	}
 }
 
-// policyRefuses creates a custom resource of a kind in a dry run, and returns the API server's error. The spec is the
-// minimal spec of the kind merged with a fragment.
+// policyRefuses creates a custom resource of a kind in a dry run, and returns the API server's error, or nil if the
+// policy admits the custom resource. The spec is the minimal spec of the kind merged with the fragment piece.
 func (w *world) policyRefuses(kind, piece string) error {
 	w.T.Helper()
 	subject := policyKinds[kind]
@@ -150,7 +152,7 @@ func (w *world) policyRefuses(kind, piece string) error {
 	return w.API.Create(w.T.Context(), object, client.DryRunAll)
 }
 
-// layOver merges over into under: it merges maps, and replaces all other values.
+// layOver merges the map over into the map under: it merges nested maps, and replaces all other values.
 func layOver(under, over map[string]any) {
 	for key, value := range over {
 		below, isMap := value.(map[string]any)

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestDeletionIsForbidden checks that an object that the operator may not delete delays the next attempt until the
-// operator can delete it. A condition shows the reason.
+// TestDeletionIsForbidden checks an object that the operator must delete before the next attempt but has no right to
+// delete. The next attempt waits until the operator has the right. A condition shows the reason.
 func TestDeletionIsForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,12 +22,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/sentinel"
 )
 
-// Add adds a kind that the operator reconciles.
+// Add adds a kind that the operator reconciles. It waits until the API server serves the kind.
 //
-// Every event of a custom resource and of its pods, and every creation and deletion of its other dependents, queues the
-// custom resource. Events that no decision waits for are delayed, so that more of them are handled together (gather).
-// Only the echo of our own status write is dropped (NoEchoes). No predicate drops other updates, since every update may
-// contain the fact that a decision waits for.
+// Every event of a custom resource and of its pods queues the custom resource. Every creation and deletion of its other
+// dependents queues it as well. Events for which no decision waits are delayed, so that several of them are handled
+// together (gather). Updates of a custom resource that only contain our own status write are dropped (NoEchoes). No
+// predicate drops other updates, since any of them may contain the fact for which a decision waits.
 func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {

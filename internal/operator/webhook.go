@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 )
 
-// addWebhook serves the admission webhook, if the configuration asks for it. The replica is ready when the webhook has
-// a certificate.
+// addWebhook adds the server of the admission webhook, if the configuration enables the webhook. Then the replica is
+// not ready before the webhook has a certificate.
 func (op *Operator) addWebhook() error {
 	cfg := op.config.Webhook
 	if cfg.BindAddress == config.Off {
@@ -40,7 +40,8 @@ func (op *Operator) addWebhook() error {
 	return errors.Join(op.Add(server), op.Add(op.certificates(cfg, serving)), op.AddReadyzCheck("webhook", serving.Ready))
 }
 
-// certificates returns what provides the webhook's certificate.
+// certificates returns the runnable that provides the webhook's certificate to serving: from files if the configuration
+// gives a directory, and otherwise self-signed.
 func (op *Operator) certificates(cfg config.Webhook, serving *certs.Serving) manager.Runnable {
 	log := op.GetLogger().WithName("webhook")
 	if cfg.CertDir != "" {

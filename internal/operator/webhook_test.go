@@ -25,8 +25,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 )
 
-// TestWebhookOfAStandby: a replica that does not lead answers reviews for the namespaces that it serves, becomes ready
-// when its certificate is there, and refuses an application with the message that a pass reports.
+// TestWebhookOfAStandby checks the webhook of a replica that does not lead. The replica becomes ready when it has a
+// certificate, and answers reviews for the namespaces that it serves. The webhook rejects an invalid application with
+// the message with which a pass lets the application fail.
 func TestWebhookOfAStandby(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)
@@ -94,7 +95,8 @@ func TestWebhookOfAStandby(t *testing.T) {
 	}
 }
 
-// reviewBy lets the API server send SparkApplications of namespaces to a webhook.
+// reviewBy registers a webhook that reviews the SparkApplications of the given namespaces. url and ca are the address
+// and the CA certificate of the webhook's server.
 func (w *world) reviewBy(url string, ca []byte, namespaces ...string) {
 	w.T.Helper()
 	kind := kinds.Admission()[0].Kind
@@ -120,8 +122,8 @@ func (w *world) reviewBy(url string, ca []byte, namespaces ...string) {
 	})
 }
 
-// TestSelfSignedWebhook: the operator issues the certificate of the configured Service, serves it, and makes the API
-// server trust it.
+// TestSelfSignedWebhook checks that the operator issues a certificate for the configured Service, serves the webhook
+// with it, and stores the CA certificate in the webhook configuration, so that the API server trusts the webhook.
 func TestSelfSignedWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -154,7 +156,7 @@ func TestSelfSignedWebhook(t *testing.T) {
 	})
 }
 
-// issued writes a certificate for 127.0.0.1 into a directory, and returns it.
+// issued writes a certificate for 127.0.0.1 and its key into a directory, and returns the certificate.
 func issued(t *testing.T, dir string) []byte {
 	t.Helper()
 	chain, key, err := certs.Issue([]string{"127.0.0.1"}, time.Now(), time.Hour)
@@ -169,7 +171,8 @@ func issued(t *testing.T, dir string) []byte {
 	return chain
 }
 
-// review sends a webhook a review of an object that is not served, and waits for the answer.
+// review sends a review request without an object to a webhook, again and again, until the webhook answers with status
+// 200.
 func review(t *testing.T, address string, chain []byte) {
 	t.Helper()
 	trusted := x509.NewCertPool()
