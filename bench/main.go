@@ -125,8 +125,8 @@ func machine() map[string]string {
 	return facts
 }
 
-// commit returns the Git commit that is measured, with a mark if the working tree differs from it. Outside a Git
-// repository it returns an empty string.
+// commit returns the Git commit that is measured, with a mark if the working tree has uncommitted changes. Outside a
+// Git repository it returns an empty string.
 func commit(root string) string {
 	text, err := exec.Command("git", "-C", root, "describe", "--always", "--dirty", "--exclude=*").Output()
 	if err != nil {

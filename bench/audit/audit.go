@@ -207,7 +207,8 @@ type (
 	owner  struct{ app, role string }
 )
 
-// life holds the events of one application, from its creation to its end, as far as they are within the scope.
+// life holds the writes that belong to one application, from its creation to its end. It contains only writes within
+// the scope.
 type life struct {
 	created, launched time.Time
 	driver            pod
@@ -216,7 +217,7 @@ type life struct {
 	completed         bool
 }
 
-// pod holds the changes of a pod's phase, and the changes of the application's status about that pod.
+// pod holds the changes of a pod's phase, and the writes of the application's status that reflect the state of the pod.
 type pod struct{ changes, statuses []change }
 
 type change struct {
@@ -233,10 +234,10 @@ type reader struct {
 
 const appLabel, roleLabel = "sparkoperator.k8s.io/app-name", "spark-role"
 
-// owner returns the application to which a write belongs, and whether the application is known. For a write of an
-// application, it is this application; for an Event, it is the subject of the Event or the subject's owner. For every
-// other object, it is the application in the labels with which the object was created, even if the creation was before
-// the scope.
+// owner returns the application to which a write belongs, and whether that application is known. A write of an
+// application belongs to the written application. A write of an Event belongs to the Event's subject, or to the owner
+// of the subject. A write of any other object belongs to the application that the labels named when the object was
+// created, even if the creation was before the scope.
 func (r *reader) owner(e *event, b body) (owner, bool) {
 	at := object{e.Object.Resource, e.Object.Namespace, e.Object.Name}
 	switch {
@@ -337,7 +338,8 @@ func (l *life) executor(name string) *pod {
 	return l.executors[name]
 }
 
-// statusWritten records a write of an application's status. A patch has only the changed fields.
+// statusWritten records a write of an application's status. The write may be a patch, which contains only the changed
+// fields, so a missing field means that the field has not changed.
 func (l *life) statusWritten(e *event, b body) {
 	at := change{received: e.Received, done: e.Done}
 	switch b.Status.ApplicationState.State {
@@ -356,10 +358,11 @@ func (l *life) statusWritten(e *event, b body) {
 	}
 }
 
-// lags pairs each change with the first status that reflects it, and counts the changes without such a status. If
-// follows is true, a status that was answered before the change was received does not count, because it describes an
-// older pod of the same name. Statuses of executors may precede the change, because the end of a successful driver also
-// ends its executors.
+// lags returns the delay between each change of the pod and the first status that reflects the change. The second
+// result counts the changes that no status reflects. If follows is true, lags ignores a status that was answered before
+// the change was received, because that status describes an older pod of the same name. For executors follows is false:
+// the status of an executor may precede the change of its pod, because the end of a successful driver also ends the
+// driver's executors.
 func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
 	for _, c := range p.changes {
 		i := slices.IndexFunc(p.statuses, func(s change) bool {

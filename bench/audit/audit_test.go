@@ -106,7 +106,7 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	}
 }
 
-// TestChangesWithoutStatusAreCounted checks that changes that no later status reflects are counted.
+// TestChangesWithoutStatusAreCounted checks that an Account counts the pod changes that no later status reflects.
 func TestChangesWithoutStatusAreCounted(t *testing.T) {
 	early := whole()
 	early = strings.ReplaceAll(early, `"state":"COMPLETED"`, `"state":"RUNNING"`)

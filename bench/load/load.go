@@ -54,7 +54,7 @@ type Application struct {
 }
 
 // Program describes the actions of a simulated driver. It is encoded in the application's arguments, which the operator
-// copies to the driver pod. So the nodes need no other channel from the load.
+// copies to the driver pod. The simulated nodes therefore need no information about the load except the pod.
 type Program struct {
 	Executors int
 	Placed    bool

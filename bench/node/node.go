@@ -157,7 +157,7 @@ func (c *Cluster) renewLease(ctx context.Context, name string) error {
 	return err
 }
 
-// trim drops large fields of a cached pod that the simulation does not read.
+// trim drops the large fields of a cached pod, because the simulation does not read them.
 func trim(x any) (any, error) {
 	if p, ok := x.(*corev1.Pod); ok {
 		p.ManagedFields, p.Spec.Volumes, p.Spec.Tolerations = nil, nil, nil
@@ -243,9 +243,9 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
 }
 
-// start writes that a pod's containers run. If the scheduler bound the pod, which shows in a condition, start first
-// writes the status of containers that are being created. It skips that first write if placed is true, which saves
-// minutes in a large load.
+// start writes that a pod's containers run. If the pod has the condition PodScheduled, which the scheduler sets, start
+// first writes the status of containers that are being created. If placed is true, start skips that first write, which
+// saves minutes in a large load.
 func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if scheduled && !placed {

@@ -1,13 +1,13 @@
-// Package plain is the program that the operator is compared with. It measures the cost of an application if a program
-// only watches and writes the same objects through client-go. It is an upper limit for the operator's rate, and a
-// reference for its CPU.
+// Package plain is the program that the operator is compared with. It measures the cost of an application for a program
+// that only watches and writes the same objects through client-go. The result is an upper limit for the operator's
+// rate, and a reference for the operator's CPU time.
 //
 // The program does exactly this:
 //
 //   - It watches SparkApplications (generated typed client, JSON), pods with Spark's role label (typed, protobuf), and
 //     the metadata of managed Services and ConfigMaps (protobuf). Each watch is one shared informer for all
-//     namespaces, without managed fields. The operator has the same watches on these kinds. Its watches on kinds of
-//     which an application has no objects are left out.
+//     namespaces, without managed fields. The operator watches these kinds in the same way. The program omits the
+//     operator's watches of other kinds, because an application here has no objects of those kinds.
 //   - For a new application it creates the same objects as the operator: two ConfigMaps, the driver's headless Service,
 //     the driver pod and the web UI's Service. The same library builds them (package application, 0.1 to 0.4 ms). Then
 //     it patches the status to SUBMITTED.
@@ -20,7 +20,7 @@
 //
 // The program leaves out everything else that an operator does: validation, adoption, retries, deadlines, deletion,
 // priorities in the queue, fairness between namespaces, metrics, leader election, conditions and logs. It does not
-// survive a restart. Its status has fewer bytes than the operator's, which favours this program.
+// survive a restart. The status that it writes has fewer bytes than the operator's, which favours this program.
 package plain
 
 import (

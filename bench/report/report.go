@@ -136,8 +136,9 @@ func (b Bound) check(run *Run, text string) Verdict {
 	return v
 }
 
-// Worst returns the verdict whose value exceeds its bound the most. If no value exceeds its bound, it returns the
-// verdict whose value is closest to it.
+// Worst returns the worst of a bound's verdicts. A missing measurement is the worst. Otherwise Worst returns the
+// verdict whose value is outside the bound by the largest amount, or, if all values are within the bound, the verdict
+// whose value is closest to a limit.
 func Worst(verdicts []Verdict) Verdict {
 	room := func(v Verdict) float64 {
 		switch {
@@ -276,8 +277,8 @@ func Render(run *Run) (string, error) {
 //go:embed plot.svg.tmpl
 var plotText string
 
-// plots returns SVG charts by name. Each shows two measurements with the full plan's three numbers of live
-// applications.
+// plots returns the SVG charts of the performance page by name. Each chart shows two measurements at the full plan's
+// three numbers of live applications.
 func plots(run *Run) (map[string]string, error) {
 	svgs := map[string]string{}
 	for name, texts := range map[string][5]string{

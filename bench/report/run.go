@@ -49,9 +49,9 @@ type Run struct {
 	err error
 }
 
-// Add adds a measurement. It drops a value that is not finite, so that the bound of the measurement fails. A second
-// measurement with the same identity is an error that Err returns, because the bound and the page could use different
-// ones.
+// Add adds a measurement. It drops a value that is not finite, so that the bound of the measurement fails. Two
+// measurements with the same identity would be ambiguous for the bounds and the page, so Add drops the second one, and
+// Err then returns an error.
 func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,9 +124,8 @@ func Load(file string) (*Run, error) {
 	return r, nil
 }
 
-// Newest assembles one run from several runs of the same plan. It takes each scenario from the newest run in which the
-// scenario had no error. If somebody repeats a single scenario, its result therefore replaces that part of an older
-// complete run.
+// Newest assembles one run from several runs of the same plan. It takes each scenario from the newest run in which that
+// scenario had no error. A repetition of a single scenario therefore replaces only the results of this scenario.
 func Newest(runs []*Run) *Run {
 	out := &Run{}
 	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b *Run) int { return b.Began.Compare(a.Began) }) {

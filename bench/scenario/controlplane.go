@@ -90,8 +90,7 @@ func (r *rig) startControlPlane(out io.Writer) {
 	r.install()
 }
 
-// stopControlPlane ends the control plane and removes its directory. The caller has already ended the measured
-// programs.
+// stopControlPlane ends the control plane and removes its directory. The caller must end the measured programs first.
 func (r *rig) stopControlPlane() error {
 	text, err := exec.Command(r.Local, "down", "--dir", r.dir).CombinedOutput()
 	if err != nil {
@@ -153,8 +152,8 @@ func (r *rig) waitEmpty(namespace string) {
 	}
 }
 
-// install creates the custom resource definitions, and waits until the API server accepts their objects. The API server
-// delays the first writes for 2 s, which would distort the measurement.
+// install creates the custom resource definitions, and waits until the API server accepts custom resources of these
+// kinds. The API server delays the first writes of a new kind for 2 s, which would distort the measurement.
 func (r *rig) install() {
 	definitions := r.dyn.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	for _, file := range must(filepath.Glob(filepath.Join(r.Root, "config/crd/*.yaml"))) {
@@ -179,7 +178,7 @@ func (r *rig) until(condition string, done func() bool) {
 	}
 }
 
-// pause waits for a duration. If the context ends first, pause returns its cause.
+// pause waits for a duration. If the context ends first, pause returns the cause of the context's end.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

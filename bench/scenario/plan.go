@@ -72,8 +72,8 @@ var Plans = map[string]Size{
 	},
 }
 
-// scenarios lists all scenarios in order. A bare scenario runs without a control plane, because it needs none and a
-// control plane would disturb it.
+// scenarios lists all scenarios in order. A bare scenario runs without a control plane: it needs no control plane, and
+// a running one would disturb its measurements.
 var scenarios = []struct {
 	name  string
 	bare  bool

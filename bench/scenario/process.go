@@ -20,11 +20,11 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/plain"
 )
 
-// goRuntime sets Go's runtime for both programs as the chart does (controller.go in its values). The memory limit is
-// left out.
+// goRuntime holds the environment variables of Go's runtime for both programs, the operator and the plain program. The
+// values are those of the chart (controller.go in its values), without the memory limit.
 var goRuntime = []string{"GOMAXPROCS=1", "GOGC=40"}
 
-// environment returns the variables without those that change Go's runtime.
+// environment returns the variables in the parameter of, except those that change Go's runtime.
 func environment(of []string) []string {
 	return slices.DeleteFunc(slices.Clone(of), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -1,7 +1,8 @@
-// Package scenario runs the bench's scenarios. Each scenario applies one kind of load to its own control plane, and
+// Package scenario runs the bench's scenarios. Each scenario applies one type of load to its own control plane, and
 // adds its measurements to a run. A plan is a list of scenarios with matching sizes.
 //
-// A scenario ends at the first error, as a test does: check and must panic with it, and rig.play recovers it.
+// A scenario ends at the first error, as a test does: the functions check and must panic with the error, and rig.play
+// recovers the panic and returns the error.
 package scenario
 
 import (
@@ -106,8 +107,8 @@ func (r *rig) add(in, name string, value float64, unit string) {
 func (r *rig) seconds(in, name string, d time.Duration) { r.add(in, name, d.Seconds(), "s") }
 func (r *rig) megabytes(in, name string, bytes int64)   { r.add(in, name, float64(bytes)/1e6, "MB") }
 
-// withProgram starts a program, has it carry a few applications, and then calls f. The first applications keep the
-// program's first connections out of all measurements.
+// withProgram starts a program, lets the program carry a few applications, and then calls f. The first applications
+// make the program open its connections, so that no measurement includes this.
 func (r *rig) withProgram(agent string, f func(*program)) {
 	p := r.start(agent)
 	defer p.kill()
@@ -249,7 +250,7 @@ type loadResult struct {
 	peak  int64
 }
 
-// carry has a program carry a load.
+// carry lets a program carry a load, and returns the costs and the results.
 func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	r.namespaces(spec.Namespaces()...)
 	r.waitCalm()
@@ -284,7 +285,7 @@ func (b *loadResult) merge(o loadResult) {
 	}
 }
 
-// rate returns the number of applications per second, as the mean over the loads.
+// rate returns the number of applications per second. It is the mean of the rates of all loads in the result.
 func (b *loadResult) rate() (mean float64) {
 	for _, r := range b.rates {
 		mean += r / float64(len(b.rates))

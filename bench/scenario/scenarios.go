@@ -285,8 +285,9 @@ func (r *rig) failover() {
 }
 
 // deletion deletes many applications with running drivers at once, and measures the time until all their objects are
-// gone. For comparison it measures the same for as many bare pods, each of which owns a ConfigMap and a Service. The
-// bare pods come first, so that work that they cause later slows down the applications and not the comparison.
+// gone. For comparison it first measures the same for as many bare pods, each of which owns a ConfigMap and a Service.
+// The bare pods are deleted first, so that any work of the control plane after their deletion slows down the
+// applications and not the comparison.
 func (r *rig) deletion() {
 	few := max(1, r.Deleted/20) // the first deletions do not count
 	r.withProgram(audit.OperatorAgent, func(*program) {
@@ -342,9 +343,9 @@ func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 	r.waitStarted(want)
 }
 
-// fairness measures how long a single application waits for its driver pod while another namespace has a long queue of
-// older applications, and compares that with the wait without the queue. It also measures the time until 1,200
-// applications of the queue have driver pods, because users of another operator published their time for that number.
+// fairness measures how long a single application waits for its driver pod, with and without another namespace that has
+// a long queue of older applications. It also measures the time until 1,200 applications of the queue have driver pods,
+// because users of another operator published their time for that number.
 func (r *rig) fairness() {
 	r.withProgram(audit.OperatorAgent, func(*program) {
 		singles := func() (took []time.Duration) {
@@ -377,9 +378,10 @@ func (r *rig) fairness() {
 	})
 }
 
-// hostile measures how a namespace full of unrelated pods and large ConfigMaps affects the operator's memory. It
-// measures operators that start and carry a probe, once without that namespace and once with it. The median counts,
-// because garbage collection is random. It also measures an operator that already runs while the namespace is filled.
+// hostile measures how a namespace full of unrelated pods and large ConfigMaps affects the operator's memory. It starts
+// the operator several times before and after it fills that namespace, and lets each operator carry a probe. It reports
+// the median of the peaks, because garbage collection is random. It also measures one operator that already runs while
+// the namespace is filled.
 func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
@@ -506,8 +508,8 @@ func (r *rig) micro() {
 // without the number of processors.
 var benchmarkLine = regexp.MustCompile(`(?m)^pkg: .*/spark-operator/([^/\s]+/[^/\s]+)|^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(\S+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
 
-// benchmarks parses the output of go test. It returns time, memory and allocations. The keys consist of the package's
-// first two folders, the benchmark and its case.
+// benchmarks parses the output of go test. It returns the time, bytes and allocations per operation of each benchmark.
+// A key consists of the package's first two folders, the benchmark's name and the name of its case.
 func benchmarks(printed string) map[string][3]float64 {
 	found, pkg := map[string][3]float64{}, ""
 	for _, m := range benchmarkLine.FindAllStringSubmatch(printed, -1) {

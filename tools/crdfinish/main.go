@@ -4,12 +4,13 @@
 //
 // It does four things for which controller-gen has no marker:
 //
-//   - It keeps the descriptions of our own fields and drops those inside Kubernetes' own types. Each copy of these
-//     would cost 100 kB, and kubectl apply stores a whole definition in an annotation of at most 256 kB.
-//   - It narrows Kubernetes' own types to values that their Go types can decode. One stored object that a typed client
-//     cannot decode ends its watch of all objects.
-//   - It limits every list, map and quantity that has no limit of its own, as the package bounds of the main module
-//     does when it decodes.
+//   - It keeps the descriptions of our own fields and drops the descriptions inside Kubernetes' own types. Each copy of
+//     the dropped descriptions would cost 100 kB, and kubectl apply stores a whole definition in an annotation of at
+//     most 256 kB.
+//   - It narrows Kubernetes' own types to values that their Go types can decode. If a typed client cannot decode one
+//     stored object, the client's watch of all objects ends.
+//   - It limits every list, map and quantity that has no limit of its own. The package bounds of the main module applies
+//     the same limits when it decodes an object.
 //   - It serves a group's older version with the schema of the stored version, so that nothing has to be converted.
 package main
 
@@ -51,7 +52,7 @@ func finishFile(in, out string) error {
 	return os.WriteFile(out, append([]byte(header), finished...), 0o644)
 }
 
-// finish returns the definition to install. Both are YAML.
+// finish returns the definition to install for the definition that controller-gen wrote. Input and result are YAML.
 func finish(raw []byte) ([]byte, error) {
 	var crd map[string]any
 	if err := yaml.Unmarshal(raw, &crd); err != nil {
@@ -79,11 +80,12 @@ func finish(raw []byte) ([]byte, error) {
 	return yaml.Marshal(crd)
 }
 
-// olderVersions are the versions that a group serves in addition to the version that has Go types.
+// olderVersions maps an API group to the older version that the group also serves. Only the stored version has Go
+// types.
 var olderVersions = map[string]string{"spark.apache.org": "v1beta1"}
 
-// older returns a version with the given name, which has the stored version's schema and is served but not stored. Its
-// columns have the reverse order, which users of spark.apache.org expect.
+// older returns an additional version with the given name. This version has the schema of the stored version, and is
+// served but not stored. Its columns have the reverse order, which users of spark.apache.org expect.
 func older(stored map[string]any, name string) map[string]any {
 	version := maps.Clone(stored)
 	version["name"], version["storage"] = name, false
@@ -103,8 +105,8 @@ var kubernetesTypes = map[string]bool{
 	"tolerations": true, "volumeMounts": true, "volumes": true,
 }
 
-// finishSchema changes a schema and all schemas in it. The parameter inside is true if the schema is part of a
-// Kubernetes type.
+// finishSchema narrows a schema and all schemas in it, and drops the descriptions inside Kubernetes' own types. The
+// parameter inside is true if the schema is part of such a type.
 func finishSchema(schema map[string]any, inside bool) {
 	narrow(schema)
 	properties, _ := schema["properties"].(map[string]any)

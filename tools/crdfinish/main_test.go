@@ -61,8 +61,8 @@ spec:
 	}
 }
 
-// TestFinishLimitsListsMapsAndQuantities checks that every list, map and quantity without a limit gets one. The lists
-// and maps of a status get the limit of all statuses.
+// TestFinishLimitsListsMapsAndQuantities checks that every list, map and quantity without a limit gets one. Lists and
+// maps in a status get the limit for statuses.
 func TestFinishLimitsListsMapsAndQuantities(t *testing.T) {
 	got, err := finish([]byte(`
 spec:

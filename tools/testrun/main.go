@@ -32,8 +32,8 @@ type part struct {
 	env   []string // further environment of go test
 }
 
-// parts lists the parts in the order in which they find a mistake most cheaply. The last parts need the embedded
-// Kubernetes.
+// parts lists the parts in the order in which they run. Parts that find mistakes quickly come first. The last parts
+// need the embedded Kubernetes.
 var parts = []part{
 	{name: "setup", about: "build the embedded Kubernetes and the images, unless they are cached", check: []string{"tools/setup.sh"}},
 	{name: "generated", about: "check that generated files match their sources", check: []string{"tools/verify-generated.sh"}},
