@@ -173,9 +173,9 @@ func (w *suite) apachePi(t *testing.T) {
 	w.remove(t, app)
 }
 
-// apacheStartTimedOut runs an application whose image does not exist, until its start times out. The start timeout
-// counts from the creation of the driver pod, so the test checks the time between the two. The application itself
-// expires some seconds after its end.
+// apacheStartTimedOut runs an application whose image does not exist, until its start times out. The operator counts
+// the start timeout from the creation of the driver pod, so the test checks the time between the request of the driver
+// and the timeout. Some seconds after its end, the application itself must expire.
 func (w *suite) apacheStartTimedOut(t *testing.T) {
 	app := apacheApp(t, "apache-image", `{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
 		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}, ttlAfterStopMillis: 10000}}`)
@@ -332,7 +332,8 @@ func (w *suite) oneAPIAlone(t *testing.T) {
 	w.awaitEnd(t, app, patience, completed)
 }
 
-// install reinstalls the operator with the given values, after it has deleted the definitions of the API group without.
+// install uninstalls the operator, deletes the custom resource definitions of the API group named by the parameter
+// without, and installs the operator with the given values.
 func (w *suite) install(t *testing.T, without string, values ...string) {
 	t.Helper()
 	ctx := t.Context()

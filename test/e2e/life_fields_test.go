@@ -26,8 +26,8 @@ var unset = map[string]string{
 }
 
 // podFields checks that the driver and executor pods in the API server have every field of the spec, and that they run
-// with these fields. No webhook changes the pods, because none sees them. The pods name a scheduler that
-// does not exist, and the test binds the pods in its place.
+// with these fields. It also checks that no admission webhook could have set the fields. The pods name a scheduler that
+// does not exist, so the test itself binds the pods.
 func (w *suite) podFields(t *testing.T) {
 	w.noWebhooks(t)
 	app := w.everyField(t)
@@ -134,7 +134,7 @@ func (s *story) schedule(t *testing.T, role string) {
 	})
 }
 
-// has checks that an object has the fields that testdata/life/fields-pods.yaml lists for its role.
+// has checks that an object has the fields that testdata/life/fields-pods.yaml lists for the given role.
 func (w *suite) has(t *testing.T, role string, object any) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields-pods.yaml")

@@ -38,7 +38,7 @@ func (w *suite) evictedByKubelet(t *testing.T) {
 	})
 }
 
-// untilStep waits until the driver logs a step. By then the driver has read its instruction.
+// untilStep waits until the driver logs a step. When the driver logs the step, it has already read its instruction.
 func (s *story) untilStep(t *testing.T, step string) {
 	t.Helper()
 	eventually(t, patience, "step "+step, func() (string, bool) {
@@ -47,7 +47,8 @@ func (s *story) untilStep(t *testing.T, step string) {
 	})
 }
 
-// outOfHeap checks the message for a JVM that exceeds its own heap limit. Kubernetes reports only an exit code for it.
+// outOfHeap checks the message for a JVM that exceeds its own heap limit. For such a JVM, Kubernetes reports only an
+// exit code.
 func (w *suite) outOfHeap(t *testing.T) {
 	s := w.createStory(t, w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Arguments = "heap", nil

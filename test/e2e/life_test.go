@@ -88,8 +88,9 @@ func (w *suite) scriptedApp(t *testing.T, name string, steps []string, change fu
 	})
 }
 
-// oneRetry returns a policy with one retry after some seconds. The delay must be that long, because Kubernetes reports
-// a driver's end with a precision of one second, and the test can observe FAILING only during the rest of the delay.
+// oneRetry returns a policy with one retry after some seconds. A shorter delay could hide the state FAILING from the
+// test: Kubernetes reports a driver's end with a precision of one second, and the state lasts only for the rest of the
+// delay.
 func oneRetry() v1beta2.RestartPolicy {
 	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
 }

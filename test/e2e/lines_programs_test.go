@@ -72,8 +72,8 @@ spark.kubernetes.allocation.batch.delay 500ms
 	},
 }
 
-// everyProperty holds the properties that every program passes to spark-submit. A SparkApplication has fields for them
-// instead.
+// everyProperty holds the properties that every program passes to spark-submit. For the operator, fields of the
+// SparkApplication replace these properties.
 const everyProperty = `
 spark.kubernetes.container.image {{.Image}}
 spark.kubernetes.authenticate.driver.serviceAccountName spark-operator-spark

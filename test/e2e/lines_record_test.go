@@ -24,7 +24,7 @@ import (
 )
 
 // recorder stores the first version of every object in the default namespace. It must watch during the run, because the
-// driver deletes its executors, their claims and its Service before the application ends.
+// driver deletes its executors, the executors' claims and its own Service before the application ends.
 type recorder struct {
 	mu      sync.Mutex
 	objects map[string]*recorded // keyed by UID

@@ -252,8 +252,8 @@ func (p *lineProof) printed(t *testing.T, driver string) map[string]string {
 	return facts
 }
 
-// workbench starts a pod that compiles the Java programs once for all Spark lines, which is possible because they use
-// only stable APIs. The pod then serves the file for --py-files over HTTP, because in Spark 3.5 a local:// file reaches
+// workbench starts a pod that compiles the Java programs. The programs use only stable APIs, so one compilation serves
+// all Spark lines. The pod then serves the file for --py-files over HTTP, because in Spark 3.5 a local:// file reaches
 // only the driver. All applications mount a ConfigMap with the jars and the main Python file. That ConfigMap also
 // contains the repository for --packages.
 func (w *suite) workbench(t *testing.T) {

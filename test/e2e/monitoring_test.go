@@ -42,7 +42,8 @@ func (w *suite) monitoring(t *testing.T) {
 	})
 }
 
-// sleepingApp returns a change for an application, which then starts a session with one executor and waits.
+// sleepingApp returns a function that changes an application. The changed application has the given name, starts a
+// session with one executor and then sleeps.
 func sleepingApp(name string, change func(*v1beta2.SparkApplication)) func(*v1beta2.SparkApplication) {
 	return func(a *v1beta2.SparkApplication) {
 		a.Name = name

@@ -103,8 +103,9 @@ var rarelyUsed = []struct {
 		"test/e2e/chart/objects_test.go", "TestDriverRightsFollowTheValues"},
 }
 
-// rights compares the rights in the chart's default Roles with the rights that the suite used according to the audit
-// log. It checks that every right is used and limited, and that no needed right is missing. This test runs last.
+// rights compares the rights that the chart grants by default with the rights that the suite used according to the
+// audit log. It checks that the suite used every right that is not in rarelyUsed, that no right is wider than
+// necessary, and that no needed right is missing. This test runs last.
 func (w *suite) rights(t *testing.T) {
 	w.needsEmbedded(t, "the API server's audit log")
 	given := w.rightsGiven(t)
@@ -184,8 +185,9 @@ func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 	}
 }
 
-// rightsGiven returns the rights in the release's Roles, by account. It fails the test if a right applies to all
-// namespaces, because the values name the namespaces.
+// rightsGiven returns the rights in the release's roles, by account. It fails the test if a right contains "*", or
+// applies to all namespaces although the values name the namespaces. With one exception: the operator may use its own
+// webhook configuration, which belongs to no namespace.
 func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 	t.Helper()
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
@@ -238,7 +240,7 @@ func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 	return given
 }
 
-// union adds a right to a set, which may be nil.
+// union adds a right to a set and returns the set. If the set is nil, union creates it.
 func union(rights map[right]bool, r right) map[right]bool {
 	if rights == nil {
 		rights = map[right]bool{}

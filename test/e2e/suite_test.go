@@ -168,9 +168,9 @@ func (w *suite) remove(t *testing.T, o client.Object) {
 	})
 }
 
-// dependents returns the dependents of an object. It finds them by label, by owner and by name, because a dependent may
-// have lost its label. The name alone counts only if a dependent has no label, because the names of two owners may
-// begin alike.
+// dependents returns the dependents of an object. It finds them by label, by owner reference and, if the label is
+// missing, by name. The name is ignored for labelled objects, because another owner's name may begin with the same
+// text.
 func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 	t.Helper()
 	var found []string

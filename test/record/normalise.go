@@ -197,9 +197,10 @@ func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 	}
 }
 
-// NormaliseProperties sorts the lines of a spark.properties file after the two comment lines at its start, because the
-// lines have the order of a hash table. It also replaces the date and the submit time. No line is continued on the next
-// line, because java.util.Properties writes a line break as \n.
+// NormaliseProperties sorts the lines of a spark.properties file after the two comment lines at its start, because Java
+// writes the properties in the random order of a hash table. It also replaces the date and the submit time. Sorting
+// single lines is correct, because java.util.Properties never continues a property on the next line: it writes a line
+// break as \n.
 func NormaliseProperties(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	comments := 0

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// These values are the same in every run of spark-submit. They are the values inside its machine.
+// These values are the same in every run of spark-submit. Addresses and paths are those inside the isolated machine in
+// which spark-submit runs.
 const (
 	// Address is the address of the recording API server. Only spark-submit shares its network.
 	Address = "127.0.0.1:6443"

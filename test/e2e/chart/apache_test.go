@@ -53,7 +53,7 @@ func rightsOf(r rendered) map[string]string {
 	return nil
 }
 
-// clusterRoles returns the ClusterRoles besides the webhook's.
+// clusterRoles returns all rendered ClusterRoles except the webhook's.
 func clusterRoles(r rendered) []*rbacv1.ClusterRole {
 	return slices.DeleteFunc(only[*rbacv1.ClusterRole](r), func(role *rbacv1.ClusterRole) bool { return role.Name == "spark-operator-admission" })
 }
@@ -145,7 +145,8 @@ func TestChangedPropertiesRollThePods(t *testing.T) {
 }
 
 // TestInvalidApacheValuesAreRejected checks that the chart rejects invalid values, and that the error names the value.
-// The chart also rejects properties that one of its values controls, because other objects depend on this value.
+// The chart also rejects properties that the chart itself sets from other values or from the release, because other
+// rendered objects depend on these settings.
 func TestInvalidApacheValuesAreRejected(t *testing.T) {
 	const p = "controller: {apache: {properties: 'spark.kubernetes.operator."
 	for values, want := range map[string]string{
@@ -178,9 +179,10 @@ func TestInvalidApacheValuesAreRejected(t *testing.T) {
 	}
 }
 
-// TestDynamicConfigIsMountedAndReadable checks the objects for a dynamic configuration. If the served namespaces can
-// change at run time, the operator needs rights in the whole cluster, but no right on namespaces. The operator either
-// finds the ConfigMap by its labels, or the pod mounts it as a file.
+// TestDynamicConfigIsMountedAndReadable checks the objects that the chart renders for a dynamic configuration. The
+// served namespaces can then change at run time, so the operator needs rights in the whole cluster, but it needs no
+// right on Namespace objects. Depending on the values, the operator finds the ConfigMap by its labels or reads it as a
+// mounted file.
 func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 	const data = "create: true, data: {spark.kubernetes.operator.watchedNamespaces: 'a,b'}"
 	for _, source := range []string{config.SourceConfigMap, config.SourceFile} {

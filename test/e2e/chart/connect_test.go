@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestConnectSwitchControlsRights checks that the operator serves Spark Connect servers by default. If a value disables
-// them, the operator has no right on them.
+// TestConnectSwitchControlsRights checks that the operator serves Spark Connect servers by default. If the values
+// disable Spark Connect, the operator must have no right on Connect servers.
 func TestConnectSwitchControlsRights(t *testing.T) {
 	for values, enabled := range map[string]bool{"": true, "controller: {connect: {enable: true}}": true, "controller: {connect: {enable: false}}": false} {
 		r := mustRender(t, install{values: values})

@@ -40,8 +40,8 @@ func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 	}
 }
 
-// kueueGrants returns the subjects to which the chart grants Kueue's right. Each entry also has the kind of the role
-// and the namespace.
+// kueueGrants checks the right in every role that the chart creates for Kueue, and returns the subjects that have the
+// right. Each entry has the form "KIND NAMESPACE: SUBJECT", where KIND and NAMESPACE are those of the role.
 func kueueGrants(t *testing.T, r rendered) (grants []string) {
 	t.Helper()
 	const name = "spark-operator-kueue"

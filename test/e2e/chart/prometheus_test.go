@@ -98,8 +98,8 @@ func lookUp(all map[string]metric, name string) (metric, []string, bool) {
 // targetLabels are the labels that Prometheus adds to every series that it scrapes from a pod.
 var targetLabels = []string{"instance", "job", "namespace", "pod"}
 
-// faultsOf returns the faults of an expression: a syntax error, or metrics, labels and values of labels that the
-// operator does not serve.
+// faultsOf returns the faults of an expression: a syntax error, or the metrics, labels and label values in the
+// expression that the operator does not serve.
 func faultsOf(all map[string]metric, expression string) (faults []string) {
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 	if err != nil {

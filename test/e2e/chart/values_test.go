@@ -96,7 +96,8 @@ type unserved struct {
 }
 
 // TestUnservedPeerValuesAreReported checks values of the kubeflow chart that this chart does not support. The chart
-// rejects such a value or lists it in the notes. It accepts a value that requests nothing, without a note.
+// rejects such a value or lists it in the notes. If the value has its harmless setting, which requests no feature, the
+// chart must accept the value and not list it.
 func TestUnservedPeerValuesAreReported(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
 	if err != nil {

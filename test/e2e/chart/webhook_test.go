@@ -71,7 +71,8 @@ func webhookService(t *testing.T, r rendered) *corev1.Service {
 	return nil
 }
 
-// TestWebhookOfServedKinds checks that only kinds that are served reach the webhook, and that its values have effect.
+// TestWebhookOfServedKinds checks that only served kinds reach the webhook, and that the chart's webhook values reach
+// the webhook configuration.
 func TestWebhookOfServedKinds(t *testing.T) {
 	for values, want := range map[string]int{
 		"{}": 5, "controller: {sparkOperator: {enable: false}}": 2, "controller: {apache: {enable: false}}": 3,
@@ -185,7 +186,8 @@ func TestWebhookCertificates(t *testing.T) {
 	}
 }
 
-// mountedSecret returns the Secret that is mounted at a directory, if its absence does not keep the pod from running.
+// mountedSecret returns the name of the Secret that is mounted at a directory. The Secret must be optional, so that the
+// pod also runs without it. If no such Secret is mounted there, the result is empty.
 func mountedSecret(deployment *appsv1.Deployment, dir string) string {
 	pod := deployment.Spec.Template.Spec
 	for _, mount := range pod.Containers[0].VolumeMounts {
@@ -198,7 +200,8 @@ func mountedSecret(deployment *appsv1.Deployment, dir string) string {
 	return ""
 }
 
-// TestWebhookThatIsOff checks that nothing of the webhook is left without it.
+// TestWebhookThatIsOff checks that the chart renders no object, port or address of the webhook if the values disable
+// it.
 func TestWebhookThatIsOff(t *testing.T) {
 	r := mustRender(t, install{values: "webhook: {enable: false}"})
 	if got := configOf(t, r).Webhook.BindAddress; got != config.Off {

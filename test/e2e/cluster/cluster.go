@@ -199,7 +199,8 @@ func (c *Cluster) LoadSpark(ctx context.Context, version string) (string, error)
 	return sparkImages + version, c.Local(ctx, "load", "--dir", c.state(), archive)
 }
 
-// state returns the directory of the embedded cluster. The files beside this directory belong to this package.
+// state returns the directory of the embedded cluster. sparklocal owns this directory. The other files in c.Dir belong
+// to this package.
 func (c *Cluster) state() string { return filepath.Join(c.Dir, "cluster") }
 
 // Kubeconfig returns the path of the administrator's kubeconfig.
@@ -337,8 +338,8 @@ func (c *Cluster) run(ctx context.Context, env []string, name string, args ...st
 	return err
 }
 
-// output runs a tool and returns its standard output without surrounding white space. An error contains all of its
-// output.
+// output runs a tool and returns its standard output without surrounding white space. If the tool fails, the error
+// contains everything that the tool printed.
 func (c *Cluster) output(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, name, args...)

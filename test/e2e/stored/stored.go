@@ -188,7 +188,7 @@ func (f *flat) walk(path, field string, value any) {
 	}
 }
 
-// named maps the field of a list to the field that identifies the elements of this list.
+// named maps the name of a list field to the field that identifies the elements of the list.
 var named = map[string]string{
 	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "ports": "name", "imagePullSecrets": "name",
 	"volumeMounts": "mountPath", "items": "key", "ownerReferences": "kind", "tolerations": "key",

@@ -137,9 +137,10 @@ func scripts(version string, env map[string]string) map[string]string {
 	return out
 }
 
-// classPath returns the elements that bin/spark-submit adds to the class path beside the jars. It appends ownClasses if
-// the case must load its own classes. That is so for cases that change Hadoop's configuration or user, because Hadoop
-// reads both only once.
+// classPath returns the elements that bin/spark-submit adds to the class path beside the jars. If the case must load
+// its own classes, the result ends with ownClasses. This applies if OwnClasses is set, and to every case with a
+// configuration directory, with system properties, or with settings of Hadoop or Kerberos, because Hadoop reads its
+// configuration and user only once.
 func (h *Harness) classPath(c record.Case, env map[string]string) []string {
 	var path []string
 	for _, name := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"} {

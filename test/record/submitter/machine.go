@@ -100,7 +100,8 @@ func (m *Machine) Close() error {
 
 func (m *Machine) path(name string) string { return filepath.Join(m.dir, name) }
 
-// image returns the path of a file below the machine's root, as the thread inside the machine uses it.
+// image returns the path of an image file below the machine's root. The path is valid for the thread inside the
+// machine.
 func (m *Machine) image(name string) string { return filepath.Join(m.dir, "root", "image", name) }
 
 // thread runs tasks inside the machine. The OS thread that it uses runs nothing else and ends with the goroutine.

@@ -18,8 +18,8 @@ import (
 )
 
 // Cost is the cost of one run of spark-submit. CPU is the CPU time of all its processes, and Wall is the elapsed time.
-// Peak is the maximum resident memory, in bytes, of the process that submits, which is the first process, because the
-// scripts replace themselves with exec.
+// Peak is the maximum resident memory, in bytes, of the first process. The scripts replace themselves with exec, so the
+// first process is also the Java process that submits.
 type Cost struct {
 	CPU, Wall time.Duration
 	Peak      int64
@@ -85,9 +85,9 @@ func (m *Machine) submit(ctx context.Context, env map[string]string, args []stri
 	return "", cost, nil
 }
 
-// watchPeak samples the maximum resident memory of a process until the caller calls the returned function last, which
-// returns the latest sample. Sampling is necessary because the result of getrusage(2) for an exited child includes the
-// memory of the parent at the time of the fork.
+// watchPeak starts to sample the maximum resident memory of a process. The returned function, which is named last, ends
+// the sampling and returns the maximum in bytes. Sampling is necessary because the result of getrusage(2) for an exited
+// child includes the memory of the parent at the time of the fork.
 func watchPeak(pid int) (last func() int64) {
 	done, seen := make(chan struct{}), make(chan int64)
 	go func() {
