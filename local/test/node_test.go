@@ -311,8 +311,8 @@ func (c *cluster) checkLimits() {
 	}
 }
 
-// checkCrash kills the supervisor while its containers continue to run. It checks that the next up ends these
-// containers and keeps the cluster's data.
+// checkCrash kills the supervisor while the cluster's containers run. It checks that the next up ends these containers
+// and keeps the cluster's data.
 func (c *cluster) checkCrash() {
 	c.t.Helper()
 	c.kubectl("create", "configmap", "from-before")

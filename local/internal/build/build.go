@@ -105,7 +105,8 @@ func isSource(dir string) bool {
 	return errKube == nil && errDNS == nil
 }
 
-// Progress is called when a build starts and every few seconds while it runs, with the time since its start.
+// Progress is a function that Ensure calls when a build starts and every few seconds during the build. The parameter
+// elapsed is the time since the start of the build.
 type Progress func(p Program, elapsed time.Duration)
 
 // Cached returns the path of a program's binary, and whether the binary exists.
@@ -154,7 +155,7 @@ func Ensure(ctx context.Context, source, cache string, p Program, progress Progr
 	return path, nil
 }
 
-// report calls progress at once and then every five seconds, until the caller calls stop.
+// report calls progress at once and then every five seconds, until the caller calls the returned function stop.
 func report(p Program, progress Progress) (stop func()) {
 	if progress == nil {
 		return func() {}

@@ -67,8 +67,8 @@ func imageOperator() *cobra.Command {
 	return cmd
 }
 
-// imageSmall returns a hidden command that builds one of the small images. The cluster or its tests build these images
-// themselves, so the command only serves to inspect such an image.
+// imageSmall returns a hidden command that builds one of the small images. The command only serves to inspect such an
+// image, because the cluster and its tests build the image themselves.
 func imageSmall(name, summary, tag string) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{

@@ -29,8 +29,9 @@ const dirHelp = "state directory of the cluster (default $SPARKLOCAL_DIR, else ~
 // dirFlag adds the flag --dir to a command.
 func dirFlag(cmd *cobra.Command, dir *string) { cmd.Flags().StringVar(dir, "dir", "", dirHelp) }
 
-// stateDir returns the absolute path in the value of --dir, or the default if the flag is not set. It resolves symbolic
-// links, because the ID of a cluster is derived from the path of its directory.
+// stateDir returns the absolute path of a cluster's directory. It takes the directory from the flag --dir, from
+// $SPARKLOCAL_DIR or, if neither is set, the default. It resolves symbolic links, because the ID of a cluster is
+// derived from this path.
 func stateDir(flag string) (string, error) {
 	dir := flag
 	if dir == "" {
@@ -54,7 +55,7 @@ func stateDir(flag string) (string, error) {
 	return resolve(dir), nil
 }
 
-// resolve resolves the symbolic links in a path. The end of the path may be missing on disk and then stays as it is.
+// resolve resolves the symbolic links in a path. If the last elements of the path do not exist, they stay as they are.
 func resolve(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved

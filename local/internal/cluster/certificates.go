@@ -34,8 +34,8 @@ func (s *Spec) identities() map[string]pki.Leaf {
 	return users
 }
 
-// issue creates the missing certificate authorities, and reissues every certificate and kubeconfig. It reissues them
-// because they contain the cluster's address, which may have changed since the last start.
+// issue creates the missing certificate authorities, and reissues every certificate and kubeconfig. Certificates and
+// kubeconfigs contain the cluster's address, which may have changed since the last start.
 func (s *Spec) issue() error {
 	dir := s.path("pki")
 	ca, err := pki.LoadCA(dir, clusterCA)

@@ -265,9 +265,9 @@ func ip(args []string, start func(*exec.Cmd) error) error {
 	return nil
 }
 
-// releaseNode ends the processes of a node and removes its control group and its link. It must end them, because
-// containers continue after the container runtime has ended, and keep the namespaces with their mounts, links and
-// packet rules.
+// releaseNode ends the processes of a node and removes the node's control group and link. Containers continue after the
+// container runtime has ended, and keep the namespaces with their mounts, links and packet rules, so releaseNode must
+// end them.
 func releaseNode(reg registry.Registry, e registry.Entry) error {
 	find := func() []int {
 		return append(isolate.Host.Processes(e.Node.Cgroup), proc.InNamespaces(map[string]uint64{"net": e.Node.NetNS, "mnt": e.Node.MntNS})...)

@@ -150,7 +150,7 @@ func (s *Spec) corefile() string {
 `, gateway, s.host(), dnsPort, quoteCaddy(s.pki("coredns.kubeconfig")))
 }
 
-// quoteCaddy returns a word for a Corefile. It quotes the word if the word contains a character that would end it.
+// quoteCaddy returns a word for a Corefile. It quotes the word if a character in it would otherwise end the word.
 func quoteCaddy(word string) string {
 	if !strings.ContainsAny(word, " \t\"{}") {
 		return word

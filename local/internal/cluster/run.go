@@ -107,7 +107,7 @@ func (r *runner) unwanted() bool {
 	return errors.Is(err, fs.ErrNotExist) || (r.Owner.PID != 0 && !r.Owner.Alive())
 }
 
-// watch blocks until the cluster must end. Until then it rotates logs and reaps containers.
+// watch blocks until the cluster must end. While it blocks, it rotates logs and reaps containers.
 func (r *runner) watch(ctx context.Context) {
 	var reaper isolate.Reaper
 	for tick := 1; ctx.Err() == nil && !r.unwanted(); tick++ {
@@ -122,8 +122,8 @@ func (r *runner) watch(ctx context.Context) {
 }
 
 // down ends all processes of the cluster. It removes the directory only if the cluster is unwanted. Otherwise the
-// directory keeps the logs of a failed cluster, or the data of a stopped one, until `sparklocal down` removes it or
-// `up` starts the cluster again.
+// directory remains, with the logs if the cluster failed, and with the data if it was stopped. The next `sparklocal
+// down` removes the directory, or the next `up` starts the cluster from it.
 func (r *runner) down(cause error) error {
 	r.sup.Stop()
 	if r.thread != nil {
@@ -170,8 +170,8 @@ func (r *runner) component(ctx context.Context, render func() (supervise.Compone
 	return nil
 }
 
-// controlPlane starts etcd, the API server and the controllers. It returns when a pod could be created in the default
-// namespace.
+// controlPlane starts etcd, the API server and the controllers. It returns as soon as the default namespace accepts
+// pods.
 func (r *runner) controlPlane(ctx context.Context) error {
 	if err := r.component(ctx, r.etcd); err != nil {
 		return err

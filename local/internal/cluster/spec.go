@@ -76,8 +76,8 @@ func portsFrom(p []int) Ports {
 	return Ports{API: p[0], Etcd: p[1], EtcdPeer: p[2], Controllers: p[3], Scheduler: p[4]}
 }
 
-// nodePorts are the usual ports. They are always free in a cluster with a node, because it has its own network, in
-// which no other program runs.
+// nodePorts are Kubernetes' usual ports. In a cluster with a node they are always free, because such a cluster has its
+// own network, in which no other program runs.
 var nodePorts = Ports{API: 6443, Etcd: 2379, EtcdPeer: 2380, Controllers: 10257, Scheduler: 10259}
 
 // Node holds the settings that only a cluster with a node has.

@@ -175,8 +175,10 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 	return nil
 }
 
-// startOver removes the files of an earlier cluster in the directory unless its data is trustworthy. etcd does not
-// flush its files to disk. They are therefore valid after a process was killed, but not after a reboot.
+// startOver prepares the directory for a start. It keeps the data of the cluster that was there if that cluster started
+// successfully, has a node exactly if the new cluster has one, and the machine has not rebooted since. Otherwise it
+// removes that cluster's files. After a reboot the data is invalid, because etcd does not flush its files to disk.
+// After the end of a process the data is still valid.
 func startOver(spec, old *Spec, report Reporter) error {
 	state, err := supervise.ReadState(spec.Dir)
 	if old == nil || err != nil {
@@ -244,7 +246,8 @@ func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 	return entry.Supervisor, reg.Put(entry)
 }
 
-// portsLimit is the longest wait for the old ports of a cluster, which its processes release when they have ended.
+// portsLimit is the maximum time that choosePorts waits for the old ports of a cluster. The processes of the cluster
+// release the ports when they end.
 const portsLimit = 3 * time.Second
 
 // choosePorts returns the ports that the cluster had at its last start if they are free, so that copies of its

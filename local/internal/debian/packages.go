@@ -18,9 +18,9 @@ import (
 // policyFile is the script that decides whether a package may start its service during the installation.
 const policyFile = "/usr/sbin/policy-rc.d"
 
-// Install installs packages from the machine's own package sources, without starting their services. Otherwise the
-// distribution's containerd would run beside the cluster's own containerd without any use. Install fetches the package
-// lists if they are missing, or if the installation fails.
+// Install installs packages from the machine's own package sources, without starting the services of these packages.
+// Otherwise the distribution's containerd would run without use, beside the cluster's own containerd. If the package
+// lists are missing, or if the installation fails, Install fetches the lists.
 func Install(ctx context.Context, packages ...string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("packages are missing, and this machine has no apt-get: install %s with your distribution's package manager",

@@ -73,8 +73,8 @@ func parseTargets(text string) []aptTarget {
 	return targets
 }
 
-// distribution returns the package indexes of the distribution itself. A machine often also has vendors' repositories,
-// some of which use the distribution's suite names. Their packages must not get into an image.
+// distribution returns the package indexes of the distribution itself. It omits the indexes of vendors' repositories,
+// some of which use the distribution's suite names, because packages of vendors must not get into an image.
 func (r release) distribution(targets []aptTarget) []aptTarget {
 	own := func(t aptTarget) bool {
 		if t.origin != "" {

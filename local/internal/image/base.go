@@ -18,7 +18,7 @@ import (
 // sparkUser is the user ID and group ID that Spark's own images use.
 const sparkUser = 185
 
-// baseVersion is part of the base layer's key. Raise it when a code change keeps other files of the packages.
+// baseVersion is part of the base layer's key. Raise it when a code change makes the layer keep or drop other files.
 const baseVersion = "1"
 
 // base is the layer of operating-system packages: the distribution's essential packages, a Java runtime and Python.
@@ -233,8 +233,8 @@ func copyBase(w *layerWriter, r io.Reader, begin time.Time) error {
 	return err
 }
 
-// accounts are the lines that give the Spark user a name, by file. Without a name for the user ID, the JVM cannot log
-// in to Hadoop.
+// accounts maps an account file to the line for the Spark user that is appended to the file. The line gives the user ID
+// a name, without which the JVM cannot log in to Hadoop.
 var accounts = map[string]string{
 	"etc/passwd": fmt.Sprintf("spark:x:%d:%d:Spark:/opt/spark/work-dir:/bin/bash\n", sparkUser, sparkUser),
 	"etc/group":  fmt.Sprintf("spark:x:%d:\n", sparkUser),

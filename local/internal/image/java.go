@@ -55,8 +55,8 @@ func newCompiler(dir, baseLayer, sparkLayer string) (*compiler, error) {
 	return c, nil
 }
 
-// isCompileJar reports whether a file is needed to compile the programs: a jar whose classes they use, or a jar that
-// such a jar needs. These are a tenth of all jars.
+// isCompileJar reports whether the compiler needs a jar: the programs use classes of the jar, or a jar that they use
+// depends on it. A tenth of all jars are compile jars.
 func isCompileJar(name string) bool {
 	if path.Dir(name) != sparkHome+"/jars" {
 		return false

@@ -121,9 +121,9 @@ func (o *OperatorOptions) config(name string) v1.Config {
 	}
 }
 
-// certificates returns, as a PEM file, the CA certificates that Mozilla trusts. They come from the module version in
-// go.mod. It omits certificates that Mozilla trusts only with a constraint, because a PEM file cannot contain the
-// constraint.
+// certificates returns the CA certificates that Mozilla trusts, as a PEM file. The list comes from a Go module whose
+// version go.mod pins. A PEM file cannot contain constraints, so certificates omits every certificate that Mozilla
+// trusts only with a constraint.
 func certificates() []byte {
 	var file bytes.Buffer
 	for root := range bundle.Roots() {

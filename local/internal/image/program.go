@@ -98,8 +98,8 @@ func (p goProgram) ldflags() string {
 	return strings.Join(flags, " ")
 }
 
-// programLayer writes a layer that contains one program. Unless bundle is empty, the layer also contains the CA
-// certificates in a file of that name.
+// programLayer writes a layer to path. The layer contains the file binary at the path target. Unless bundle is empty,
+// the layer also contains a copy of the file bundle as the image's CA certificates.
 func programLayer(path, binary, target, bundle string) error {
 	w, err := newLayer(path)
 	if err != nil {

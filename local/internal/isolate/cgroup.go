@@ -157,8 +157,8 @@ func (c Cgroups) enableControllers() error {
 	return nil
 }
 
-// emptyRoot moves the processes of the root group into the shelter and leaves them there. The container to which they
-// belong does not notice a difference.
+// emptyRoot moves the processes of the root group into the shelter and leaves them there. This does not change how the
+// processes run.
 func (c Cgroups) emptyRoot() error {
 	dir := filepath.Join(c.Root, shelter)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {

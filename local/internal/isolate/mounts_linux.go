@@ -11,7 +11,7 @@ import (
 type Bind struct{ From, To string }
 
 // EnterNamespaces moves the calling thread into a new network namespace and a new mount namespace, and mounts the binds
-// there. Call it first on a thread of NewThread.
+// there. Call it in the function enter of NewThread.
 //
 // In the mount namespace /run is empty except for keep, a directory below the host's /run that stays visible. Later
 // mounts on the host appear inside the namespace, but mounts inside never appear on the host. Processes that are

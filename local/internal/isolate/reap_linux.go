@@ -10,9 +10,9 @@ import (
 // prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2).
 const prSetChildSubreaper = 36
 
-// AdoptOrphans makes this process the parent of every descendant whose own parent ends. These are mostly containers and
-// their shims. Without it, they become children of the machine's first process. In a container that first process often
-// never waits for its children, so zombies would accumulate.
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends. These descendants are mostly
+// containers and their shims. Otherwise the machine's first process would become their parent. If the machine is a
+// container, its first process often never waits for its children, so zombies would accumulate.
 func AdoptOrphans() error {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
 		return errno

@@ -29,8 +29,9 @@ func issue(t *testing.T, ca *CA, name string, leaf Leaf) {
 	}
 }
 
-// handshake connects to a server that requires a client certificate of its own authority. The client uses the server
-// name host.
+// handshake starts a server that requires a client certificate of the authority in dir, and connects to this server.
+// The client presents the certificate named client, and expects the server name host. handshake returns the error of
+// the connection.
 func handshake(t *testing.T, dir, host, client string) error {
 	t.Helper()
 	server, err := ClientConfig(dir, "ca", "server")

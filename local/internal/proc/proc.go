@@ -48,7 +48,7 @@ type stat struct {
 	start  uint64
 }
 
-// dead reports whether the process has ended although its parent has not reaped it yet.
+// dead reports whether the process has ended. Such a process still has an entry in /proc until its parent reaps it.
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
 
 // parseStat parses a line of /proc/PID/stat (proc(5)). It counts fields from the last parenthesis, because field 2, the

@@ -1,6 +1,6 @@
-// Package supervise keeps a cluster's components running. It starts them and reports when they are ready. If a
-// component ends, it restarts the component after a pause that grows with each end. It writes the state of the
-// components to a file for `sparklocal status`.
+// Package supervise keeps a cluster's components running. It starts the components and reports when they are ready. If
+// a component ends, the package restarts the component after a pause. The pause grows if the component ends repeatedly
+// without a longer run in between. The package writes the state of the components to a file for `sparklocal status`.
 package supervise
 
 import (
@@ -56,8 +56,8 @@ type Supervisor struct {
 	ready map[string]chan struct{}
 }
 
-// New returns a supervisor for the cluster in dir. It starts commands with the function launch, which does the same as
-// cmd.Start but in the cluster's namespaces.
+// New returns a supervisor for the cluster in dir. The supervisor starts commands with the function launch, which must
+// do the same as cmd.Start but in the cluster's namespaces.
 func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	self, err := proc.Of(os.Getpid())
 	if err != nil {
@@ -72,8 +72,8 @@ func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	return s, writeState(dir, s.state)
 }
 
-// Backoff returns the pause before a restart. The parameter is the number of times that the component has ended in a
-// row. The pause doubles from 0.2 s up to 10 s.
+// Backoff returns the pause before a restart. The parameter deaths is the number of times in a row that the component
+// has ended soon after its start. The pause doubles from 0.2 s up to 10 s.
 func Backoff(deaths int) time.Duration {
 	pause := firstPause
 	for range deaths - 1 {
