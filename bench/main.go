@@ -1,6 +1,6 @@
 // Command bench measures the operator against an API server: the number of applications that it carries each second,
-// its writes, and its memory and CPU. It compares the operator with a plain client-go program and with the real
-// spark-submit. See README.md.
+// its writes, and its memory and CPU. To carry an application means to manage it from its creation to its end. The
+// command compares the operator with a plain client-go program and with the real spark-submit. See README.md.
 //
 // The command starts its own control planes, simulates the nodes and Spark on them, and ends everything that it
 // started. All load stays on loopback and has a time limit.
@@ -71,7 +71,8 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// measure runs a plan. If a part fails, measure returns the other measurements with the error.
+// measure runs the scenarios of a plan. If a scenario fails, measure returns the measurements of the other scenarios
+// with the error.
 func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, err error) {
 	size, ok := scenario.Plans[o.plan]
 	if !ok {

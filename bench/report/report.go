@@ -28,8 +28,8 @@ type Bound struct {
 	// text in the set Each, such as the set of scenarios or cases. The text replaces the *.
 	Measurement string `json:"figure"`
 	Each        string `json:"each,omitempty"`
-	// Per is the identity of a second measurement, by which the first measurement is divided. The same text replaces a
-	// * in it.
+	// Per is the identity of a second measurement, by which the first measurement is divided. A * in Per is replaced by
+	// the same text as the * in Measurement.
 	Per string   `json:"per,omitempty"`
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`

@@ -159,8 +159,8 @@ func Format(value float64, unit string) string {
 	return strings.TrimSpace(text + " " + unit)
 }
 
-// Quantile returns the smallest of the values for which at least the given share of all values is equal or smaller.
-// Without values it returns 0.
+// Quantile returns the smallest value v in values for which at least the given share of all values is v or less. The
+// share 0.5 gives the median. Without values Quantile returns 0.
 func Quantile(values []time.Duration, share float64) time.Duration {
 	if len(values) == 0 {
 		return 0

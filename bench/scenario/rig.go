@@ -154,8 +154,8 @@ func stateOf(app *unstructured.Unstructured) string {
 }
 
 // runLoad creates a load, waits until all its applications have ended, and returns the time at which the last one
-// ended. If an application ends in another state than the exit code of its driver implies, the scenario fails, because
-// an operator that fails applications must not count as fast.
+// ended. The scenario fails if the final state of an application does not match the exit code of its driver, because an
+// operator that fails applications must not count as fast.
 func (r *rig) runLoad(spec load.Spec) time.Time {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
@@ -215,8 +215,8 @@ func (r *rig) waitCalm() {
 	}
 }
 
-// waitQuiet waits until a program has been idle for a duration, and returns the time at which it became idle. If the
-// program does not become idle within a minute, waitQuiet adds a note and returns the current time.
+// waitQuiet waits until a program has been idle for the duration long, and returns the time at which the program became
+// idle. If the program does not become idle within a minute, waitQuiet adds a note and returns the current time.
 func (r *rig) waitQuiet(p *program, long time.Duration) (since time.Time) {
 	began := time.Now()
 	since = began

@@ -168,8 +168,9 @@ func (r *rig) standing() {
 	r.coldStart()
 }
 
-// finished measures the same as standing with many finished applications, which have no executors and keep their driver
-// pods.
+// finished measures the operator while many finished applications exist: the memory, the latency of short applications,
+// and the rate at full load. Finished applications have no executors, but keep their driver pods. At the end it
+// measures the start of an operator that finds all these applications.
 func (r *rig) finished() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		r.carry(p, singleClass(load.Class{Name: r.unusedName("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))

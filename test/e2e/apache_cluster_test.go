@@ -167,8 +167,8 @@ func (w *suite) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 	}
 }
 
-// clusterFails checks that the status of a cluster names an image that does not exist. After the image is corrected,
-// the cluster must become ready.
+// clusterFails creates a cluster whose image does not exist, and checks that the status names the image. After the
+// image is corrected, the cluster must become ready.
 func (w *suite) clusterFails(t *testing.T) {
 	c := smallCluster("mended", 1)
 	c.Spec.SparkConf["spark.kubernetes.container.image"] = "localhost/nobody/has:this"

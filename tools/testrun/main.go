@@ -53,7 +53,8 @@ var parts = []part{
 	{name: "e2e", about: "test Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "./..."}},
 }
 
-// slowest is the number of slow tests that a part prints, and slow is the minimum duration of such a test in seconds.
+// slowest is the maximum number of slow tests that testrun lists for a part. slow is the minimum duration of a slow
+// test in seconds.
 const slowest, slow = 10, 5.0
 
 // count is the result of one part.

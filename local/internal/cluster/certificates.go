@@ -5,8 +5,8 @@ import (
 )
 
 // The names of the certificate authorities. etcd has its own authority, so that no other certificate of the cluster
-// gives access to etcd past the API server. The aggregation layer has its own authority, because its client certificate
-// can impersonate any user.
+// gives direct access to etcd, without the API server. The aggregation layer has its own authority, because its client
+// certificate can impersonate any user.
 const (
 	clusterCA = "ca"
 	etcdCA    = "etcd-ca"

@@ -22,7 +22,8 @@ const (
 	sparkHome = "opt/spark"
 	javaHome  = "opt/java/openjdk"
 
-	// sparkVersion is part of the Spark layer's key. Raise it when a code change keeps other files of the distribution.
+	// sparkVersion is part of the Spark layer's key. Raise it when a code change makes the layer keep or drop other
+	// files.
 	sparkVersion = "1"
 )
 

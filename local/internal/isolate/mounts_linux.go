@@ -38,7 +38,7 @@ func EnterNamespaces(keep string, binds []Bind) error {
 // privateRun mounts an empty file system over /run, except for the directory keep. The container runtime uses fixed
 // names below /run for sockets, locks and network namespaces, which would otherwise collide with those of the host.
 func privateRun(keep string) error {
-	// The open descriptor refers to the directory after the new file system covers it.
+	// The open descriptor still refers to the directory when the new file system covers the path.
 	held, err := os.Open(keep)
 	if err != nil {
 		return fmt.Errorf("directory of sockets: %w", err)

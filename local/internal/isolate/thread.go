@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// Thread is an OS thread of this process that runs until Close and may have its own namespaces. Commands that it starts
-// run in these namespaces and end with this process.
+// Thread is an OS thread of this process. It runs until Close and may have its own namespaces. Commands that a Thread
+// starts run in these namespaces and end with this process.
 //
 // The kernel kills the commands when the thread that started them ends. Therefore commands must not start from a thread
 // that the Go runtime may end.

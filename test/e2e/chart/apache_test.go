@@ -270,8 +270,8 @@ func TestSentinelsAreInTheirNamespaces(t *testing.T) {
 	}
 }
 
-// TestSentinelsNeedServedKinds checks that a first installation renders no sentinels. Helm would reject the whole
-// release, because the API server does not serve their kinds before the release is installed.
+// TestSentinelsNeedServedKinds checks that a first installation renders no sentinels. The API server does not serve the
+// sentinels' kinds before the release is installed, so Helm would reject the whole release.
 func TestSentinelsNeedServedKinds(t *testing.T) {
 	r := mustRender(t, install{values: "controller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}"})
 	for _, object := range r.objects {
