@@ -185,9 +185,9 @@ func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 	}
 }
 
-// rightsGiven returns the rights in the release's roles, by account. It fails the test if a right contains "*", or
-// applies to all namespaces although the values name the namespaces. With one exception: the operator may use its own
-// webhook configuration, which belongs to no namespace.
+// rightsGiven returns the rights in the release's roles, by account. It fails the test if a right contains "*". Because
+// the values name the namespaces, it also fails the test if a right applies to all namespaces. The only exception is
+// the right on the webhook configuration of the operator, which belongs to no namespace.
 func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 	t.Helper()
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}

@@ -9,8 +9,8 @@
 //     most 256 kB.
 //   - It narrows Kubernetes' own types to values that their Go types can decode. If a typed client cannot decode one
 //     stored object, the client's watch of all objects ends.
-//   - It limits every list, map and quantity that has no limit of its own. The package bounds of the main module applies
-//     the same limits when it decodes an object.
+//   - It limits every list, map and quantity that has no limit of its own. The package bounds of the main module
+//     applies the same limits when it decodes an object.
 //   - It serves a group's older version with the schema of the stored version, so that nothing has to be converted.
 package main
 

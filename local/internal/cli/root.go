@@ -29,9 +29,9 @@ const dirHelp = "state directory of the cluster (default $SPARKLOCAL_DIR, else ~
 // dirFlag adds the flag --dir to a command.
 func dirFlag(cmd *cobra.Command, dir *string) { cmd.Flags().StringVar(dir, "dir", "", dirHelp) }
 
-// stateDir returns the absolute path of a cluster's directory. It takes the directory from the flag --dir, from
-// $SPARKLOCAL_DIR or, if neither is set, the default. It resolves symbolic links, because the ID of a cluster is
-// derived from this path.
+// stateDir returns the absolute path of the cluster's directory. The directory is the value of --dir, otherwise
+// $SPARKLOCAL_DIR, otherwise the default. stateDir resolves symbolic links, because the ID of a cluster is derived from
+// this path.
 func stateDir(flag string) (string, error) {
 	dir := flag
 	if dir == "" {

@@ -43,8 +43,8 @@ func Load(ctx context.Context, dir string, tars []string, step func(name string,
 }
 
 // load imports the images of a tar and pins them. If the container runtime already has all of these images, load does
-// not import them again, because importing a Spark image takes long. It then only gives the existing images the names
-// in the tar.
+// not import them again, because importing a Spark image takes long. Instead it gives the existing images the names in
+// the tar.
 func (s *Spec) load(ctx context.Context, tar string) error {
 	names, err := s.nameLoadedImages(ctx, tar)
 	if err != nil {

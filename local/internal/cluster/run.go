@@ -122,8 +122,7 @@ func (r *runner) watch(ctx context.Context) {
 }
 
 // down ends all processes of the cluster. It removes the directory only if the cluster is unwanted. Otherwise the
-// directory remains, with the logs if the cluster failed, and with the data if it was stopped. The next `sparklocal
-// down` removes the directory, or the next `up` starts the cluster from it.
+// directory keeps the data and the logs, until `sparklocal down` removes it or `up` starts the cluster again.
 func (r *runner) down(cause error) error {
 	r.sup.Stop()
 	if r.thread != nil {

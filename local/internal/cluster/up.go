@@ -175,10 +175,10 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 	return nil
 }
 
-// startOver prepares the directory for a start. It keeps the data of the cluster that was there if that cluster started
-// successfully, has a node exactly if the new cluster has one, and the machine has not rebooted since. Otherwise it
-// removes that cluster's files. After a reboot the data is invalid, because etcd does not flush its files to disk.
-// After the end of a process the data is still valid.
+// startOver removes the files of the previous cluster in the directory, unless the new cluster can use its data. The
+// new cluster can use the data if three conditions are met: the previous start succeeded, both clusters have a node or
+// neither has one, and the machine has not rebooted in between. A reboot makes the data invalid, because etcd does not
+// flush its files to disk.
 func startOver(spec, old *Spec, report Reporter) error {
 	state, err := supervise.ReadState(spec.Dir)
 	if old == nil || err != nil {

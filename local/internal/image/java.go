@@ -55,8 +55,8 @@ func newCompiler(dir, baseLayer, sparkLayer string) (*compiler, error) {
 	return c, nil
 }
 
-// isCompileJar reports whether the compiler needs a jar: the programs use classes of the jar, or a jar that they use
-// depends on it. A tenth of all jars are compile jars.
+// isCompileJar reports whether the compiler needs the jar with the given name, because the programs use its classes or
+// because another needed jar depends on it. The compiler needs a tenth of all jars.
 func isCompileJar(name string) bool {
 	if path.Dir(name) != sparkHome+"/jars" {
 		return false

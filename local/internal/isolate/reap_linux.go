@@ -11,8 +11,8 @@ import (
 const prSetChildSubreaper = 36
 
 // AdoptOrphans makes this process the parent of every descendant whose own parent ends. These descendants are mostly
-// containers and their shims. Otherwise the machine's first process would become their parent. If the machine is a
-// container, its first process often never waits for its children, so zombies would accumulate.
+// containers and their shims. Without AdoptOrphans, the machine's first process would become their parent. If the
+// machine is a container, its first process often never waits for its children, so zombies would accumulate.
 func AdoptOrphans() error {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
 		return errno
