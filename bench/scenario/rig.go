@@ -66,7 +66,7 @@ type rig struct {
 	used  int // the number of names so far
 }
 
-// play runs one scenario. Unless the scenario is bare, it gets its own control plane.
+// play runs one scenario and returns its error. A scenario that is not bare gets its own control plane.
 func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binaries, do func(*rig), out io.Writer) (err error) {
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the scenario exceeded its limit of %s", limit))

@@ -109,7 +109,7 @@ func (r *rig) burst() {
 
 // submit measures the spark-submit of a Spark version, from the image of this version. spark-submit submits in cluster
 // mode and does not wait for the application. The measurement starts with the script and stops at its exit. The first
-// submission does not count, because it reads files from the disk.
+// submission does not count, because it reads files from the disk that later submissions find in memory.
 func (r *rig) submit(version string) {
 	const namespace, dir = "spark-submit", "/case" // where a submitter finds its files
 	r.namespaces(namespace)
@@ -260,8 +260,8 @@ func (r *rig) coldStart() {
 	r.megabytes("cold start", "resident, peak", p.usage().peak)
 }
 
-// failover measures the time between the kill of the leader and the first action of another operator. A killed leader
-// does not release its lease, so the other operator waits until the lease expires. The oldest operator is the leader.
+// failover measures the time between the kill of the leader and the first action of a standby operator. A killed leader
+// does not release its lease, so the standby operator waits until the lease expires. The oldest operator is the leader.
 func (r *rig) failover() {
 	var running []*program
 	defer func() {

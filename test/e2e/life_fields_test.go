@@ -83,8 +83,8 @@ func (w *suite) noWebhooks(t *testing.T) {
 	}
 }
 
-// everyField loads the application of testdata/life/fields.yaml, and checks that it sets every field except those in
-// unset.
+// everyField loads the application of testdata/life/fields.yaml, and checks that the application sets every field
+// except those in unset.
 func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields.yaml")

@@ -174,9 +174,9 @@ func (s *story) untilWorking(t *testing.T, attempt int32) {
 	})
 }
 
-// kueueContract checks the properties that Kueue depends on. The application is the controlling owner of the driver,
-// and an owner of the executors that does not control them. Kueue's labels stay on the application, and all other
-// labels are copied to the pods.
+// kueueContract checks the properties that Kueue depends on. The application is the controlling owner of the driver. It
+// also owns the executors, but does not control them. Kueue's labels stay on the application, and all other labels are
+// copied to the pods.
 func (s *story) kueueContract(t *testing.T) {
 	t.Helper()
 	driver := s.driver(t)
@@ -231,8 +231,8 @@ func (w *suite) driverEvicted(t *testing.T) {
 	})
 }
 
-// sidecarOutlivesDriver checks that a run ends with its driver, even if a sidecar continues. The first run fails, and
-// the operator deletes its pod for the second run, which succeeds.
+// sidecarOutlivesDriver checks that a run ends with its driver, even if a sidecar continues. The first run fails, so
+// the operator deletes the driver pod with the sidecar and starts a second run, which succeeds.
 func (w *suite) sidecarOutlivesDriver(t *testing.T) {
 	app := w.scriptedApp(t, "outlived", []string{"told"}, func(a *v1beta2.SparkApplication) {
 		a.Spec.RestartPolicy = oneRetry()

@@ -94,8 +94,9 @@ func Normalise(version string, requests []Request) ([]Request, error) {
 }
 
 // sortLocalDirs sorts the local directories of a pod. Every Spark version shuffles these directories and then numbers
-// their volumes (LocalDirsFeatureStep), so their order is random. Mounts with further fields belong to volumes of the
-// user whose names have the same form. They remain as they are.
+// their volumes (LocalDirsFeatureStep), so their order is random. A mount that has more fields than a name and a path
+// belongs to a volume of the user, even if the volume has the same form of name. sortLocalDirs does not change such
+// mounts.
 func sortLocalDirs(pod map[string]any) {
 	spec, _ := pod["spec"].(map[string]any)
 	containers, _ := spec["containers"].([]any)

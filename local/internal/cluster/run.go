@@ -188,8 +188,8 @@ func (r *runner) controlPlane(ctx context.Context) error {
 	return concurrently(controllers...)
 }
 
-// defaultServiceAccount waits until the default namespace has its service account, without which it accepts no pods.
-// The controllers create this account last.
+// defaultServiceAccount waits until the default namespace has its service account. Without this account, which the
+// controllers create last, the namespace accepts no pods.
 func (r *runner) defaultServiceAccount(ctx context.Context) error {
 	admin, err := r.Admin()
 	if err != nil {

@@ -107,8 +107,8 @@ var (
 )
 
 // parseSignedBy returns the keyring files in a sources file of either format: `Signed-By: FILE` in a stanza or
-// [signed-by=FILE] in a line. It omits fingerprints and inline keys, so the keys that they identify must be in a
-// keyring that apt trusts.
+// [signed-by=FILE] in a line. It omits fingerprints and inline keys. A key that is given in one of these two ways must
+// be in a keyring that apt trusts.
 func parseSignedBy(text string) []string {
 	var files []string
 	for _, form := range []*regexp.Regexp{signedByField, signedByOption} {

@@ -169,8 +169,8 @@ func TestEntrypointBuildsTheCommand(t *testing.T) {
 	}
 }
 
-// TestEntrypointPassesTheExitCodeThrough checks that the entrypoint does not change the exit code of a command that it
-// only passes through.
+// TestEntrypointPassesTheExitCodeThrough runs a command that has no special meaning for the entrypoint, and checks that
+// the entrypoint returns the command's exit code.
 func TestEntrypointPassesTheExitCodeThrough(t *testing.T) {
 	b := newSandbox(t)
 	cmd := exec.Command(filepath.Join(b.home, "entrypoint.sh"), "sh", "-c", "exit 7")

@@ -12,7 +12,7 @@ import (
 )
 
 // inspect returns a description of the machine. A value that cannot be read stays zero. If the memory or the disk space
-// is zero, it is unknown, and the check accepts it.
+// is zero, the value is unknown, and Judge does not report a lack of it.
 func inspect(need Need) Machine {
 	m := Machine{
 		OS: runtime.GOOS, UID: os.Geteuid(), Memory: memory(), Disk: free(need.Dir), CacheDisk: free(need.Cache),

@@ -104,9 +104,9 @@ func (r Registry) RunDir(id string) string { return filepath.Join(r.dir, id) }
 // Lock locks the registry against other sparklocal processes until the caller calls the returned function unlock.
 func (r Registry) Lock() (unlock func(), err error) { return LockFile(filepath.Join(r.dir, "lock")) }
 
-// LockFile waits until it has an exclusive lock on a file. It creates the file if it is missing. The kernel releases
-// the lock when the process ends. The process that has the lock may remove the file. A waiting process then locks the
-// new file of the same name.
+// LockFile waits until it has an exclusive lock on a file, and creates the file if it is missing. The kernel releases
+// the lock when the process ends. The process that has the lock may remove the file; a waiting process then tries to
+// lock a new file of the same name.
 func LockFile(path string) (unlock func(), err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -246,9 +246,10 @@ func (r Registry) MakeDirs(dirs ...string) error {
 	return nil
 }
 
-// RemoveDirs removes the directories that MakeDirs created, unless a cluster other than id has a node. Such a cluster
-// has mounts over these directories, and the kernel would remove a directory although another namespace has a mount
-// over it. A directory that is not empty stays. The caller holds the lock.
+// RemoveDirs removes the directories that MakeDirs created, unless a cluster other than the cluster with the given ID
+// has a node. The node of that other cluster uses the directories as mount points, and the kernel would remove a
+// directory even if another namespace has a mount over it. A directory that is not empty stays. The caller holds the
+// lock.
 func (r Registry) RemoveDirs(id string) error {
 	entries, err := r.List()
 	if err != nil {

@@ -282,8 +282,8 @@ func (c *Cluster) Local(ctx context.Context, args ...string) error {
 	return c.run(ctx, nil, c.local, args...)
 }
 
-// Diagnose returns the state of all pods and the last log lines of the operator, for failure messages. If it cannot
-// read them, it does not fail.
+// Diagnose returns the state of all pods and the last log lines of the operator, for failure messages. If a part cannot
+// be read, the text contains the error instead.
 func (c *Cluster) Diagnose(ctx context.Context) string {
 	var text strings.Builder
 	for _, args := range [][]string{

@@ -194,7 +194,7 @@ var named = map[string]string{
 	"volumeMounts": "mountPath", "items": "key", "ownerReferences": "kind", "tolerations": "key",
 }
 
-// javaOption matches the names of environment variables that hold one Java option of an executor. The order of these
+// javaOption matches the name of an environment variable that holds one Java option of an executor. The order of these
 // options does not matter.
 var javaOption = regexp.MustCompile(`^SPARK_JAVA_OPT_\d+$`)
 

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command record makes the recordings that tests of spark/submit compare with. For each case it runs the real
-// spark-submit of each given Spark version and saves the requests. tools/record.sh builds the images and calls this
-// command.
+// Command record creates the recordings with which tests of spark/submit compare their results. For each case it runs
+// the real spark-submit of each given Spark version and saves the requests. tools/record.sh builds the images and calls
+// this command.
 package main
 
 import (
