@@ -82,8 +82,9 @@ type Shortages struct {
 }
 
 // RetainPolicy says after which outcomes the objects of the last attempt are kept: driver pod, ConfigMaps, Services,
-// claims. No policy keeps a driver that still runs although its attempt has ended. With the zero value the driver pod
-// is kept for its log as long as the pod exists, even if somebody is deleting it.
+// claims. If a driver still runs although its attempt has ended, it is deleted under every policy. With the zero value
+// the operator does not delete the ended driver pod, so that the pod's log can be read; a deletion of the pod by
+// somebody else does not matter.
 type RetainPolicy string
 
 // The retention policies.
@@ -137,8 +138,8 @@ type Restart struct {
 }
 
 // RestartLimits limits consecutive restarts (Memory.Restarts). Restarts after a rejection, after any failure and after
-// any outcome have separate limits and intervals. If a limit or an interval is nil, that of the next wider kind
-// applies: the one for failures applies to rejections, the one for all restarts applies to failures.
+// any outcome have separate limits and intervals. If the limit or interval for rejections is nil, that for failures
+// applies to rejections. If the limit or interval for failures is nil, that for all outcomes applies to failures.
 type RestartLimits struct {
 	MaxRestarts   int64  // restarts, after any outcome
 	MaxFailures   *int64 // restarts in a row after failures; nil: only MaxRestarts limits them

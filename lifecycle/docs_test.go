@@ -201,7 +201,8 @@ schedules (`+"`lifecycle/schedule`"+`) decides each row when the test writes thi
 	return b.String()
 }
 
-// draw writes the diagram of a state machine. Edges that lead out of the diagram come last.
+// draw writes the diagram of a state machine. The argument out contains lines that lead out of the diagram; draw writes
+// them last.
 func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> New\n    state Live {\n")
 	for _, e := range edges {

@@ -121,14 +121,14 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 // The pod no longer exists; the argument pod is its last state.
 //
 // If a pod exits by itself or is deleted with a grace period, the kubelet reports the end of its containers before the
-// pod disappears. Spark deletes executors with the grace period of their pods: executors that dynamic allocation
-// releases, executors that ended (spark.kubernetes.executor.deleteOnTermination) and executors of an application that
-// ends. The garbage collector of Kubernetes does the same. If a container still runs in the last state of its pod,
-// somebody else must therefore have deleted the pod without a grace period.
+// pod disappears. Spark deletes an executor with the grace period of its pod if dynamic allocation releases the
+// executor, if the executor ended (spark.kubernetes.executor.deleteOnTermination), or if the application ends. The
+// garbage collector of Kubernetes uses the grace period too. If a container still runs in the last state of its pod,
+// the pod was therefore deleted without a grace period, by somebody else.
 //
-// A pod whose own grace period is 0 is exempt, because every deletion of such a pod leaves that last state. An executor
-// on a lost node, or one that Kubernetes evicts or preempts, is exempt too, because its facts already report the
-// failure.
+// Two kinds of pods are exempt. After every deletion of a pod whose own grace period is 0, a container still runs in
+// the last state. The facts of an executor that is on a lost node, or that Kubernetes evicts or preempts, already
+// report the failure.
 func DeletedWhileRunning(pod *corev1.Pod, container string) bool {
 	own := pod.Spec.TerminationGracePeriodSeconds
 	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, container)) == DriverRunning && disruption(pod) == Cause{}
@@ -238,7 +238,8 @@ func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 }
 
 // nodeLost reports whether Kubernetes found that the pod's node does not respond. If such a pod still exists, it may be
-// running. A taint of the node does not count, because anybody may set a taint, and a node that responds acts on it.
+// running. A taint of the node does not count, because anybody may set a taint, and a node that responds carries out
+// the eviction that follows from the taint.
 func nodeLost(pod *corev1.Pod) bool {
 	// Kubernetes before 1.13 wrote the first two values, and other components still may.
 	return pod.Status.Phase == corev1.PodUnknown || pod.Status.Reason == ReasonNodeLost || markedUnready(pod)
@@ -277,8 +278,9 @@ func disruption(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
-// podCause returns the best explanation of a pod's failure or wait. It prefers the reason that explains the other
-// reasons: the container of an evicted pod, for example, did not fail by itself.
+// podCause returns the best explanation of a pod's failure or wait. If several reasons apply, it returns the one that
+// explains the others: that of an eviction, for example, and not that of the container that ended because of the
+// eviction.
 func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phase DriverPhase, taken Cause) Cause {
 	switch phase {
 	case DriverSucceeded:
@@ -298,8 +300,8 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	return Cause{}
 }
 
-// waitCause returns the wait reason of a pod, or of one container if the rest of the pod runs, as far as the pod's
-// status contains it. It returns the zero Cause if the pod is starting normally.
+// waitCause returns the wait reason of a pod, as far as the pod's status contains it. If the pod runs except for one
+// container, this is the wait reason of that container. The result is the zero Cause if the pod is starting normally.
 func waitCause(pod *corev1.Pod) Cause {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {

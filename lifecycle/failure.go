@@ -12,8 +12,8 @@ import (
 // The pod itself has the whole output.
 const maxExcerpt = 1024
 
-// headRead and tailRead are the numbers of bytes that excerpt reads of a long text, at its beginning and at its end. An
-// annotation of a pod that was read live may have a quarter of a megabyte.
+// headRead and tailRead are the numbers of bytes that excerpt reads at the beginning and at the end of a long text. The
+// limit is needed because an annotation of a pod that was read live may have a quarter of a megabyte.
 const headRead, tailRead = 16 << 10, 4 << 10
 
 // Names in messages for what a pod is.
@@ -60,8 +60,8 @@ const apiServerTimeout = "got no answer from the API server in time (10 s by def
 	"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and " +
 	"spark.kubernetes.driver.connectionTimeout (milliseconds)"
 
-// notStarted returns why a pod failed before its Spark container ran. The reason of a failure of the whole pod has
-// precedence; otherwise it is that of the first init container that failed.
+// notStarted returns why a pod failed before its Spark container ran. If the whole pod has a reason for its failure,
+// the result has that reason. Otherwise it has the reason of the first init container that failed.
 func notStarted(pod *corev1.Pod, role string, taken Cause) Cause {
 	if taken.Reason == "" && pod.Status.Reason == "" {
 		for i := range pod.Status.InitContainerStatuses {

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 )
 
-// The regular expressions whose work isTraceFrame and isChatter do.
+// These regular expressions define which lines isTraceFrame and isChatter must recognize.
 var (
 	framePattern   = regexp.MustCompile(`^\s*at |\([\w$.]+\.(java|scala|kt):\d+\)\s*$|^\s*\.\.\. \d+ (more|common frames omitted)$`)
 	chatterPattern = regexp.MustCompile(`^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (INFO|DEBUG|TRACE) `)

@@ -85,9 +85,9 @@ func (s *step) finish() bool {
 
 // mayRestart reports whether the restart policy allows another attempt after the ended one.
 //
-// Failed runs and rejected submissions have separate counts, which start again with each edit. A submission that led to
-// no run was rejected. A suspended run counts as neither. If lifecycle.RestartLimits is set, its own counts decide
-// instead.
+// Failed runs and rejected submissions are counted separately, and each edit resets both counts. Every submission that
+// led to no run counts as rejected. A suspended run counts as neither. If lifecycle.RestartLimits is set, the counts in
+// Memory.Restarts decide instead.
 func (s *step) mayRestart() bool {
 	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
@@ -123,8 +123,7 @@ const MinDelay = time.Second
 func (s *step) restartDelay() time.Duration { return max(s.policyDelay(), MinDelay) }
 
 // policyDelay returns the time from the end of the last attempt to the next attempt that the restart policy requires.
-// After a run that succeeded, this is the interval without any growth, because there is no failure that requires a
-// back-off.
+// After a successful run, this is the configured interval without growth, because only failures require a back-off.
 func (s *step) policyDelay() time.Duration {
 	rule := s.app.Restart
 	if rule.Limits != nil {
@@ -152,8 +151,8 @@ func (s *step) policyDelay() time.Duration {
 	return time.Duration(delay).Truncate(time.Microsecond) // the precision of a status
 }
 
-// waiting handles the phase Waiting. It delays the next attempt for the interval, during which the driver's log can
-// still be read. Then it waits until all objects of the last attempt are deleted, and launches the next attempt.
+// waiting handles the phase Waiting. First it waits for the restart interval, during which the driver's log can still
+// be read. Then it waits until all objects of the last attempt are deleted. Finally it launches the next attempt.
 func (s *step) waiting() bool {
 	if s.app.Suspend {
 		return s.suspend()

@@ -109,8 +109,9 @@ func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle
 	return fact, crash != nil
 }
 
-// lateLives plays up to count life cycles in which operators lose their leases during passes. It stops at the first
-// life cycle that breaks an invariant, and returns the number of lost leases and a description of the breach.
+// lateLives plays up to count life cycles in which operators lose their leases during passes. If beside is true, the
+// next operator starts while the late pass still runs. lateLives stops at the first life cycle that breaks an
+// invariant. It returns the number of lost leases, and a description of the broken invariant or "".
 func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach string) {
 	for seed := range uint64(count) {
 		w := newWorld(seed)

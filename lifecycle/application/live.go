@@ -75,11 +75,10 @@ func (s *step) rememberWait(d *lifecycle.Driver) {
 // pendingExecutor returns the wait reason of the attempt's executors, and the name of an executor that waits for this
 // reason.
 //
-// The remembered reason is kept as long as any executor waits for it, because a burst of executors that all wait for
-// capacity must not cause a burst of status writes. An executor that is being removed from its node is skipped, because
-// driverMissing handles a driver that is not in the cache. Shortly after the driver's creation the cache may be behind,
-// so nothing is decided yet; later, a live read decides. If a submitter may still create the driver, the attempt waits
-// for the submitter.
+// If the memory contains a wait reason and any executor still waits for it, pendingExecutor returns that reason.
+// Otherwise a burst of executors that all wait for capacity would cause a burst of status writes. An executor that is
+// being removed from its node (evicted, preempted, or on a lost node) is skipped. An executor that was created shortly
+// before is skipped while the application runs.
 func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]
@@ -124,8 +123,8 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 	return c
 }
 
-// pendingCause returns the wait reason of a driver, or says that the driver is being deleted. It returns the zero Cause
-// if neither applies.
+// pendingCause returns the wait reason of a driver. If the driver has no wait reason but is being deleted, the result
+// says so. Otherwise the result is the zero Cause.
 func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	why := d.Why
 	if s.justGated(why, d.CreatedAt) {
@@ -188,12 +187,11 @@ func (s *step) driverMissing() bool {
 		Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 }
 
-// nodeLost reports whether the driver's node counts as lost. A node counts as lost if Kubernetes reports it as lost and
-// it had time to prove that it works, or if it has not carried out a deletion of the driver long after the deletion was
-// due.
+// nodeLost reports whether the driver's node counts as lost. This is so in two cases: Kubernetes has reported the node
+// as lost for longer than nodeLostGrace, or the driver still exists long after it should have been deleted.
 //
-// Before that, the driver counts as running, as in the memory, and d is replaced by a copy with the remembered facts. A
-// lost node counts as working again only after Kubernetes reports it.
+// During nodeLostGrace the driver counts as running: nodeLost replaces d by a copy with the phase Running and the
+// remembered cause. A node that counts as lost counts as working again only after Kubernetes reports that it works.
 func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	seen := *d
 	var since time.Time
@@ -241,8 +239,8 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 	return false
 }
 
-// rank orders the phases of a live attempt. A driver never returns to an earlier phase; only a late read makes it look
-// as if it did.
+// rank orders the phases of a live attempt. A driver never returns to a phase with a lower rank; if an observation
+// shows a lower phase, the observation is outdated.
 var rank = map[lifecycle.Phase]int{
 	lifecycle.Launched: 0, lifecycle.Started: 1, lifecycle.Ready: 2, lifecycle.Scaling: 3,
 	lifecycle.Running: 4, lifecycle.Partial: 4, lifecycle.Below: 4,
@@ -266,8 +264,8 @@ func (s *step) progress(d *lifecycle.Driver) {
 	}
 }
 
-// stage returns the furthest phase of a live attempt. If the node is lost, this is the phase before the loss, if the
-// memory contains it.
+// stage returns the furthest phase that a live attempt has reached. In the phase Unknown (lost node), this is the phase
+// before the loss, or Unknown if the memory does not contain the phase before.
 func (s *step) stage() lifecycle.Phase {
 	if s.m.Phase == lifecycle.Unknown && s.m.PhaseBeforeUnknown != lifecycle.New {
 		return s.m.PhaseBeforeUnknown
@@ -276,7 +274,7 @@ func (s *step) stage() lifecycle.Phase {
 }
 
 // enterPhasesUpTo enters every phase after the current one up to the target. It skips Scaling unless Scaling is the
-// target, because Scaling only serves to wait.
+// target, because an application is in Scaling only to wait for executors.
 func (s *step) enterPhasesUpTo(target lifecycle.Phase) {
 	from := rank[s.stage()]
 	for _, phase := range s.phasesInOrder() {
@@ -395,7 +393,9 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 	return first.outcome, first.cause, true
 }
 
-// deadlineAfter returns a list with the deadline that is limit after from, or an empty list if there is no limit.
+// deadlineAfter returns a list with one deadline, which passes when the duration limit has elapsed since from. The list
+// is empty if limit is 0 or less, which means that there is no deadline. The arguments outcome, reason and what
+// describe the end of an attempt that exceeds the deadline.
 func deadlineAfter(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
 	if limit <= 0 {
 		return nil
@@ -423,8 +423,8 @@ func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 }
 
 // rememberUngated stores in the memory when the driver pod lost its scheduling gates. Kubernetes does not record that
-// time, but the gates were removed before the pod was assigned to a node. Gates that were not reported have delayed
-// nothing (lifecycle.GateGrace), so nothing is stored for them.
+// time. Instead, rememberUngated stores when the pod was assigned to a node, because the gates were removed before
+// that. Gates that were not reported have delayed nothing (lifecycle.GateGrace), so nothing is stored for them.
 func (s *step) rememberUngated(d *lifecycle.Driver) {
 	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
 	if held && !d.Gated && s.m.UngatedAt.IsZero() {

@@ -11,7 +11,8 @@ import (
 )
 
 // projection shows the phases of an application as the states of spark.apache.org, as far as the tests of the state
-// machine need them. It tests the claim that one state machine produces the exact lists of states of both API groups.
+// machine need them. With it, the tests check that one state machine produces the exact lists of states of both API
+// groups.
 type projection struct {
 	states []string
 	last   lifecycle.Phase
@@ -32,8 +33,9 @@ var (
 	}
 )
 
-// enter adds the state that a transition leads to. A lost node has no state, and neither has the return from it to the
-// driver's earlier phase. A launch that was not stored appears after the state of its restart.
+// enter adds the state that a transition leads to. Two transitions add no state: the loss of a node, and the return
+// from a lost node to the driver's earlier phase. For a launch that was not stored, enter adds the state of its restart
+// before the state of the launch.
 func (p *projection) enter(tr lifecycle.Transition) {
 	if len(p.states) == 0 {
 		p.states = append(p.states, "Submitted")
@@ -56,9 +58,9 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	p.last = tr.To
 }
 
-// follows lists, for each state, the states that may follow it. It contains two cases that the reference lacks. An
-// application may start with fewer executors than its minimum, which also applies if its start does not wait for
-// executors. A submission may fail in a separate pod after the driver was requested.
+// follows lists, for each state, the states that may follow it. It contains two cases that the reference lacks. First,
+// a running application may have fewer executors than its minimum from its start on, even if the start does not wait
+// for executors. Second, a submission may fail in a separate pod after the driver was requested.
 var follows = func() map[string][]string {
 	ends := []string{"Succeeded", "Failed", "DriverEvicted"}
 	running := []string{"RunningHealthy", "RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors"}

@@ -72,8 +72,9 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkTransientError checks that a plan requests nothing that must fail during transient errors. Exceptions are
-// requests for a launch that has exceeded its deadline, and requests that no decision waits for.
+// checkTransientError checks that a plan requests nothing during transient errors, because the requests would fail. Two
+// exceptions are allowed: a launch that has exceeded its deadline may be ended, and executors may be probed, because no
+// decision waits for the answer.
 func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if seen.TransientError == nil {
 		return
@@ -119,8 +120,8 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	}
 }
 
-// checkQuiet checks a second step in which only the memory has changed: it enters no phase, launches nothing and
-// reports nothing new.
+// checkQuiet repeats a decision with the memory that the first decision returned, and with otherwise the same input
+// except for rejections and live reads. The second decision must enter no phase, launch nothing and report nothing new.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	refused := seen.Rejection != nil
 	seen.Rejection, seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = nil, false, false, false, false, nil

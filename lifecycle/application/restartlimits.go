@@ -29,9 +29,9 @@ func (s *step) countRestart(outcome lifecycle.Outcome) {
 	}
 }
 
-// countUnremembered counts the restart of a launch that was not stored. The pass that decided on that launch also
-// decided on the end of the attempt before it. If that end was not stored either, the earlier attempt counts as Lost,
-// because the launch required that none of its objects existed.
+// countUnremembered counts the restart that led to a launch that was not stored. The outcome of the restart is that of
+// the attempt before the launch. If the end of that attempt was not stored either, its outcome counts as Lost, because
+// the launch was possible only after all objects of that attempt were deleted.
 func (s *step) countUnremembered() {
 	switch {
 	case s.m.Phase == lifecycle.Ended:
@@ -58,8 +58,9 @@ func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	return next
 }
 
-// invalidEdit returns why the edited spec prevents the next attempt. It returns "" if the spec is not the only reason
-// that prevents it, or if the attempt that ended was rejected because of the same spec.
+// invalidEdit returns a text that says why the edited spec prevents the next attempt. It returns "" if the spec is
+// valid, if another attempt would not be allowed with a valid spec either, or if the attempt that ended was itself
+// rejected because of an invalid spec. It also returns "" without lifecycle.RestartLimits.
 func (s *step) invalidEdit() string {
 	ofIt := s.m.Phase == lifecycle.Ended && s.m.Outcome == lifecycle.Refused && s.m.Cause.Reason == lifecycle.ReasonInvalid
 	if s.app.Invalid == nil || s.app.Restart.Limits == nil || ofIt {
@@ -81,8 +82,8 @@ func increment(n int64) int64 {
 	return n + 1
 }
 
-// exceededLimit returns the limit that prevents another attempt. It returns "" if no limit prevents it, or if the
-// restart policy allows no other attempt.
+// exceededLimit returns a text about the limit that prevents another attempt. It returns "" if no limit prevents it, or
+// if the restart policy or an invalid spec already prevents it.
 func (s *step) exceededLimit() string {
 	rule := s.app.Restart
 	if rule.Limits == nil || s.app.Invalid != nil || !allowsRestart(rule.Policy, s.m.Outcome) {
@@ -95,8 +96,9 @@ func (s *step) exceededLimit() string {
 	return limitExceededBy(rule.Limits, next, s.m.Outcome)
 }
 
-// limitExceededBy returns the limit that a restart after the given outcome exceeds, or "" if it exceeds none. After a
-// rejection, the limit on rejections applies instead of the limit on failures.
+// limitExceededBy returns a text about the limit that a restart after the given outcome exceeds, or "" if it exceeds no
+// limit. The argument next holds the counts that include this restart. After a rejection, the limit on rejections
+// applies instead of the limit on failures.
 func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
 	switch {
 	case next.Total > c.MaxRestarts:

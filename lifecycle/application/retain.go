@@ -44,8 +44,8 @@ func (s *step) retentionOver() bool {
 }
 
 // released reports whether no object of the application's attempts is left. If objects are left, it requests their
-// deletion and keeps the remembered cause of the end. In the phases Waiting and Done it includes the next attempt,
-// because an interrupted launch may have left objects of that attempt without a pod.
+// deletion and keeps the remembered cause of the end. In the phases Waiting and Done it also looks for objects of the
+// next attempt, because an interrupted launch may have left objects of that attempt without a pod.
 func (s *step) released() bool {
 	last := s.m.Attempt
 	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {
@@ -62,7 +62,8 @@ func (s *step) remove(part lifecycle.Part, attempt int32) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt, Force: s.forced(attempt)})
 }
 
-// forced reports whether the time during which the attempt's pods may stop by themselves has passed.
+// forced reports whether the deletion of an attempt must have no grace period, because the time for a clean stop
+// (App.ForceAfter) has passed. If ForceAfter is 0, no deletion is forced.
 func (s *step) forced(attempt int32) bool {
 	from := s.deletionStart(attempt)
 	if s.app.ForceAfter <= 0 || from.IsZero() {

@@ -31,15 +31,16 @@ func (s *step) phasesInOrder() []lifecycle.Phase {
 	return applicationPhases
 }
 
-// keepsServer reports whether a server keeps running although its spec has changed. It keeps running if the new spec is
-// invalid, because then nothing could replace the server, and stopping it would only end its sessions. The memory keeps
-// the launched spec: a later valid edit replaces the server, and an edit that restores the launched spec does not.
+// keepsServer reports whether a running server stays unchanged because its edited spec is invalid. Nothing could
+// replace the server then, so stopping it would only end its sessions. The memory keeps the hash of the launched spec:
+// a later valid edit replaces the server, unless that edit restores the launched spec.
 func (s *step) keepsServer() bool {
 	return s.app.IsServer && s.app.Invalid != nil && !s.app.Suspend && s.m.Phase.Live()
 }
 
-// invalidServerCause returns the cause for which an ended server is not replaced. If the spec is invalid, this is the
-// fault of the spec, however the last server ended, and the memory stores the hash of the invalid spec.
+// invalidServerCause returns the cause to store with a server that has ended. If the spec is invalid, this is the fault
+// of the spec, however the server ended, and invalidServerCause also stores the hash of the invalid spec in the memory.
+// Otherwise it is the remembered cause.
 func (s *step) invalidServerCause() lifecycle.Cause {
 	if !s.app.IsServer || s.app.Invalid == nil {
 		return s.m.Cause
@@ -48,8 +49,8 @@ func (s *step) invalidServerCause() lifecycle.Cause {
 	return *s.app.Invalid
 }
 
-// serverEndCause returns the cause of a server that ended without an error. The cause of a server that failed is among
-// the facts of its pod.
+// serverEndCause returns the cause for a server that ended without an error: its pod was deleted, or the server ended
+// by itself. For a server that failed, Driver.Why contains the cause.
 func serverEndCause(d *lifecycle.Driver) lifecycle.Cause {
 	if d.Deleting {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf("pod %s was deleted, and the server in it stopped", d.Name)}

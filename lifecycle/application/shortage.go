@@ -67,8 +67,8 @@ func (s *step) lacksExecutors() bool {
 	return exist < wanted
 }
 
-// rememberShortage stores in the memory since when too few executors exist. While no problem is known, each new
-// executor restarts that time: creating a thousand executors takes a hundred seconds, which is normal.
+// rememberShortage stores in the memory since when too few executors exist. Unless the stored status already has a
+// cause, each new executor restarts that time: creating a thousand executors takes a hundred seconds, which is normal.
 func (s *step) rememberShortage() {
 	switch {
 	case !s.lacksExecutors():

@@ -23,8 +23,8 @@ func remembers(reason, message string) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: message} }
 }
 
-// TestExecutorsThatAreNotMade checks that the operator sends a probe if too few executors exist for 5 s, or none for 10
-// s, and that the answer becomes the wait reason.
+// TestExecutorsThatAreNotMade checks that the operator sends a probe if fewer executors than wanted exist for 5 s, or
+// if no executor exists for 10 s. The answer to the probe must become the wait reason.
 func TestExecutorsThatAreNotMade(t *testing.T) {
 	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
 	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}

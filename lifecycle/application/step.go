@@ -135,8 +135,8 @@ func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// resetFailures forgets earlier failures when a run ends that was in the phase Running for long enough. The next
-// interval is then as short as after a first failure.
+// resetFailures resets the counts of earlier failures when a run ends that was in the phase Running for long enough.
+// The next interval is then as short as after a first failure.
 func (s *step) resetFailures() {
 	if long := s.app.Restart.ResetAfter; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
 		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns = 1, 1, 0
@@ -169,7 +169,8 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 	s.m.Cause = cause
 }
 
-// launchNew launches a new application, or suspends it if it was created suspended.
+// launchNew handles a new application: it launches the application, or suspends it if the spec requested a suspension
+// from the beginning.
 func (s *step) launchNew() bool {
 	if s.app.Suspend {
 		return s.to(lifecycle.Suspended, s.suspendedCause())
@@ -245,8 +246,8 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 // rejected an action of this pass, or if transient errors prevent actions.
 func (s *step) actionsBlocked() bool { return s.seen.Rejection != nil || s.seen.TransientError != nil }
 
-// confirm requests a live read, without which the decision cannot continue. During transient errors it does not request
-// the live read, except for a launch that has exceeded its deadline.
+// confirm requests a live read that the decision needs, and a pass after it. During transient errors confirm requests
+// only the pass, with one exception: the live read for a launch that has exceeded its deadline is requested too.
 func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	launches := !s.m.Phase.Live() && !s.m.Phase.Terminal()
 	if s.seen.TransientError == nil || launches && s.launchTimedOut() != nil {
@@ -328,12 +329,12 @@ func (s *step) earlier(t time.Time) time.Time {
 }
 
 // noticeEdit replaces the run if the spec differs from the spec that the run was launched from. If the hashes of the
-// two specs cannot be compared, the memory takes the new hash and nothing is replaced.
+// two specs cannot be compared, noticeEdit stores the new hash and replaces nothing.
 //
-// An edit during a suspension, or together with the start or the end of a suspension, does not restart the application
-// and keeps its counts. No run exists then that must be replaced. A queue that preempts and admits applications writes
-// node selectors and tolerations together with suspend, and that must not reset the counts. An edit of a finished or a
-// running application resets the counts.
+// An edit of a finished or a running application resets the counts. An edit during a suspension, or together with the
+// start or the end of a suspension, neither restarts the application nor resets its counts, because no run exists that
+// must be replaced. A queue that preempts and admits applications makes such edits: it writes node selectors and
+// tolerations together with suspend.
 //
 // A running server is not replaced if the new spec is invalid (keepsServer).
 func (s *step) noticeEdit() {

@@ -60,7 +60,8 @@ func outcome(o lifecycle.Outcome, reason string, end int) func(*lifecycle.Memory
 	}
 }
 
-// sparing returns a change that sets the number of runs, and how many of these were suspended.
+// sparing returns a change of a memory that sets the number of runs to runs, and the number of suspended runs among
+// them to spared.
 func sparing(runs, spared int32) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns = runs, runs, spared }
 }
@@ -96,7 +97,8 @@ func scheduledAt(seconds int) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.ScheduledAt = at(seconds) }
 }
 
-// Changes of a driver that is being deleted or was evicted.
+// The following functions change the facts of a driver, for example to those of a driver that is being deleted or was
+// evicted.
 func deleting(d *lifecycle.Driver) { d.Deleting = true }
 func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvicted)(d) }
 func dueToGo(seconds int) func(*lifecycle.Driver) {
@@ -154,7 +156,7 @@ type want struct {
 	reason  string // the remembered reason
 }
 
-// none stands for attempt number 0, the number before the first attempt, because 0 in a row stands for 1.
+// none stands for attempt number 0 in a table row, because a row without an attempt number stands for attempt 1.
 const none = -1
 
 type row struct {
@@ -303,8 +305,9 @@ func made(o lifecycle.Observed, seconds int) lifecycle.Observed {
 	return o
 }
 
-// TestManyExecutorsWait checks a scale-up for which the cluster has no capacity at first, until nodes are added one by
-// one. The passes store one cause, emit one event, and write the status no more often than the counts require anyway.
+// TestManyExecutorsWait checks a scale-up for which the cluster has no capacity at first. Then nodes are added one by
+// one. The passes must store only one cause, emit one event, and write the status no more often than the changed counts
+// require.
 func TestManyExecutorsWait(t *testing.T) {
 	const many = 200
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 1 })
@@ -934,8 +937,8 @@ func TestTellsOnce(t *testing.T) {
 	}
 }
 
-// TestUnasked checks that the remembered wait reason is kept if the operator skipped the query for the reason, and is
-// removed if the query found none.
+// TestUnasked checks that the memory keeps its wait reason if the operator did not query for the current wait reason in
+// this pass. If the operator queried and found no wait reason, the memory must lose it.
 func TestUnasked(t *testing.T) {
 	known := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "FailedMount", Message: "no such secret"} })
 	for _, test := range []struct {

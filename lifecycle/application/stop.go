@@ -13,7 +13,8 @@ import (
 // attempts.
 const maxAttempt = math.MaxInt32
 
-// overdue is how much later than planned a pod must end before the delay is reported.
+// overdue is the delay after which a stuck deletion is reported: it counts from the time at which the pod should have
+// ended.
 const overdue = 30 * time.Second
 
 func (s *step) suspendedCause() lifecycle.Cause {
@@ -176,8 +177,9 @@ func (s *step) stillStops(attempt int32) bool {
 	return r != nil && goesOn(r.Phase, r.Deleting, r.GoneBy)
 }
 
-// maxDeletedAttempts is the maximum number of attempts that one decision deletes. There is rarely more than one. But
-// the attempt number is a label, so anyone who may create pods can create pods of thousands of attempts.
+// maxDeletedAttempts is the maximum number of attempts that one decision deletes. There is rarely more than one attempt
+// to delete. But the attempt number is a label, so anyone who may create pods can create pods with thousands of
+// different attempt numbers.
 const maxDeletedAttempts = 20
 
 // seenAttempts returns, in order, the numbers of the attempts up to upTo of which any object was observed. It returns

@@ -6,8 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// submitting waits for the driver that a submitter creates. The deadline is the same as for the driver's own start. It
-// also waits for a submitter on a lost node, because that submitter may still create the driver.
+// submitting waits for the driver that a submitter creates. The deadline is the same as for the driver's own start. If
+// the submitter's node is lost, submitting waits too, because the submitter may still create the driver.
 func (s *step) submitting(r *lifecycle.Submitter) bool {
 	if outcome, cause, over := s.deadlines(nil); over {
 		return !s.needsLiveRead(outcome) && s.end(outcome, cause, s.now)
@@ -26,12 +26,14 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 	return false
 }
 
-// endUnsubmitted ends a launched attempt of which a live read found no driver, if the submitter will not create one.
-// The result ended reports whether it ended the attempt; entered is the result of end.
+// endUnsubmitted ends a launched attempt if a live read found no driver and the submitter will not create one. The
+// result ended reports whether endUnsubmitted ended the attempt. The result entered reports whether the decision
+// entered another phase.
 //
-// A submitter that failed has submitted no driver. Its error does not matter: if it were "already exists", for example,
-// the driver would exist. A submitter that no longer exists or is being deleted proves nothing, because its driver may
-// have run and been deleted together with it. Such an attempt counts as a run.
+// A submitter that failed has submitted no driver, whatever its error was: even after the error "already exists" the
+// live read would have found the driver. If the submitter no longer exists, its driver may have run and been deleted
+// together with the submitter, so the attempt counts as a run. If the submitter is being deleted, nothing is decided
+// yet.
 func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 	if s.m.Phase != lifecycle.Launched {
 		return false, false // a driver existed

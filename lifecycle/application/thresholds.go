@@ -50,10 +50,11 @@ func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 	return lifecycle.Running
 }
 
-// shortageLasts reports whether a shortage of executors has lasted for shortageGrace. It stores the start of the
-// shortage in note for the next decision. If no earlier decision of this process observed the shortage, the start is
-// now. A new process may therefore report a shortage up to shortageGrace late, but never early: the end of an executor
-// whose pod no longer exists is unknown.
+// shortageLasts reports whether a shortage of executors has lasted for shortageGrace. The argument since is the start
+// of the shortage, or the zero time if no earlier decision of this process observed the shortage; the start is then the
+// current time. The start is stored in note for the next decision. A new process may therefore report a shortage up to
+// shortageGrace late, but never early. It cannot compute the real start, because the end of an executor whose pod no
+// longer exists is unknown.
 func (s *step) shortageLasts(since time.Time, note *time.Time) bool {
 	*note = s.earlier(since)
 	left := note.Add(shortageGrace).Sub(s.now)
@@ -94,14 +95,16 @@ func (s *step) executorsDeadlineStart(phase lifecycle.Phase, d *lifecycle.Driver
 	return s.now // this pass enters Scaling
 }
 
-// enterMissedPhases enters the phases through which an ended driver must have passed while no pass observed it.
+// enterMissedPhases enters the phases through which an ended driver must have passed without an observation by any
+// pass.
 //
-// The status of an ended pod does not say whether the pod was Ready. If its container started, enterMissedPhases
-// assumes that the pod was Ready, because only a pod with a readiness probe of its own may not have been. It does not
-// assume executors that were expected but not observed, and it does not assume a shortage of executors: executors end
-// together with their driver, and their earlier number can no longer be observed.
+// The status of an ended pod does not say whether the pod was Ready. If the pod's container started, enterMissedPhases
+// assumes that the pod was Ready, which may be wrong only for a pod with its own readiness probe. About executors it
+// assumes nothing: an executor that was not observed does not count as started, and no shortage of executors is
+// assumed, because executors end together with their driver and their earlier number can no longer be observed.
 //
-// If a container could not be started at all, the kubelet reports 1970 as the time of its start.
+// A start time of 1970 does not count as a start: the kubelet reports this time for a container that could not be
+// started.
 func (s *step) enterMissedPhases(d *lifecycle.Driver) {
 	if !s.app.EnterMissedPhases || s.app.IsServer || d.StartedAt.Unix() <= 0 {
 		return

@@ -244,8 +244,8 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// TestEnterMissedPhases checks which phases the machine enters for an ended driver that no pass observed in them, by
-// the last observed phase of the driver.
+// TestEnterMissedPhases checks which phases the state machine enters for an ended driver if no pass observed the driver
+// in these phases. Each row has another last observed phase.
 func TestEnterMissedPhases(t *testing.T) {
 	through := func(p ...lifecycle.Phase) []lifecycle.Phase {
 		return append(p, lifecycle.Ended, lifecycle.Retained)

@@ -112,7 +112,7 @@ func (w *world) stops() bool {
 	return false
 }
 
-// see records since when the number of observed executors has been below each threshold.
+// see records, for each threshold, since when fewer executors have been observed than the threshold requires.
 func (l *ledger) see(w *world, seen lifecycle.Observed) {
 	running, t := int32(0), w.app.Thresholds
 	for i := range seen.Executors {
@@ -129,9 +129,9 @@ func (l *ledger) see(w *world, seen lifecycle.Observed) {
 	}
 }
 
-// holds checks a run that ends successfully. In its last second it must not enter a phase because of a shortage of
-// executors, unless the shortage had lasted for shortageGrace. If no pass observed the driver's end, the run must not
-// enter such a phase at all.
+// holds checks a run that ends successfully. In its last second the run must not enter a phase because of a shortage of
+// executors, unless the shortage had lasted for shortageGrace. A plan that observes both a shortage and the driver's
+// end must not enter such a phase at all.
 func (l *ledger) holds(w *world, plan lifecycle.Plan) {
 	unseen := false // whether this plan entered a phase because of a shortage
 	for _, tr := range plan.Transitions {
@@ -239,8 +239,9 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	l.holds(w, plan)
 }
 
-// launched handles the phase Launched. If the launch was not stored, it counts the end of the attempt before. If the
-// launch followed the phase Waiting, it checks that the interval had passed.
+// launched handles the phase Launched. If the restart that led to the launch is not counted yet, because a status write
+// is missing, launched counts the restart. If the launch followed the phase Waiting, launched checks that the restart
+// interval had passed.
 func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Phase) {
 	switch {
 	case before.Live():

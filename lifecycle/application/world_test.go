@@ -413,7 +413,7 @@ func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func
 	return fact, failed
 }
 
-// spec holds the part of the world that a user may change.
+// spec holds the parts of the world that a user may change.
 type spec struct {
 	app  lifecycle.App
 	name int
@@ -623,8 +623,8 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.ProbeResult = &answer }
 }
 
-// explained checks that a shortage of executors with a known reason is reported after the query delay, and only as long
-// as the shortage lasts.
+// explained checks that a shortage of executors with a known reason is reported after the delay of the query for the
+// reason, and no longer than the shortage lasts.
 func (w *world) explained() {
 	m := w.stored
 	reported := m.Cause.Reason == "QuotaExceeded"

@@ -64,7 +64,7 @@ type Memory struct {
 	Cause    lifecycle.Cause // why the cluster failed, or its wait reason
 }
 
-// Wants reports whether the cluster's objects must exist. If not, all of them must be deleted.
+// Wants reports whether the cluster's objects must exist. If Wants returns false, all of them must be deleted.
 func (m Memory) Wants() bool { return m.Phase != lifecycle.Ended && m.Phase != lifecycle.Done }
 
 // Rolling reports whether the rollout of a running cluster's spec is not complete yet.

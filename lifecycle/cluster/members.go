@@ -52,8 +52,8 @@ func (s *step) outdatedPod(m *lifecycle.Member) bool {
 	return !s.m.Adopted && s.want.Invalid == nil && m.Generation != s.want.Made[m.Role]
 }
 
-// outdated reports whether a completely rolled out cluster has pods that were created from another spec, although
-// nobody edited the cluster.
+// outdated reports whether a cluster whose rollout was complete has pods that were created from another spec than the
+// current one, although nobody edited the cluster.
 func (s *step) outdated() bool {
 	if s.m.Rolling() || !s.objects.Stand {
 		return false
@@ -66,7 +66,8 @@ func (s *step) outdated() bool {
 	return false
 }
 
-// current reports whether all pods were created from the current spec and are ready, and whether their number is right.
+// current reports whether all pods were created from the current spec, a master and enough workers are ready, and the
+// number of workers is right.
 func (s *step) current(c counts) bool {
 	workers := int32(0)
 	for i := range s.seen.Members {
@@ -111,9 +112,9 @@ func (s *step) shortage(c counts) shortage {
 	return shortage{}
 }
 
-// withPodReason returns a shortage with the reason that a pod of the role gives, or with the given cause if no pod
-// gives a reason. If the role has no pod, the message names this too, because something prevents the StatefulSet from
-// creating a pod.
+// withPodReason returns a shortage with the wait reason that a pod of the role has, or with the given cause if no pod
+// of the role has a wait reason. If the role has no pod at all, the message says so, because something prevents the
+// StatefulSet from creating a pod.
 func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortage {
 	there := false
 	for i := range s.seen.Members {

@@ -77,7 +77,8 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 	}
 }
 
-// checkQuiet checks a second step in which only the memory has changed: it enters no phase and reports nothing.
+// checkQuiet repeats a decision with the memory that the first decision returned and otherwise the same input. The
+// second decision must enter no phase and report nothing.
 func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	second := Step(want, plan.Next, seen, objects, now)
 	if len(second.Transitions) > 0 || len(second.Notices) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {

@@ -56,9 +56,9 @@ func (s *step) run() {
 	s.requeueAfter(repeatDelay) // not reached: a test explores the machine at random
 }
 
-// noticeEdit starts the rollout of an edited spec if the cluster wants its objects. A running cluster stays unchanged
-// while the edited spec is invalid; noticeEdit handles a later edit that makes the spec valid again. A finished cluster
-// is started again by over, after all its objects are deleted.
+// noticeEdit starts the rollout of an edited spec in the phases in which the cluster's objects must exist
+// (Memory.Wants). While the edited spec of a running cluster is invalid, noticeEdit does nothing; a later edit that
+// makes the spec valid starts the rollout. The function over handles edits of a finished cluster.
 func (s *step) noticeEdit() {
 	if s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
 		return
@@ -143,7 +143,8 @@ func (s *step) waitFor(what shortage) {
 	s.m.Cause = cause
 }
 
-// ensuring waits until all objects exist as wanted. The controller that ensures the objects retries by itself.
+// ensuring waits until all objects exist as wanted. It requests no retries, because the controller that creates the
+// objects retries by itself.
 func (s *step) ensuring() bool {
 	switch {
 	case s.want.Invalid != nil:
@@ -276,8 +277,8 @@ func (s *step) releasing() bool {
 	return false
 }
 
-// over handles a finished cluster, which only an edit can start again. If an invalid spec has become valid without an
-// edit, this counts as an edit: an operator with another configuration had rejected the spec.
+// over handles a finished cluster, which only an edit can start again. A spec that was invalid and is valid now without
+// an edit counts as edited: it was rejected by an operator with another configuration.
 func (s *step) over() bool {
 	edited := s.m.Generation != s.want.Generation
 	switch {

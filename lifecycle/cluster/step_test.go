@@ -131,7 +131,8 @@ func (r row) run(t *testing.T) {
 	}
 }
 
-// unasked returns an observation with the given pods, whose wait reasons the operator skipped to query.
+// unasked returns an observation with the given pods, as in a pass in which the operator did not query for wait
+// reasons.
 func unasked(members ...lifecycle.Member) lifecycle.Observed {
 	seen := membersOf(members...)
 	seen.QuerySkipped = true

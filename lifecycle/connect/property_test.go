@@ -38,8 +38,8 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 }
 
-// checkMade checks that a plan creates at most one server, with an unused attempt number, and requests nothing else in
-// the same plan.
+// checkMade checks that a plan creates at most one server, and that a plan that creates a server uses a new attempt
+// number and requests nothing else.
 func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
@@ -67,8 +67,8 @@ func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan l
 	}
 }
 
-// checkQuiet checks a second step in which only the memory has changed: it enters no phase, creates nothing and reports
-// nothing.
+// checkQuiet repeats a decision with the memory that the first decision returned. The second decision must enter no
+// phase, create nothing and report nothing.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	refused := seen.Rejection != nil
 	seen.Rejection, seen.Confirmed, seen.ProbeResult = nil, false, nil

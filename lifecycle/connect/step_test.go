@@ -105,7 +105,7 @@ func TestServerComesUp(t *testing.T) {
 }
 
 // TestBackOff checks the intervals between servers that end as soon as they run. The interval doubles up to the
-// maximum. After a server that ran well for a while, it is the first interval again.
+// maximum. After a server that ran for long enough, the interval is again as short as the first one.
 func TestBackOff(t *testing.T) {
 	s := running(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
@@ -223,8 +223,7 @@ func TestServerThatGoes(t *testing.T) {
 	coming.after(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).expect(lifecycle.Started, lifecycle.ReasonDriverDeleting)
 }
 
-// TestLostNode checks that no other server is created for a server on a lost node until that server no longer exists or
-// has failed.
+// TestLostNode checks that a server on a lost node is not replaced until its pod no longer exists or has failed.
 func TestLostNode(t *testing.T) {
 	s := running(t).after(time.Minute, server(1, lifecycle.DriverUnknown)).does().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
 	s.after(24*time.Hour, server(1, lifecycle.DriverUnknown)).does().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
@@ -292,8 +291,8 @@ func TestEdit(t *testing.T) {
 	s.after(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).does().expect(lifecycle.Running, "")
 }
 
-// TestEditOfSettledServer checks an edit of a server that had run well for a while. The counts that the edit resets
-// must stay zero, although the end of such a server also changes the counts.
+// TestEditOfSettledServer checks an edit of a server that had run well for a while. The edit resets the counts of
+// failures to zero, and the end of the replaced server must not change them again.
 func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"

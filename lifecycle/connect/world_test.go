@@ -390,8 +390,8 @@ func (w *world) servers() (n int) {
 	return n
 }
 
-// arrived returns how the server differs from its spec, or "" if it does not differ. It must be called after all
-// trouble has ended.
+// arrived returns a text that says how the server's state differs from the state that its spec requires, or "" if it
+// does not differ. It must be called after all trouble has ended.
 func (w *world) arrived() string {
 	m := w.stored
 	var server *pod

@@ -103,8 +103,8 @@ func parseIn(rest string, location *time.Location) (*Times, error) {
 func (t *Times) Local() bool { return t.local }
 
 // Key returns a text that identifies the schedule that Parse reads from the same arguments. Different schedules have
-// different keys, so a changed key means an edit. Different spellings of the same schedule have the same key: blanks do
-// not matter, and an explicit UTC does not either.
+// different keys, so a changed key means an edit. Different spellings of the same schedule have the same key:
+// additional blanks and an explicit UTC do not change the key.
 func Key(spec, zone string) string {
 	rest := strings.TrimSpace(spec)
 	if own, after, ok := cutZone(rest); ok {
@@ -326,8 +326,8 @@ func digits(text string) (int, bool) {
 	return n, err == nil
 }
 
-// never reports whether the pattern allows no day at all. Every weekday occurs in every month, so only the days of the
-// month can exclude all days, if they exceed the length of every allowed month.
+// never reports whether the pattern allows no day at all. Only the days of the month can exclude all days, namely if
+// they exceed the length of every allowed month. Days of the week cannot, because every weekday occurs in every month.
 func (t *Times) never() bool {
 	return t.anyWeekday && bits.TrailingZeros64(t.day) > t.longestMonth()
 }

@@ -18,8 +18,8 @@ func (s *step) base() time.Time {
 	return s.m.Since
 }
 
-// candidates returns the runs that are due: a requested run, and the run of one tick. If the requested run was rejected
-// before, the run of the tick comes first.
+// candidates returns the runs that are due: the requested run, if there is one, and then the run of one tick. If the
+// requested run was rejected before, the run of the tick is first in the list.
 func (s *step) candidates() (due []candidate) {
 	if s.runRequested() {
 		due = append(due, candidate{name: RequestName(s.want.Name, s.want.UID, s.want.Request)})
@@ -75,9 +75,10 @@ func (s *step) request() {
 // tick returns the latest tick that is due; the zero time if no tick is due. It skips all earlier ticks, and also the
 // latest tick if its deadline has passed.
 //
-// Before it skips a tick it requires a live read, because the cache may lack a run whose creation was not stored. The
-// live read lists the runs with the schedule's label in the namespace. A schedule that missed more than one tick causes
-// one such list, not one for each tick. The list cannot be saved, because nothing shows how far the cache is behind.
+// Before tick skips a tick it requires a live read, because the cache may lack the run of that tick if the run was
+// created but not stored in the memory. The live read lists the runs with the schedule's label in the namespace. A
+// schedule that missed several ticks causes one such list, not one for each tick. The list is necessary because nothing
+// shows how far the cache is behind.
 func (s *step) tick() time.Time {
 	tick := s.want.Times.Latest(s.m.Since, s.base(), s.now)
 	if !tick.IsZero() && s.startOf(tick).After(s.now) {
@@ -133,8 +134,8 @@ func (s *step) skipTicksBefore(tick time.Time) {
 	s.notice(ReasonMissed, "", "the runs from %s to %s are not started: the run of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.missedReason())
 }
 
-// missedReason returns why runs were not started, as far as the last decision stored the reason. The result is the end
-// of a message, or "".
+// missedReason returns why runs were not started: the suspension or the cause in the memory before this decision. The
+// result begins with a semicolon, as the end of a message, or is "" if the memory has no reason.
 func (s *step) missedReason() string {
 	switch {
 	case s.stored.Suspended:
@@ -161,8 +162,8 @@ func (s *step) requeueForTick(after time.Time) {
 }
 
 // startOf returns when the run of a tick should start: the tick plus its jitter, which is shorter than the time until
-// the next tick. The jitter is computed from the schedule's UID, so it is the same for each tick if the ticks are
-// regular.
+// the next tick. The jitter is computed from the schedule's UID, so all runs of a schedule with equal intervals have
+// the same jitter.
 func (s *step) startOf(tick time.Time) time.Time {
 	room := s.want.Jitter
 	if room < time.Second {
@@ -185,8 +186,8 @@ func (s *step) history() {
 }
 
 // ended returns the names of the runs with an outcome, newest first, and deletes the runs beyond the limit. A run is
-// deleted only after its name and its tick are stored. Otherwise its end would never be reported, and its tick would
-// start another run.
+// deleted only after its name and its tick are stored. If the run was deleted earlier, its end would never be reported,
+// and its tick would start another run.
 func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept []string) {
 	var runs []lifecycle.Run
 	for _, run := range s.seen.Runs {
@@ -227,9 +228,9 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 	return kept
 }
 
-// age returns a number that orders runs that were created in the same second, because creation times have a precision
-// of one second. The run that was started last comes first, then the runs whose end is not stored yet, then the stored
-// runs from the newest to the oldest.
+// age returns the position of a run among runs that were created in the same second, which creation times cannot order.
+// Lower numbers mean newer runs: first the last started run, then the runs whose end is not stored yet, then the stored
+// runs by their places.
 func (s *step) age(name string, places map[string]int) int {
 	if name == s.m.LastRunName {
 		return -2
@@ -240,8 +241,8 @@ func (s *step) age(name string, places map[string]int) int {
 	return -1
 }
 
-// remembered reports whether the memory m prevents that a run's tick, or request, starts another run after the run is
-// deleted.
+// remembered reports whether a run can be deleted without being started again. This is so if the memory m says that the
+// run's tick, or its request, is already done.
 func (s *step) remembered(run lifecycle.Run, m Memory) bool {
 	return !TickOf(s.want.Name, run.Name).After(m.LastTick) &&
 		(s.want.Request == m.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Precision is the unit in which the name of a run gives its tick, as a number of units since the start of 1970.
+// Precision is the time unit of the number in a run's name. The number is the run's tick, counted from the start of
+// 1970.
 type Precision string
 
 // The precisions. Seconds are the default, because they distinguish all ticks and their numbers are short.
@@ -74,7 +75,7 @@ func TickOf(name, run string) time.Time {
 }
 
 // RequestName returns the name of the run that a request starts. The name contains a digest of the request and the
-// schedule's UID. Because of the UID, a schedule that was deleted and created again starts another run for the same
+// schedule's UID. A schedule that was deleted and created again has another UID, so it starts another run for the same
 // request.
 func RequestName(name, uid, request string) string {
 	sum := sha256.Sum256([]byte(uid + "/" + request))

@@ -8,9 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestRequestAsBefore checks a request with the same value as an earlier request, with other requests between the two.
-// As long as the run of the earlier request exists, no second RunStarted is reported, and no time in the memory
-// decreases.
+// TestRequestAsBefore checks a request whose value is equal to that of an earlier request, if another value was
+// requested between the two. As long as the run of the earlier request exists, no second RunStarted is reported, and
+// the time of the last run does not decrease.
 func TestRequestAsBefore(t *testing.T) {
 	a, b := RequestName("etl", "u", "a"), RequestName("etl", "u", "b")
 	at := noon.Add(-10 * time.Minute)
@@ -97,8 +97,9 @@ func TestRequestOvertaken(t *testing.T) {
 	}
 }
 
-// TestNextRunDuringTransientError checks that NextRun is in the past while a run waits, even if it is not decided yet,
-// because of transient errors, whether earlier ticks are skipped.
+// TestNextRunDuringTransientError checks NextRun while a run is due that transient errors delay. NextRun must be the
+// time of the latest due tick, although that time is in the past. If the deadline of that tick has passed, NextRun must
+// be the next tick.
 func TestNextRunDuringTransientError(t *testing.T) {
 	outage := lifecycle.Observed{TransientError: &lifecycle.TransientError{}}
 	for _, test := range []struct {

@@ -79,7 +79,7 @@ func (s *step) do(verb lifecycle.Verb, run string) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
 }
 
-// confirms reports whether the decision waits for a live read. The other results of the decision are then discarded.
+// confirms reports whether the decision requests a live read. If so, the decision's other results are discarded.
 func (s *step) confirms() bool {
 	return slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
 }
@@ -153,11 +153,12 @@ func (s *step) adopt() {
 	s.started(newest, at)
 }
 
-// finishRequest handles a request whose run already exists. If the end of the run is stored, or the run is active and
-// older than the last run, the run was started by an earlier request with the same value.
+// finishRequest handles a request whose run already exists. The run counts as started by an earlier request with the
+// same value if its end is stored, or if it is active and older than the last run. Otherwise the run counts as started
+// now.
 //
-// An active run that looks older than the last run may nevertheless be new, if the operator's clock was ahead. It
-// therefore becomes the last run, for which the policy waits.
+// An active run that looks older than the last run may nevertheless be new, if the operator's clock was ahead. The
+// active run therefore becomes the last run, for which the policy waits.
 func (s *step) finishRequest(run lifecycle.Run) {
 	s.m.LastRequest = s.want.Request
 	known := slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
@@ -227,7 +228,7 @@ func (s *step) mayStart() bool {
 	return false
 }
 
-// start starts the run that is due, or stores why it does not.
+// start starts the run that is due, or stores why that run does not start.
 func (s *step) start() {
 	if s.confirmsEdit() {
 		return
@@ -286,9 +287,9 @@ func (s *step) nothingDue() {
 // needsLiveRead reports whether the cache may lack an active run that matters to the policy. If so, it requests a live
 // read.
 //
-// For the run of a tick, a live read of the last remembered run is enough, because skipping a tick (tick) and an edit
-// (confirmsEdit) require live reads of their own. For a requested run, the live read covers all runs. The missing run
-// may be the requested one, or the run of an earlier request, which no later decision would create again.
+// For the run of a tick, a live read of the last remembered run is enough: the functions tick and confirmsEdit require
+// their own live reads before ticks are skipped and after edits. For a requested run, the live read covers all runs,
+// because the cache may lack the requested run itself or the run of an earlier request.
 func (s *step) needsLiveRead(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
@@ -323,7 +324,7 @@ func (s *step) confirmsEdit() bool {
 // runRequested reports whether the spec requests a run that is not stored as started.
 func (s *step) runRequested() bool { return s.want.Request != "" && s.want.Request != s.m.LastRequest }
 
-// noticeCause reports the cause in the memory unless the stored cause has the same reason.
+// noticeCause reports the cause in the memory, unless the memory before this decision had a cause with the same reason.
 func (s *step) noticeCause(reason, run string) {
 	if s.m.Cause.Reason != s.stored.Cause.Reason {
 		s.notice(reason, run, "%s", s.m.Cause.Message)
@@ -368,8 +369,8 @@ func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	}
 }
 
-// policyWait returns a message that says for which runs the next run must wait by the policy. It returns "" if the next
-// run replaces the active runs.
+// policyWait returns a message with the active runs for which the next run must wait. It returns "" if the policy is
+// Replace, because the next run then replaces the active runs.
 func (s *step) policyWait(active []string) string {
 	switch s.want.Policy {
 	case Allow:

@@ -238,8 +238,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryOfOneSecond checks which of several runs that were created in the same second counts as the newest. It is
-// the run that was started last, whatever the names are, or else the run that ended last.
+// TestHistoryOfOneSecond checks which of several runs that were created in the same second counts as the newest. It
+// must be the last started run or, if that run is not among them, the run that ended last. The names must not matter.
 func TestHistoryOfOneSecond(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Successful = 1 })
 	now := noon.Add(-30 * time.Minute)

@@ -177,8 +177,8 @@ func (t *Times) allowsDay(day int, weekday time.Weekday) bool {
 	return inMonth || inWeek
 }
 
-// Anchor returns a time such that the given tick is the first one after it, if the schedule has that tick. A take-over
-// uses it with the next run that the other operator announced.
+// Anchor returns a time after which the given tick is the first tick, if the schedule has that tick. A take-over calls
+// Anchor with the next run that the other operator announced.
 func (t *Times) Anchor(first time.Time) time.Time {
 	if t.every > 0 {
 		return first.Add(-t.every)
