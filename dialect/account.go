@@ -8,10 +8,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ServiceAccount is the name of a pod's service account in a namespace. The zero value names none.
+// ServiceAccount identifies a Kubernetes service account by its namespace and name. The zero value identifies no
+// account.
 type ServiceAccount struct{ Namespace, Name string }
 
-// NameIn returns the account's name if the account is in the namespace, and "" otherwise.
+// NameIn returns the account's name if the account belongs to the given namespace, and "" otherwise.
 func (a ServiceAccount) NameIn(namespace string) string {
 	if namespace != a.Namespace {
 		return ""
@@ -19,8 +20,9 @@ func (a ServiceAccount) NameIn(namespace string) string {
 	return a.Name
 }
 
-// Reject returns an error if a pod in the namespace would use this service account, and nil otherwise. The account is
-// the operator's own, which users' pods must not use.
+// Reject returns an error if the given pod in the given namespace would use this service account, and nil otherwise. It
+// is meant for the operator's own account, which users' pods must not use. The argument field is the user's field that
+// the error names.
 func (a ServiceAccount) Reject(field, namespace string, pod *corev1.PodSpec) error {
 	own := a.NameIn(namespace)
 	if own == "" || cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default") != own {

@@ -16,8 +16,8 @@ type Built struct {
 	Objects submit.Objects
 }
 
-// NextAttempt returns the number of the attempt that a decision may launch. After the largest possible number no
-// attempt follows (lifecycle.ReasonNoAttempts), and the result is 1.
+// NextAttempt returns the number of the attempt that a decision may launch. If the memory m already has the largest
+// possible number, the result is 1, but no attempt is launched (lifecycle.ReasonNoAttempts).
 func NextAttempt(m lifecycle.Memory) int32 { return max(m.Attempt+1, 1) }
 
 // AttachTo attaches the built objects to the action in the plan that launches the same attempt, if there is such an

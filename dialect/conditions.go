@@ -30,8 +30,8 @@ const (
 )
 
 // ReasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready, in
-// which the driver is ready and no executor was observed. The name of the phase is no suitable reason, because it would
-// contradict the status False of the condition Ready.
+// which the driver is ready but no executor was observed. The name of this phase is not used as the reason, because the
+// reason Ready would contradict the status False of the condition Ready.
 const ReasonAwaitingExecutors = "AwaitingExecutors"
 
 // PhaseCondition is the type and the status of a condition that a phase requires.
@@ -88,8 +88,8 @@ func UsableReason(reason string) string {
 // but every pass copies and compares each condition.
 const maxOthers = 64
 
-// KeepConditions removes those of our own conditions (own) for which over returns true. It also removes the conditions
-// of other writers after the first maxOthers.
+// KeepConditions removes each of our own conditions (those whose types are in own) for which over returns true. It also
+// removes the conditions of other writers after the first maxOthers.
 func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind string) bool) {
 	others := 0
 	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool {
@@ -130,8 +130,8 @@ func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) 
 	return UsableReason(reason), message
 }
 
-// WaitMessage returns a message that says what an application waits for in its phase if there is no cause. The message
-// contains no count of executors, because then each new executor would cost a status write.
+// WaitMessage returns a message that says what an application waits for in its phase, for use if there is no cause. The
+// message contains no number of running executors, because then each new executor would cost a status write.
 func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 	switch m.Phase {
 	case lifecycle.Launched:
@@ -172,9 +172,10 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation
 
 // EncodeTransientError sets a condition that names the transient error that delays the operator. The condition is
 // Ready=False, or Degraded=True while the application runs. The memory does not contain the error, so the condition
-// disappears in the first pass without the error. The argument before holds the previous conditions. If the reason is
-// the same as before, the previous message is kept, because the text may differ from failure to failure although
-// nothing has changed.
+// disappears in the first pass without the error.
+//
+// The argument before holds the conditions of the previous status. If the previous condition has the same reason, its
+// message is kept, because the texts of the same error may differ from failure to failure.
 func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase, transient *lifecycle.TransientError, before []metav1.Condition, generation int64, now time.Time) {
 	if transient == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return

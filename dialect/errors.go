@@ -25,7 +25,7 @@ func (e *FieldError) Statement() string {
 	return message
 }
 
-// AsFaults returns an error of a rendering as faults; nil if there is none.
+// AsFaults converts an error of a rendering to a list of faults; nil if err is nil.
 func AsFaults(err error) []*FieldError {
 	if err == nil {
 		return nil

@@ -42,9 +42,9 @@ func (t Tally) Encode() *statusv1.OperatorExecutors {
 	}
 }
 
-// ExecutorsOf returns the executors of the memory's attempt. If the driver succeeded, executors that still run count as
-// completed at once. If the operator waited until Kubernetes deletes them, it would have to write each status once
-// more.
+// ExecutorsOf returns those of the observed executors that belong to the attempt in the memory. If the driver
+// succeeded, executors that still run count as completed at once. Otherwise the operator would write the status of each
+// application again when Kubernetes has deleted the executors.
 func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Executor {
 	over := m.Outcome == lifecycle.Succeeded && !m.Phase.Live()
 	var pods []lifecycle.Executor
@@ -60,9 +60,9 @@ func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Exec
 	return pods
 }
 
-// CountExecutors updates the tally in o with the existing pods of an attempt. It returns the new counts, or nil if all
-// are zero, and a notice for each executor that failed since the last call. The argument last holds the counts of the
-// last call.
+// CountExecutors updates the tally in o with the existing pods of an attempt. The argument last holds the counts that
+// the last call returned. The results are the new counts (nil if all are zero), and a notice for each executor that
+// failed since the last call, up to MaxExecutorNotices.
 func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, pods []lifecycle.Executor) (counts *statusv1.ExecutorCounts, notices []lifecycle.Notice) {
 	before := DecodeTally(o.Executors)
 	if last == nil {
@@ -87,9 +87,9 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 }
 
 // Next returns the tally after counting the existing pods, and the new counts, which follow from the new tally and the
-// last counts. An executor whose pod no longer exists counts as completed if it neither failed nor was leaving. The
-// reason is that Spark and the operator delete executors that are no longer needed, and that a failure is observed
-// before the pod is deleted.
+// last counts. An executor whose pod no longer exists counts as completed, unless the last observation showed that the
+// executor had failed or was leaving. The reason is that Spark and the operator delete executors that are no longer
+// needed, while a failure is observed before the pod is deleted.
 func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Tally, statusv1.ExecutorCounts) {
 	now := Tally{seen: t.seen, failedAndGone: t.failedAndGone + t.Failed.len() + t.Leaving.len()}
 	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)

@@ -25,8 +25,8 @@ type Exposed struct {
 	Generation int64
 }
 
-// withInheritedAsCurrent returns the objects with every inherited object marked as current. For the condition Exposed
-// an inherited object counts as present, because it serves the same purpose as ours.
+// withInheritedAsCurrent returns a copy of the list in which every inherited object is marked as current. The condition
+// Exposed treats an inherited object as present, because it serves the same purpose as our own object.
 func withInheritedAsCurrent(live []lifecycle.AuxiliaryObject) []lifecycle.AuxiliaryObject {
 	out := slices.Clone(live)
 	for i := range out {

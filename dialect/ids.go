@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// MaxRanges is the maximum number of ranges in a stored IDSet, which limits its text to about 10 kB. Spark numbers
-// executors from 1, so the observed executors mostly form one range. A gap appears if the API server rejected an
-// executor's pod.
+// MaxRanges is the maximum number of ranges in a stored IDSet. It limits the text of the IDSet to about 10 kB. The
+// executors that an application creates mostly form one range, because Spark numbers executors from 1. A gap appears if
+// the API server rejected an executor's pod.
 const MaxRanges = 500
 
 // MaxID is larger than every executor number. Larger numbers in a status are ignored, so that arithmetic on values from
@@ -55,7 +55,8 @@ func (s IDSet) String() string {
 	return strings.Join(parts, ",")
 }
 
-// find returns the index of the first range that does not end before id, and reports whether that range contains id.
+// find returns the index of the first range whose end is id or a larger number, and reports whether that range contains
+// id.
 func (s IDSet) find(id int64) (at int, in bool) {
 	at, _ = slices.BinarySearchFunc(s, id, func(r idRange, id int64) int { return cmp.Compare(r.to, id) })
 	return at, at < len(s) && s[at].from <= id
@@ -98,8 +99,9 @@ func (s IDSet) len() (n int64) {
 	return n
 }
 
-// closed returns the set with at most limit ranges. It merges the lowest ranges by closing the gaps between them: an
-// executor with a number in such a gap would have been observed long ago if it existed.
+// closed returns the set with at most limit ranges. It merges the ranges with the lowest numbers, so that the set then
+// also contains the numbers between these ranges. This is harmless, because an executor with such a low number would
+// have been observed long ago if it existed.
 func (s IDSet) closed(limit int) IDSet {
 	if over := len(s) - limit; over > 0 {
 		s[over].from = s[0].from

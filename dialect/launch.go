@@ -2,8 +2,8 @@ package dialect
 
 import "github.com/sparkoperator/spark-operator/lifecycle"
 
-// MayLaunch reports whether the next step of the state machine could launch or schedule an attempt. Only then does it
-// matter whether the spec is valid, so passes over a running application skip the validation.
+// MayLaunch reports whether the next step of the state machine could launch or schedule an attempt. The validity of the
+// spec matters only in this case, so passes over a running application skip the validation.
 func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) bool {
 	switch {
 	case app.Deleting || app.Suspend:

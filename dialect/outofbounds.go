@@ -9,8 +9,8 @@ import (
 )
 
 // OutOfBounds returns the fault of a custom resource whose spec could not be read; nil if text is "". The argument text
-// is the field OutOfBounds of the custom resource, which the package bounds sets. No other fault is reported together
-// with this one, because the spec is empty if it could not be read.
+// is the value of the custom resource's field OutOfBounds, which the package bounds sets. If there is such a fault, no
+// other fault is reported, because a spec that could not be read is empty.
 func OutOfBounds(text string) []*FieldError {
 	if text == "" {
 		return nil
@@ -19,13 +19,14 @@ func OutOfBounds(text string) []*FieldError {
 	return []*FieldError{{Field: field, Message: message}}
 }
 
-// UnreadableSpec returns the desired state to decide with if a custom resource's spec could not be read. The argument
-// app was read from the empty spec, fault is the field OutOfBounds of the custom resource, and edited reports whether
-// the spec was edited after the status was written.
+// UnreadableSpec returns the desired state for a decision about a custom resource whose spec could not be read. The
+// argument app was read from the empty spec, fault is the field OutOfBounds of the custom resource, and edited reports
+// whether the spec was edited after the status was written.
 //
 // A running attempt continues if nobody edited the spec, because the limits may be newer than the application. The
-// application then has no deadlines and no restarts, because they are unknown. The hash of the spec depends on the
-// fault, so that an edit is noticed and reported.
+// restarts and deadlines in the spec are unknown, so the desired state has no restarts and only the deadline of the
+// whole run from the operator's configuration. The hash of the spec depends on the fault, so that an edit is noticed
+// and reported.
 func UnreadableSpec(app lifecycle.App, fault string, edited bool, m lifecycle.Memory) lifecycle.App {
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
 	app.Deadlines = lifecycle.Deadlines{Run: app.Deadlines.Run}

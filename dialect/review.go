@@ -8,8 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// Review is what the operator would report about a custom resource before anything is created for it. Admission
-// reports it when the object is written. A pass reports the same faults as the reason InvalidSpec.
+// Review is what the operator would report about a custom resource before anything is created for it. The admission
+// webhook reports the review when the custom resource is written. A pass reports the same faults with the reason
+// InvalidSpec.
 type Review struct {
 	// Faults are why the operator would refuse the spec; empty if it would not.
 	Faults []*FieldError
@@ -17,8 +18,9 @@ type Review struct {
 	Warnings []string
 }
 
-// TemplateWarnings returns a warning for each field of a pod template that a pod does not have at that place. The API
-// server drops such a field without a word. A template that cannot be read has none; validation reports that.
+// TemplateWarnings returns a warning for each field of a pod template that does not exist in a pod at that place. The
+// API server drops such a field without a message. For a template that cannot be parsed the result is empty, because
+// validation reports that fault.
 func TemplateWarnings(field string, raw *runtime.RawExtension) (warnings []string) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil

@@ -58,9 +58,9 @@ func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	return ""
 }
 
-// PrivilegeEscalation returns the value of allowPrivilegeEscalation that a security context requires. It returns nil if
-// the security context requires no value, so that Spark's default may apply. The value is true for a privileged
-// container, because Kubernetes rejects a privileged container without it.
+// PrivilegeEscalation returns the value of allowPrivilegeEscalation that a security context requires: its own value, if
+// it has one. Otherwise the value is true for a privileged container and for a container with CAP_SYS_ADMIN, because
+// Kubernetes rejects the value false for them. In all other cases the result is nil, so that Spark's default may apply.
 func PrivilegeEscalation(s *corev1.SecurityContext) *bool {
 	switch {
 	case s == nil:

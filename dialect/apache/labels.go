@@ -23,8 +23,8 @@ const (
 	LabelManaged = dialect.ManagedLabel
 )
 
-// The operator's own labels on pods that contain the declared versions of the image. They are for users; the operator
-// does not read them.
+// The operator's own labels on pods that contain the versions in spec.runtimeVersions, which users declare for the
+// image. Only users read these labels, not the operator.
 const (
 	LabelScalaVersion = dialect.OwnPrefix + "scala-version"
 	LabelJDKVersion   = dialect.OwnPrefix + "jdk-version"

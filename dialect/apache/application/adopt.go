@@ -21,11 +21,11 @@ const labelAppID = "spark-app-selector"
 // copy has the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
 // application (LabelAppName).
 //
-// A driver is adopted only if the application owns it. The id that Spark put on the driver determines its attempt
-// number: the attempt in the status, the next attempt if its launch was not stored, or 0 for an earlier attempt, whose
-// driver only has to end. An executor belongs to the attempt of its driver, or, if the driver no longer exists, to the
-// attempt with the executor's id. The driver pod owns the other operator's remaining objects, so they are deleted with
-// it.
+// A driver is adopted only if the application owns it. The attempt number of a driver follows from the id that Spark
+// put on the driver. It is the number of the attempt in the status, or of the next attempt if the launch of that
+// attempt was not stored. For an older attempt, whose driver only has to end, it is 0. An executor belongs to the
+// attempt of its driver, or, if the driver no longer exists, to the attempt with the executor's id. The driver pod owns
+// the other operator's remaining objects, so they are deleted together with the driver pod.
 func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	attempts := attemptsByID(app)
 	drivers := slices.DeleteFunc(slices.Clone(candidates), func(pod corev1.Pod) bool { return !drivenBy(&pod, app) })
@@ -57,9 +57,9 @@ func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 	return inheritedAttempt(s)
 }
 
-// attemptsByID maps Spark's ids to the numbers of the attempts that may have inherited pods: the last attempt, and the
-// next one if the other operator launched it without storing the launch. If the status is ours, the next attempt is not
-// in the map, because its pods have our labels.
+// attemptsByID maps Spark's ids to the numbers of the attempts that may have inherited pods. These are the last
+// attempt, and the next attempt, which the other operator may have launched without storing the launch. If the status
+// is ours, the map lacks the next attempt, because its pods have our labels.
 func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	last, attempts := lastAttempt(&app.Status), map[string]int32{}
 	if o := app.Status.Operator; o == nil {
@@ -71,10 +71,10 @@ func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	return attempts
 }
 
-// unrecordedID returns the id of an inherited driver whose id is not in attempts; "" if there is no such driver. The
-// ids of attemptsByID are computed from the spec, which may have been edited since the launch. So, if no driver has an
-// expected id, and the status says that an attempt runs or is retained, the newest driver belongs to that attempt. The
-// other operator does not identify its driver by an id either.
+// unrecordedID returns the id of an inherited driver that belongs to the last attempt although its id is not in
+// attempts; "" if there is no such driver. The ids in attempts may be computed from a spec that was edited after the
+// launch. If no driver has one of these ids, and the status says that an attempt runs or is retained, the newest driver
+// belongs to that attempt. The other operator does not identify its drivers by ids either.
 func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[string]int32) string {
 	state := current(&app.Status)
 	if app.Status.Operator != nil || stateRank(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
@@ -103,8 +103,9 @@ func drivenBy(pod *corev1.Pod, app *sparkv1.SparkApplication) bool {
 		slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == app.UID })
 }
 
-// executes reports whether an executor pod belongs to the application: one of the drivers controls it, or it has no
-// controller because its driver no longer exists. An executor with any other controller belongs to somebody else.
+// executes reports whether an executor pod belongs to the application. It belongs to the application if one of the
+// given drivers controls the pod, or if the pod has no controller because its driver no longer exists. An executor with
+// any other controller belongs to somebody else.
 func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 	owner := cmp.Or(metav1.GetControllerOf(pod), &metav1.OwnerReference{})
 	if owner.UID == "" {

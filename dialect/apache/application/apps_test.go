@@ -31,8 +31,8 @@ spec:
     spark.kubernetes.authenticate.driver.serviceAccountName: spark
 `
 
-// written parses the application plain with the texts of over applied one after the other. A key of spec in a text
-// replaces the same key of earlier texts.
+// written parses the application plain and then each text of over, in order, into the same application. Each key of
+// spec in a text replaces the same key of earlier texts.
 func written(t testing.TB, over ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	var app sparkv1.SparkApplication

@@ -20,8 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Reasons of the condition Exposed: an entry of a list is invalid, or the operator's configuration does not allow its
-// objects.
+// Reasons of the condition Exposed: an entry of a list in the spec is invalid, or the operator's configuration does not
+// allow the objects that the entry requests.
 const (
 	reasonInvalidSpec = "InvalidSpec"
 	reasonSwitchedOff = "SwitchedOff"
@@ -86,8 +86,8 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 	return objects, wrong
 }
 
-// typeProblems returns a cause for each part of a valid entry that is not created because the operator's configuration
-// does not allow objects that are reachable from outside the cluster.
+// typeProblems returns a cause for each object of a valid entry that is missing, or less exposed than requested,
+// because the operator's configuration does not allow objects that are reachable from outside the cluster.
 func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
@@ -121,9 +121,10 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d ex
 	return a.userObject(app, attempt, expose.ServiceKind, d.service, tree), port
 }
 
-// driverSelector returns labels that only the attempt's driver has. They are the labels that the other operator would
-// have used too. If spark-submit creates the driver and therefore chooses its id, they are our own labels. To find out
-// who creates the driver, the attempt must be rendered, so the selector is computed once for all entries.
+// driverSelector returns labels that only the attempt's driver has. Usually they are the labels by which the other
+// operator would have selected the driver. If spark-submit creates the driver, spark-submit also chooses the id in
+// these labels, so driverSelector returns our own labels instead. To find out who creates the driver, the attempt must
+// be rendered, so the selector is computed only once for all entries.
 func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
 	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
 		return map[string]string{apache.LabelAppUID: string(app.UID), apache.LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}

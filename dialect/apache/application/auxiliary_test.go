@@ -44,7 +44,7 @@ func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 	return specs
 }
 
-// outside are Applications with exposure switched on: objects may be reachable from outside the cluster.
+// outside is an Applications value whose configuration allows objects that are reachable from outside the cluster.
 var outside = Applications{Options{Outside: true}}
 
 // TestExposedEntries checks the Services, Ingresses and routes that are created for the entries of the spec's lists.
@@ -160,8 +160,8 @@ func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	}
 }
 
-// TestExposedEntriesFollowTheAttempt checks that the auxiliary objects exist as long as the attempt's other objects,
-// also while these are retained.
+// TestExposedEntriesFollowTheAttempt checks that the auxiliary objects exist as long as the attempt's other objects
+// exist, even if those are retained after the attempt has ended.
 func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 	for phase, want := range map[lifecycle.Phase]string{
 		lifecycle.New: "none", lifecycle.Waiting: "none", lifecycle.Launched: "stand", lifecycle.Started: "stand", lifecycle.Ready: "stand",
@@ -278,8 +278,9 @@ func TestRefusedServices(t *testing.T) {
 	}
 }
 
-// FuzzExposedEntries checks for any raw spec that either the attempt is rejected or both objects of the entry exist,
-// never both.
+// FuzzExposedEntries checks one entry with any raw specs: either Render rejects the attempt, or AuxiliaryObjects
+// returns the entry's Service and its Ingress or route. It must not happen that the attempt is rejected and the two
+// objects are returned.
 func FuzzExposedEntries(f *testing.F) {
 	f.Add("ui", `{"ports":[{"port":80}]}`, "door", `{"parentRefs":[{"name":"g"}]}`, uint8(0))
 	f.Add("ui", `{"ports":3}`, "door", `{"rules":[{}],"parentRefs":[{"name":"g"}]}`, uint8(1))

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// atWork returns an application with a running driver and the given number of running executors, its status, and the
-// observed pods.
+// atWork returns an application with a status, and an observation. In both, the driver and the given number of
+// executors run.
 func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	n := fmt.Sprint(executorsRun)
@@ -58,8 +58,8 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide measures a pass over a running application that changes nothing, and the first pass over a new
-// application.
+// BenchmarkDecide measures two passes: a pass that changes nothing, over a running application, and the first pass over
+// a new application.
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {

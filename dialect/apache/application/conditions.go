@@ -55,8 +55,8 @@ func set(app *sparkv1.SparkApplication, c metav1.Condition, now time.Time) {
 	dialect.SetCondition(&app.Status.Conditions, c, app.Generation, now)
 }
 
-// shortageOf returns why a running application is degraded: its wait reason, or the threshold that the number of its
-// executors does not reach. The result is empty if the application is not degraded.
+// shortageOf returns why a running application is degraded: its wait reason, or else the threshold that the number of
+// running executors does not reach. The result is empty if the application is not degraded.
 func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	var reason string
 	switch {
@@ -72,7 +72,7 @@ func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reason, Message: thresholdMessage(liveStates[m.Phase], wanted.Thresholds) + "; status.executors has the counts"}
 }
 
-// uncounted reports whether the spec's generation differs from the generation that the status records.
+// uncounted reports whether the spec was edited since the last status write, which is visible in the generation.
 func uncounted(app *sparkv1.SparkApplication) bool {
 	seen := app.Status.ObservedGeneration
 	return seen != 0 && seen != app.Generation

@@ -29,8 +29,8 @@ const (
 )
 
 // sparkConf returns the configuration of an application in this API's order of precedence: the operator's values
-// override the user's values, and defaults apply to keys that neither sets. The fields of a Request override the whole
-// configuration.
+// override the user's values, and defaults apply to keys that neither the operator nor the user sets. The result does
+// not contain the fields of a submit.Request, which override the whole configuration later.
 func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -69,9 +69,10 @@ func setFiles(c *conf.Conf, key, files string) {
 	}
 }
 
-// templateConf sets keys for settings of a pod template that Spark does not read or would override. The first is the
-// name of Spark's container, if it is neither the first container nor named by the user. The second, from Spark 4.3 on,
-// is allowPrivilegeEscalation, with the value of the container's securityContext.
+// templateConf sets configuration keys for two settings of a pod template that Spark does not read from the template or
+// would override. The first setting is the name of Spark's container. It is needed only if Spark's container is not the
+// first one and the user sets no name. The second setting, which Spark reads from version 4.3 on, is the value of
+// allowPrivilegeEscalation in the container's securityContext.
 func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name string) {
 	if rawTemplate(template) == nil {
 		return
@@ -92,9 +93,9 @@ func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name
 }
 
 // defaults sets default values for keys that are not set yet, as the Apache Spark project's operator does: for
-// security, and to keep the executors' logs. It does not set spark.authenticate if the master is a standalone cluster,
-// because there all sides need the same secret, which the operator does not know. If Spark creates the executors
-// itself, it also generates the secret.
+// security, and to keep the executors' logs. If the master is a standalone cluster, spark.authenticate has no default,
+// because the driver and the cluster need the same secret, which the operator does not have. In all other cases Spark
+// itself generates the secret.
 func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 	if !strings.HasPrefix(driverMaster(&app.Spec), "spark://") {
 		c.SetIfMissing("spark.authenticate", "true")

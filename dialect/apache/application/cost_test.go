@@ -77,7 +77,7 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 }
 
 // entriesOf returns n entries that expose a driver. If own is true, each entry has its own Service, otherwise all
-// entries share one.
+// entries share one Service.
 func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	for i := range n {
 		name := "ui"

@@ -115,8 +115,8 @@ func thresholds(c *sparkv1.InstanceConfig, dynamic bool) *lifecycle.Thresholds {
 	return &lifecycle.Thresholds{Init: count(c.InitExecutors), Min: count(c.MinExecutors), Max: count(c.MaxExecutors), Dynamic: dynamic}
 }
 
-// retention returns which objects are kept after the end of an application, and for how long: at most until the
-// application itself is deleted.
+// retention returns which objects are kept after the end of an application, and for how long. That time is never longer
+// than ttlAfterStopMillis, after which the application itself is deleted.
 func retention(t sparkv1.ApplicationTolerations) lifecycle.Retention {
 	r := lifecycle.Retention{Policy: lifecycle.RetainNever, For: duration(t.ResourceRetainDurationMillis)}
 	switch t.ResourceRetainPolicy {
@@ -135,8 +135,8 @@ func cleanAgain(millis *int64) time.Duration {
 	return max(stageTimeout(millis, defaultCleanAgain), leastCleanAgain)
 }
 
-// stageTimeout returns the maximum duration of a stage: millis, or otherwise if millis is not set. 0 or a negative
-// number means that the stage has no deadline; the result is 0 then.
+// stageTimeout returns the maximum duration of a stage: millis, or the default otherwise if millis is not set. If
+// millis is 0 or negative, the stage has no deadline, and the result is 0.
 func stageTimeout(millis *int64, otherwise time.Duration) time.Duration {
 	if millis == nil {
 		return otherwise
@@ -185,9 +185,9 @@ const (
 	sparkInstances = 2
 )
 
-// executorsOf returns the number of executors at the start and the number that the application always wants. Both are 0
-// if the driver creates no executor pods, because it runs the tasks itself or uses the executors of a standalone
-// cluster.
+// executorsOf returns two numbers: how many executors the application wants at its start (initial), and how many it
+// wants at any time (least). Both are 0 if the driver creates no executor pods, because the driver runs the tasks
+// itself or uses the executors of a standalone cluster.
 func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 	// Any other value of confDriverMaster is the API server's address.
 	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") {

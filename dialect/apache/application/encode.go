@@ -50,9 +50,9 @@ func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecyc
 	}
 }
 
-// endedAttempt returns the summary of the attempt that ended before a new one. If that attempt started and ended within
-// this decision, the status has no summary of it, and endedAttempt computes one from the counters, which already
-// include the next restart.
+// endedAttempt returns the summary of the attempt that ended before the next attempt. Usually the status contains this
+// summary. If the ended attempt also started within this decision, endedAttempt computes the summary from the counters
+// in next, which already include the restart.
 func endedAttempt(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
 	over := sparkv1.AttemptInfo{
 		ID: int64(max(t.Attempt-1, 0)), RestartCounter: max(next.Total-1, 0),

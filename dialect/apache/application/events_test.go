@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// reasons returns the reasons of the events emitted so far.
+// reasons returns the reasons of the events that the passes have emitted so far, in order.
 func (l *life) reasons() (out []string) {
 	for _, e := range l.events {
 		out = append(out, e.Type+" "+e.Reason)

@@ -152,9 +152,9 @@ func (d exposedEntry) spec(tree map[string]any, port int64) map[string]any {
 	return expose.WithRule(tree, rule)
 }
 
-// clashes returns an error for each entry with an object whose name is already taken, by an object of another entry or
-// by the Service through which executors find their driver. Entries may share a Service if all of them describe it in
-// the same way.
+// clashes returns an error for each entry with an object whose name is already taken. The name may be taken by an
+// object of an earlier entry, or by the Service by which executors find the driver (driverService). Entries may share a
+// Service if all of them describe the Service in the same way.
 func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldError) {
 	services, others := map[string]*namedService{}, map[string]exposedEntry{}
 	for _, d := range all {

@@ -19,8 +19,8 @@ const fieldsDocument = "../../../docs/fields-apache.md"
 
 var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
 
-// fieldSamples has a sample for each field of an application's spec: a value as YAML of spec, and other settings that
-// the field needs to have an effect.
+// fieldSamples has a sample for each field of an application's spec. A sample consists of a text of spec in YAML that
+// sets the field (value), and of the other settings without which the field has no effect (with).
 var fieldSamples = map[string]struct{ value, with string }{
 	"mainClass":                    {value: `mainClass: Other`},
 	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},
@@ -45,7 +45,8 @@ var fieldSamples = map[string]struct{ value, with string }{
 	"configMapSpecs": {value: `configMapSpecs: [{name: a, data: {b: c}}]`},
 }
 
-// steeringFields are prefixes of fields that steer the operator and change no pod.
+// steeringFields lists the fields, or prefixes of fields, that control the operator and change no pod, and what they
+// do.
 var steeringFields = []struct{ path, does string }{
 	{"deploymentMode", "`ClientMode` makes the application fail: the operator runs drivers only in the cluster"},
 	{"applicationTolerations.restartConfig.", "whether and when the operator makes another attempt"},

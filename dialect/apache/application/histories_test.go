@@ -93,8 +93,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestThresholds checks that each threshold for the number of running executors becomes a state after it has lasted for
-// some seconds.
+// TestThresholds checks that the state of the application changes if the number of running executors is below or above
+// a threshold for some seconds. It also checks the timeout of the wait for the initial executors.
 func TestThresholds(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 		InitExecutors: new(int64(2)), MinExecutors: new(int64(1)), MaxExecutors: new(int64(3))}}))

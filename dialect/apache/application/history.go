@@ -94,8 +94,8 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	}
 }
 
-// rollOver prepares the status for the next attempt: the summary of the last attempt becomes the summary of the
-// previous attempt. If trim is true, the last attempt's states move there too.
+// rollOver prepares the status for the next attempt: the summary of the last attempt (over) becomes the summary of the
+// previous attempt. If trim is true, the states of that attempt move from the history of the status into this summary.
 func rollOver(s *sparkv1.ApplicationStatus, over sparkv1.AttemptInfo, trim bool) {
 	previous := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &over}
 	if trim {

@@ -43,9 +43,9 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// TestLawOverLives runs random life cycles of applications, which start from any status of another operator. It checks
-// that every stored status keeps the law and the bounds. It also checks that a decision without a result leaves the
-// status unchanged, so that idle passes write nothing.
+// TestLawOverLives runs random life cycles of applications, some of which start from a random status of another
+// operator. It checks that the memory can be read back from every stored status, and that the status keeps its limits.
+// It also checks that a decision without a result leaves the status unchanged, so that idle passes write nothing.
 func TestLawOverLives(t *testing.T) {
 	phases, states := map[lifecycle.Phase]int{}, map[sparkv1.ApplicationStateSummary]int{}
 	for seed := range uint64(150) {
@@ -113,8 +113,9 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	return s
 }
 
-// checkBuilt compares the objects of a launch that the decision built with the objects that Render builds for the same
-// launch. Both must be equal each time. A launch at a later time is built again.
+// checkBuilt checks that Render returns the same objects for a launch with and without the objects that the decision
+// has built. It checks this repeatedly, because the caller may change the result, and at a later time, because Render
+// then builds the objects again.
 func checkBuilt(t *testing.T, l *life) {
 	for _, launch := range l.plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
@@ -140,8 +141,9 @@ func checkBuilt(t *testing.T, l *life) {
 	}
 }
 
-// checkConcluded checks that a pass requeues if another pass over the status that it stored would lead to an action, a
-// transition or a notice. The watch event of the stored status starts no pass (Kind.Concludes).
+// checkConcluded checks a pass that does not requeue: another pass over the status that it stored must lead to no
+// action, no transition and no notice. No later pass would carry these out, because the watch event of the stored
+// status starts no pass (Kind.Concludes).
 func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
 	if l.plan.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {

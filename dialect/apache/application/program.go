@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// pythonRunner is the class that runs Python programs in the driver. If it is the main class, pyFiles is read as a list
-// whose first entry is the program.
+// pythonRunner is the class that runs Python programs in the driver. If pythonRunner is the main class, the first entry
+// of the list pyFiles is the program.
 const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 
 // program describes what a driver runs.
@@ -47,8 +47,8 @@ func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 	return program{class: spec.MainClass, field: "spec.jars"}, nil
 }
 
-// endsIn returns an error if the program's file name lacks the suffix of its language, because Spark would run the
-// program as a jar. Spark detects the language by the suffix alone (SparkSubmit.isPython, isR).
+// endsIn returns an error if the name of the program's file does not end in the suffix of its language. Spark detects
+// the language only by the suffix (SparkSubmit.isPython, isR), so without the suffix it would run the program as a jar.
 func endsIn(p program, suffix, language string) *dialect.FieldError {
 	if strings.HasSuffix(p.resource, suffix) || strings.HasSuffix(p.resource, strings.ToLower(suffix)) {
 		return nil

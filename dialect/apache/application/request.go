@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// driverUser is the environment variable SPARK_USER of every driver, also of a driver with a proxy user. It is the user
-// of the official images.
+// driverUser is the value of the environment variable SPARK_USER in every driver, even in a driver with a proxy user.
+// It is the name of the user in the official images.
 const driverUser = "spark"
 
 // ownerReference returns an owner reference that makes the application the controller of an object. The reference
@@ -69,7 +69,7 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 }
 
 // master returns the driver's spark.master: the user's value, or else the API server of the operator's configuration.
-// Nothing depends on this value, because the driver connects to spark.kubernetes.driver.master.
+// Nothing depends on the result, because the driver connects to spark.kubernetes.driver.master.
 func (a Applications) master(app *sparkv1.SparkApplication) string {
 	if master := app.Spec.SparkConf[confMaster]; strings.HasPrefix(master, "k8s://") {
 		return master

@@ -34,7 +34,8 @@ func (l *life) rejected() *life {
 	return l.pass(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
 }
 
-// next waits for the next attempt, and runs that attempt until end ends its driver.
+// next waits until the next attempt is launched. Then it applies end to the driver of that attempt, which ends the
+// attempt.
 func (l *life) next(end func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.passWithoutObjects(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
@@ -149,8 +150,8 @@ func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 	}
 }
 
-// TestFixedSpecIsRetried checks that an application with a rejected spec is restarted according to its restart policy,
-// with the edited spec. Without a restart policy it is not restarted.
+// TestFixedSpecIsRetried checks that after a rejected attempt the next attempt uses the edited spec, if the restart
+// policy allows a next attempt.
 func TestFixedSpecIsRetried(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).rejected()
 	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
@@ -165,9 +166,9 @@ func TestFixedSpecIsRetried(t *testing.T) {
 	}
 }
 
-// TestBrokenEditFailsNextAttempt checks an edit that makes the spec invalid. If an attempt is scheduled, the edit is
-// reported as the reason why the next attempt will fail, and the user can correct it until then. A running attempt is
-// not affected, and no attempt follows it.
+// TestBrokenEditFailsNextAttempt checks an edit that makes the spec invalid. If an attempt is scheduled, the next
+// attempt fails because of the edit, unless the user corrects the spec before that attempt. If an attempt runs, it is
+// not affected, but no attempt follows it.
 func TestBrokenEditFailsNextAttempt(t *testing.T) {
 	client := func(l *life, mode sparkv1.DeploymentMode) *life {
 		l.app.Generation++

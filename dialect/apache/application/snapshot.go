@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// maxSnapshot is the maximum size, in bytes, of a driver pod's status that is stored with a state. maxSaid is the
-// maximum size, in bytes, of each message in that pod status.
+// maxSnapshot is the maximum size, in bytes, of the driver pod's status that is stored with a state. maxSaid is the
+// maximum size, in bytes, of each message in the stored pod status.
 const (
 	maxSnapshot = 8 << 10
 	maxSaid     = 512
@@ -78,8 +78,8 @@ func snapshotState(state corev1.ContainerState) corev1.ContainerState {
 
 func boundedText(text string) string { return apache.Cut(text, maxSaid) }
 
-// withoutNulls returns a pod status as JSON. Null values are removed, and then objects that became empty. It returns
-// nil if the result would be empty.
+// withoutNulls returns a pod status as JSON without null values and without objects that contain only null values. It
+// returns nil if nothing is left.
 func withoutNulls(status corev1.PodStatus) []byte {
 	text, err := json.Marshal(status)
 	if err != nil {

@@ -54,9 +54,10 @@ func stateRank(state sparkv1.ApplicationStateSummary) int {
 	return -1
 }
 
-// statesBetween returns the states that a driver enters after the state from until the state to, including to. It
-// includes states that no pass observed, and is empty if the driver already was in the state to or a later one. States
-// are skipped only while the driver's node did not answer; otherwise the state machine enters each phase separately.
+// statesBetween returns the states that a driver enters after the state from, up to and including the state to. The
+// result also contains states that no pass observed. It is empty if the driver already was in the state to or a later
+// one. States in between are missing only if the driver's node did not respond for a while; otherwise the state machine
+// enters each phase separately.
 func statesBetween(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	if from == to || stateRank(to) < stateRank(from) {
 		return nil
@@ -70,8 +71,8 @@ func statesBetween(from, to sparkv1.ApplicationStateSummary) []sparkv1.Applicati
 	return append(out, to)
 }
 
-// endState returns the state of an attempt that has ended. If the spec can never be launched, the state is Failed. If
-// only this attempt could not be launched, it is SchedulingFailure.
+// endState returns the state of an attempt that has ended. If the attempt was not launched, the state is Failed if no
+// attempt can ever be launched from the spec, and SchedulingFailure if only this attempt could not be launched.
 func endState(t lifecycle.Transition, wanted lifecycle.App) sparkv1.ApplicationStateSummary {
 	if wanted.Invalid != nil && t.Outcome == lifecycle.Refused && t.Cause.Reason == lifecycle.ReasonInvalid {
 		return sparkv1.ApplicationFailed
@@ -177,8 +178,8 @@ func until(since time.Time, kept *time.Duration) string {
 	return ", until " + apache.Timestamp(since.Add(*kept))
 }
 
-// endedBy returns why an application ended: the limit that ended its restarts, or else the reason why its last attempt
-// failed.
+// endedBy returns the end of a message, which says why an application ended: because of a limit of restarts, or else
+// because its last attempt failed or was rejected. The result is "" for an application that succeeded.
 func endedBy(t lifecycle.Transition) string {
 	switch {
 	case t.Cause.Reason == lifecycle.ReasonRestartsExhausted:

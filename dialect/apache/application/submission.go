@@ -71,9 +71,10 @@ func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (s
 	return objects, err
 }
 
-// nextAttempt renders an attempt to find out two things: the reason if spark-submit has to create the driver pod
-// (submitter), and the fault if the spec can never be launched (invalid). Any other fault is a rejection of this
-// attempt alone: the restart policy decides whether another attempt follows, and an edit applies to that attempt.
+// nextAttempt renders an attempt. The result submitter is the reason if spark-submit has to create the driver pod. The
+// result invalid is the fault if the spec can never be launched. The result built holds the rendered objects. If only
+// this attempt is rejected, built and invalid are nil: Render reports the fault later, the restart policy decides
+// whether another attempt follows, and that attempt uses the edited spec.
 func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid

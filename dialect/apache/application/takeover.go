@@ -20,8 +20,8 @@ import (
 // The pods are found by the application's name and by Spark's id, which are labels on them (Adopt). After the
 // take-over, the same state machine decides.
 
-// adopted maps the last state that the other operator wrote to a memory. The operator trusts that state, because
-// readers of the status have acted on it.
+// adopted maps the last state that the other operator wrote to the memory with which this operator continues. The
+// operator does not check that state, because readers of the status have already acted on it.
 var adopted = map[sparkv1.ApplicationStateSummary]lifecycle.Memory{
 	"":                                    {Phase: lifecycle.New},
 	sparkv1.ApplicationSubmitted:          {Phase: lifecycle.New},
@@ -121,10 +121,10 @@ func entered(history map[string]sparkv1.ApplicationState, state sparkv1.Applicat
 	return time.Time{}
 }
 
-// lastEnd reads from the status how the last attempt ended, and writes it into the memory. It uses the newest state
-// that is the end of an attempt. That state is in the history of the current attempt, or of the previous attempt if the
-// history was trimmed. If no history contains such a state, the application was deleted or the operator that wrote the
-// status died.
+// lastEnd reads from the status how the last attempt ended, and writes the result into the memory. It uses the newest
+// state that is the end of an attempt. That state is in the history of the current attempt, or of the previous attempt
+// if the history was trimmed. If neither history contains such a state, because the application was deleted or the
+// other operator died, the attempt counts as Lost.
 func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	past := statesOf(s.StateTransitionHistory)
 	if s.PreviousAttemptSummary != nil && m.Phase == lifecycle.Waiting {

@@ -167,9 +167,9 @@ func TestTakenOverTimes(t *testing.T) {
 	}
 }
 
-// TestStuckApplicationsEnd checks that the operator ends applications permanently that were stuck under the other
-// operator, even if their restart policy is Always. An example is client mode: each pass of the other operator adds the
-// state Failed to the history.
+// TestStuckApplicationsEnd checks an application that was stuck under the other operator, with the restart policy
+// Always. This operator must end it permanently. The example is an application in client mode, for which each pass of
+// the other operator added the state Failed to the history.
 func TestStuckApplicationsEnd(t *testing.T) {
 	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
 	for range 3 * maxHistory {

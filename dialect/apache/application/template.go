@@ -20,9 +20,9 @@ func rawTemplate(t *sparkv1.PodTemplate) []byte {
 }
 
 // withoutEscalation returns a driver template in which no container may gain more privileges than its parent process. A
-// container stays as it is if it sets allowPrivilegeEscalation itself or cannot run without privilege escalation. If
-// the driver has no template, the function creates one for this setting. A template that cannot be read is returned
-// unchanged; another check rejects it.
+// container does not change if it sets allowPrivilegeEscalation itself or cannot run without privilege escalation. If
+// template is nil, the function returns a template that contains only this setting. A template that cannot be parsed is
+// returned unchanged; another check rejects it.
 func withoutEscalation(template []byte) []byte {
 	tree := map[string]any{}
 	if template != nil {

@@ -17,9 +17,9 @@ import (
 // quoted returns a user's text in the form in which messages show it.
 func quoted(text string) string { return conf.Quote("", text) }
 
-// Validate returns the faults for which an application fails permanently, without another attempt: a wrong name, which
-// no edit can change, a wrong deployment mode, and wrong routes. Any other fault of a spec rejects one attempt
-// (Render), and the restart policy decides whether another attempt follows.
+// Validate returns the faults for which an application fails permanently, without another attempt: a wrong name (which
+// no edit can change), a wrong deployment mode, wrong routes, and a spec that could not be read. Any other fault of a
+// spec only rejects one attempt (Render), and the restart policy decides whether another attempt follows.
 func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
@@ -61,8 +61,8 @@ func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wro
 	return append(wrong, validLabels(app)...)
 }
 
-// validConfigMaps returns an error for each invalid name or key of a ConfigMap, each duplicate name, and each name that
-// the attempt's own ConfigMaps have.
+// validConfigMaps returns an error for each fault in spec.configMapSpecs: an invalid name, an invalid key, a name that
+// occurs twice, or a name that one of the attempt's own ConfigMaps has.
 func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect.FieldError) {
 	taken := map[string]string{configMapName(id): "the driver's configuration", id + "-driver-podspec-conf-map": "the executors' pod template"}
 	for i := range app.Spec.ConfigMapSpecs {
@@ -101,8 +101,8 @@ func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 }
 
 // validLabels returns an error for each of the operator's own labels that a user sets on an object of an attempt. The
-// operator finds and deletes objects by these labels, so users must not set them. On auxiliary Services, Ingresses and
-// routes, the operator overwrites such labels instead.
+// operator finds and deletes objects by these labels, so users must not set them. Auxiliary Services, Ingresses and
+// routes are not checked, because the operator overwrites such labels on them.
 func validLabels(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	wrong := dialect.ReservedConfLabels(app.Spec.SparkConf)
 	for _, t := range []struct {

@@ -67,8 +67,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestRefused checks faults that an edit can fix. They reject one attempt, are all reported at once with their fields,
-// and do not end an application by themselves (W17).
+// TestRefused checks faults that an edit can fix. Such faults reject one attempt and do not end the application by
+// themselves (W17). All of them are reported at once, with their fields.
 func TestRefused(t *testing.T) {
 	const ingress = "ingressMetadata: {name: i}"
 	for name, c := range map[string]struct {

@@ -123,8 +123,8 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.wantEvents(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
 }
 
-// TestClusterLoopIsTakenOver checks the fault W1 as users meet it: a history that grew until somebody stopped the other
-// operator.
+// TestClusterLoopIsTakenOver checks the take-over of a cluster with the fault W1 of the other operator: a history that
+// grew until somebody stopped that operator.
 func TestClusterLoopIsTakenOver(t *testing.T) {
 	states := []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}
 	for range 5000 {
@@ -243,8 +243,8 @@ func TestClusterRelease(t *testing.T) {
 	}
 }
 
-// TestClusterTransientError checks that a condition reports a transient error; for a running cluster the condition is
-// Degraded.
+// TestClusterTransientError checks that the condition Ready reports a transient error, or the condition Degraded if the
+// cluster runs.
 func TestClusterTransientError(t *testing.T) {
 	transient := &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: clusterNoon}
 	w := newClusterWorld(t)

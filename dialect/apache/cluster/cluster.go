@@ -79,7 +79,8 @@ func asPlan(plan cluster.Plan) lifecycle.Plan {
 		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
 }
 
-// want returns the desired state of the cluster, and, if the spec is valid, the rendered objects.
+// want returns the desired state of the cluster (want) and the rendered objects, once as a struct (made) and once as a
+// list (all). If the spec is invalid, there are no rendered objects.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
 	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, Start: c.MasterStart}
 	if want.Deleting {
@@ -107,7 +108,8 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 	return want, made, all
 }
 
-// faultsOf returns the faults of a cluster that cannot be rendered, because of an error.
+// faultsOf returns the faults of a cluster that could not be rendered. These are the faults that ValidateCluster finds
+// or, if it finds none, the given error of the rendering.
 func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
 	if faults := ValidateCluster(sc); len(faults) > 0 {
 		return faults
@@ -115,13 +117,13 @@ func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
 	return dialect.AsFaults(err)
 }
 
-// AuxiliaryObjects returns the objects of a cluster after Decide wrote its status. In phases in which the cluster wants
-// objects, these are all objects of the spec. In other phases the set is empty, so all objects are deleted. If an
-// edited spec is invalid, the objects of a running cluster stay as they are.
+// AuxiliaryObjects returns the objects of a cluster after Decide wrote its status. In phases in which the cluster's
+// objects must exist (Memory.Wants), these are all objects of the spec. In other phases the set is empty, so all
+// objects are deleted. If an edited spec is invalid, the objects of a running cluster stay as they are.
 //
-// Inherited objects of the cluster are kept: the StatefulSets have equal selectors, and their pods continue unchanged
-// until the cluster is edited. If a StatefulSet cannot be updated to match an edit, another StatefulSet with the same
-// name replaces it and takes over its pods.
+// Inherited StatefulSets are kept, because their selectors are equal to those of the wanted StatefulSets. Their pods
+// run unchanged until the cluster is edited. If a StatefulSet cannot be updated to match an edit, another StatefulSet
+// with the same name replaces it and takes over its pods.
 func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Observed) dialect.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil {
 		return dialect.AuxiliaryObjects{Unsettled: true}

@@ -80,8 +80,8 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
 }
 
-// holdRunning adds the conditions of a cluster in phase Running to hold, and reports whether an edit is being rolled
-// out.
+// holdRunning adds the conditions of a cluster in the phase Running to hold, which maps condition types to causes. The
+// result reports whether an edit is being rolled out.
 func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluster.Memory, objects cluster.Objects) (moves bool) {
 	why := clusterAccount(m)
 	late := m.Cause.Reason == cluster.ReasonRolloutTimedOut
@@ -100,9 +100,9 @@ func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluste
 	return moves
 }
 
-// encodeClusterReady sets the condition Ready. It is True if the master and at least one worker accept applications; a
-// cluster that wants no workers needs only the master. If Ready is True, the condition Degraded reports whatever else
-// is missing.
+// encodeClusterReady sets the condition Ready. It is True if the cluster runs, and its master and at least one worker
+// are ready; a cluster that wants no workers needs only the master. While Ready is True, another condition (Degraded)
+// reports what is missing.
 func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
 	s := &sc.Status
 	ready, text := metav1.ConditionFalse, ""

@@ -38,9 +38,9 @@ func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 }
 
 // takeClusterOver returns a memory that follows from another operator's status. If the status says that the cluster
-// runs, the memory does too. The other operator never checked the pods, so they are checked now. The operator tries
-// again to create objects that the other operator failed to create and gave up. If pods exist although the status has
-// no state, they come from a pass of the other operator whose result was not stored.
+// runs, the phase is Running; this operator's next decision checks the pods, which the other operator never did. If the
+// status says that the other operator failed to create objects, the operator tries again. If the status has no state,
+// existing pods come from a pass of the other operator whose result was not stored.
 func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	left := sc.Status.CurrentState
 	if left == nil || left.CurrentStateSummary == "" {

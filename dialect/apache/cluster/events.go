@@ -74,7 +74,8 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 	return dialect.Event{}, false
 }
 
-// goodNews maps the reasons of notices that require no action of the user to the reasons of their events.
+// goodNews maps reasons of notices to reasons of events. Events about these notices have the type Normal, because they
+// require no action of the user.
 var goodNews = map[string]string{
 	cluster.ReasonEdited:    EventClusterSpecChanged,
 	cluster.ReasonRolledOut: EventClusterRolledOut,
@@ -82,7 +83,7 @@ var goodNews = map[string]string{
 	EventClusterTakenOver:   EventClusterTakenOver,
 }
 
-// badNews maps the reasons of notices to the reasons of their events, which are warnings.
+// badNews maps reasons of notices to reasons of events. Events about these notices have the type Warning.
 var badNews = map[string]string{
 	cluster.ReasonRolloutTimedOut: EventClusterRolloutTimedOut,
 	EventClusterInvalid:           EventClusterInvalid,

@@ -37,8 +37,9 @@ func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings
 	return warnings
 }
 
-// setWithoutEffect returns a warning for each field of a statefulSetSpec whose value differs from the value of the same
-// field in the built StatefulSet.
+// setWithoutEffect returns warnings about the fields replicas and podManagementPolicy of a statefulSetSpec. It warns
+// about such a field if the value that the user wrote differs from the value in the built StatefulSet. The argument
+// field is the path of the statefulSetSpec, and replicas is the advice about the number of replicas.
 func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.StatefulSet, replicas string) (warnings []string) {
 	var written struct {
 		Replicas            *int32                         `json:"replicas"`

@@ -97,8 +97,8 @@ func TestClusterObjects(t *testing.T) {
 	}
 }
 
-// TestClusterPodsAreSeen checks the labels and annotations by which the operator finds a cluster's pods and compares
-// them with the spec.
+// TestClusterPodsAreSeen checks two kinds of metadata on a cluster's pods: the labels by which the operator finds the
+// pods, and the annotations by which the operator compares the pods with the spec.
 func TestClusterPodsAreSeen(t *testing.T) {
 	o, err := testClusters.objects(sparkCluster())
 	if err != nil {

@@ -49,7 +49,8 @@ func templateWarnings(field string, member *sparkv1.MemberSpec) []string {
 	return dialect.TemplateWarnings(field+".statefulSetSpec.template", statefulSet.Template)
 }
 
-// RestartWarning returns a warning if an edit replaces pods of a running cluster; otherwise it returns an empty text.
+// RestartWarning returns a warning if the edit of the spec from old to edited replaces pods of a running cluster.
+// Otherwise it returns "".
 func (c Clusters) RestartWarning(old, edited *sparkv1.SparkCluster) string {
 	if decodeCluster(old, lifecycle.Observed{}).Phase != lifecycle.Running {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewSaysWhatAPassSays: the faults of a review have the message of a pass, and an unknown field of a template is
-// a warning.
+// TestReviewSaysWhatAPassSays checks that the faults of a review have the same message as those of a pass, and that an
+// unknown field of a template leads to a warning.
 func TestReviewSaysWhatAPassSays(t *testing.T) {
 	sc := sparkCluster(unusable)
 	want, _, _ := testClusters.want(sc)
@@ -30,8 +30,8 @@ func TestReviewSaysWhatAPassSays(t *testing.T) {
 	}
 }
 
-// TestRestartWarning: an edit that replaces pods of a running cluster is announced. An edit of the number of workers
-// replaces none.
+// TestRestartWarning checks that a warning announces an edit that replaces pods of a running cluster. An edit of the
+// number of workers replaces no pods, so there is no warning.
 func TestRestartWarning(t *testing.T) {
 	running := func(change ...func(*sparkv1.SparkCluster)) *sparkv1.SparkCluster {
 		sc := sparkCluster(change...)

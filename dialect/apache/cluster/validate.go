@@ -8,10 +8,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// ValidateCluster returns the faults for which a cluster cannot be rendered: a wrong name, which no edit can change, a
+// ValidateCluster returns the faults for which a cluster cannot be rendered: a wrong name (which no edit can change), a
 // wrong version, wrong numbers of workers, and the first error of standalone.Build about templates and configuration.
-// It returns no fault if and only if the spec can be rendered. Numbers that contradict each other are no fault: if
-// minWorkers is not less than maxWorkers, the cluster has no autoscaler and initWorkers is the number of workers.
+// If it returns no fault, the spec can be rendered, and vice versa. Numbers of workers that contradict each other are
+// not a fault: if minWorkers is not less than maxWorkers, the cluster has no autoscaler and initWorkers is the number
+// of workers.
 func ValidateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError) {
 	if wrong := dialect.OutOfBounds(cluster.OutOfBounds); wrong != nil {
 		return wrong
