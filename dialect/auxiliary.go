@@ -26,9 +26,9 @@ type AuxiliaryObjects struct {
 	// after the status is stored. Calling it twice has the same result as calling it once. It is nil if Unsettled is
 	// true.
 	Record func(live []lifecycle.AuxiliaryObject, now time.Time) []Event
-	// Decide replaces Record if a decision about the custom resource depends on the state of the objects, in the same
-	// pass. It writes the result into the status, and returns additions to the plan of Decide: transitions, notices and
-	// the time of the requeue.
+	// Decide replaces Record if a decision about the custom resource in the same pass depends on the state of the
+	// objects. Decide writes the result into the status, and returns additions to the plan of the first decision:
+	// transitions, notices and the time of the requeue.
 	Decide func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan
 }
 

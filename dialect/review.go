@@ -12,9 +12,10 @@ import (
 // webhook reports the review when the custom resource is written. A pass reports the same faults with the reason
 // InvalidSpec.
 type Review struct {
-	// Faults are why the operator would refuse the spec; empty if it would not.
+	// Faults are the reasons why the operator would reject the spec; empty if the operator would accept it.
 	Faults []*FieldError
-	// Warnings name settings that have no effect or may be meant differently. A spec with faults has none.
+	// Warnings name settings that have no effect or may be meant differently. If there are faults, there are no
+	// warnings.
 	Warnings []string
 }
 

@@ -47,8 +47,8 @@ type App struct {
 	// MissingGrace is how long a newly created driver pod may be missing from the cache before the state machine
 	// requests a live read.
 	MissingGrace time.Duration
-	// Thresholds are the wanted numbers of executors. If Thresholds is nil, the phase depends only on InitialExecutors,
-	// and on no number of executors once the application is Running.
+	// Thresholds are the wanted numbers of executors. If Thresholds is nil, the phase depends on InitialExecutors until
+	// the application is Running, and afterwards on no number of executors.
 	Thresholds *Thresholds
 	// EnterMissedPhases makes the history independent of how late a pass runs. If a driver ended before a pass observed
 	// that it ran, the state machine enters all phases through which the driver must have passed. The end of an attempt
@@ -70,7 +70,7 @@ type Thresholds struct {
 	Init int32 // the attempt's start ends when this many run; 0: when the driver is Ready
 	Min  int32 // if fewer run after the start, the phase is Below
 	Max  int32 // if fewer run after the start, but at least Min, the phase is Partial
-	// Dynamic reports that Spark itself chooses the number of executors. If it is true, fewer executors than Max are no
+	// Dynamic reports that Spark itself chooses the number of executors. Fewer executors than Max are then not a
 	// shortage.
 	Dynamic bool
 }

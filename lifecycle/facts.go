@@ -28,8 +28,8 @@ const (
 	// exitExceptionAnnotation is the annotation in which Spark 4.1 and newer write the exception that ended the driver,
 	// if spark.kubernetes.driver.annotateExitException is set.
 	exitExceptionAnnotation = "spark.exit-exception"
-	// userAppException is the beginning of the exception that Spark writes there if the program of a PythonRunner or
-	// RRunner exited.
+	// userAppException is the beginning of the exception that Spark writes into exitExceptionAnnotation if the program
+	// of a PythonRunner or RRunner exited.
 	userAppException = "org.apache.spark.SparkUserAppException"
 	appIDLabel       = "spark-app-selector" // Spark's own
 	executorIDLabel  = "spark-exec-id"      // Spark's own

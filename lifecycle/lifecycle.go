@@ -140,8 +140,8 @@ type Driver struct {
 	// being deleted.
 	GoneBy time.Time
 	// NodeLostSince is when Kubernetes found that the node of a driver in the phase DriverUnknown does not respond;
-	// zero if that time is unknown. A node that does respond corrects its pods quickly, so the state machine does not
-	// trust a recent NodeLostSince.
+	// zero if that time is unknown. If the node responds after all, it corrects the status of its pods quickly, so a
+	// node counts as lost only some time after NodeLostSince.
 	NodeLostSince time.Time
 	AppID         string
 	CreatedAt     time.Time
@@ -387,9 +387,9 @@ type Action struct {
 	Attempt int32
 	Name    string // of a ScheduledRun; other parts are identified by Attempt
 	Force   bool   // for Delete: no grace period, even for pods that are already being deleted
-	// Built points to the pods and objects that a dialect rendered to decide on a launch. Only the Render of that
-	// dialect uses them, to avoid rendering them again. A state machine never sets Built, and the action requests the
-	// same step without it.
+	// Built points to the pods and objects that a dialect rendered to decide on a launch. Only the method Render of
+	// that dialect reads Built, so that the launch is not rendered twice. A state machine never sets Built, and an
+	// action without Built requests the same step.
 	Built any
 }
 
@@ -420,9 +420,9 @@ type Plan struct {
 	Next         Memory        // the memory to store; everything else is observed again
 	Actions      []Action      // in the order in which they are carried out
 	RequeueAfter time.Duration // requeue after this time; 0: only an event starts the next pass
-	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored, because that would cost a
-	// status write for each executor that is created or ends. A new process starts again without them, which costs
-	// less.
+	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored, because storing them would
+	// cost a status write for each executor that is created or ends. A new process therefore starts with no shortages,
+	// which only delays a report.
 	Shortages Shortages
 }
 

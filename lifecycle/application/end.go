@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// end ends the current attempt with the given outcome and cause.
+// end ends the current attempt with the given outcome and cause. The result is always true, because another phase is
+// entered.
 func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
 	s.m.Outcome = outcome
 	s.m.EndedAt = s.earlier(at)
@@ -18,7 +19,7 @@ func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Tim
 }
 
 // ended handles the phase Ended. It deletes a driver that still runs (for example if the attempt exceeded a deadline),
-// and then follows the restart policy.
+// and then follows the restart policy. Like move, ended reports whether the decision entered another phase.
 func (s *step) ended() bool {
 	if s.deleteRunningPods() {
 		return false
@@ -61,7 +62,8 @@ func (s *step) podKept() bool {
 
 // finish ends the application permanently. If the retention rule keeps the driver pod, or the submitter pod of a
 // rejected submission, that pod stays for its log until the retention ends (by default as long as the application
-// exists). Otherwise all objects are deleted first.
+// exists). Otherwise all objects are deleted first. Like move, finish reports whether the decision entered another
+// phase.
 func (s *step) finish() bool {
 	keeps := s.retainsObjects() && s.podKept()
 	switch {
@@ -152,7 +154,8 @@ func (s *step) policyDelay() time.Duration {
 }
 
 // waiting handles the phase Waiting. First it waits for the restart interval, during which the driver's log can still
-// be read. Then it waits until all objects of the last attempt are deleted. Finally it launches the next attempt.
+// be read. Then it waits until all objects of the last attempt are deleted. Finally it launches the next attempt. Like
+// move, waiting reports whether the decision entered another phase.
 func (s *step) waiting() bool {
 	if s.app.Suspend {
 		return s.suspend()
@@ -179,7 +182,7 @@ func (s *step) waiting() bool {
 }
 
 // finished handles a finished application. Unless the spec is edited, only two things happen: the application expires,
-// and remaining objects are deleted.
+// and remaining objects are deleted. Like move, finished reports whether the decision entered another phase.
 func (s *step) finished() bool {
 	if s.m.EndedAt.IsZero() {
 		s.m.EndedAt = s.now // another operator's status may lack it

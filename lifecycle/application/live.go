@@ -9,6 +9,7 @@ import (
 
 // live handles the phases of a live attempt by following its driver. The order of the checks matters: an ended driver
 // is handled first, even if the application is being suspended, a deadline has passed, or the driver is being deleted.
+// Like move, live reports whether the decision entered another phase.
 func (s *step) live() bool {
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil {
@@ -147,7 +148,7 @@ func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 
 // driverMissing handles a driver that is not in the cache. Shortly after the driver's creation, the cache may be
 // behind, so the pass waits; later, a live read decides. If a submitter may still create the driver, the pass waits for
-// the submitter.
+// the submitter. Like move, driverMissing reports whether the decision entered another phase.
 func (s *step) driverMissing() bool {
 	r := s.seen.Submitter(s.m.Attempt)
 	if s.m.Phase == lifecycle.Launched && r != nil && !endedPhase(r.Phase) {
@@ -221,7 +222,7 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 
 // lostNode enters or keeps the phase Unknown, in which the attempt waits for its lost node. The driver may still run
 // unobserved, so no other attempt is launched. The deadline of the run still applies: an attempt that exceeds it waits
-// in Ended until its driver no longer exists.
+// in Ended until its driver no longer exists. Like move, lostNode reports whether the decision entered another phase.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
@@ -361,7 +362,7 @@ func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	return false
 }
 
-// timedOut ends an attempt that has exceeded a deadline.
+// timedOut ends an attempt that has exceeded a deadline. The result is always true, because another phase is entered.
 func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause lifecycle.Cause) bool {
 	if s.app.EnterMissedPhases {
 		s.progress(d) // the phase at the deadline

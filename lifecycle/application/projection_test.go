@@ -103,7 +103,8 @@ type observation struct {
 }
 
 // play runs the passes of a story: a pass at the time of each observation, and a pass at each requested time until the
-// next observation. Live reads find the observed state.
+// next observation. Live reads find the observed state. The results are the entered states, the last memory, and all
+// actions.
 func play(t *testing.T, app lifecycle.App, story []observation) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection

@@ -170,7 +170,7 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 }
 
 // launchNew handles a new application: it launches the application, or suspends it if the spec requested a suspension
-// from the beginning.
+// from the beginning. Like move, launchNew reports whether the decision entered another phase.
 func (s *step) launchNew() bool {
 	if s.app.Suspend {
 		return s.to(lifecycle.Suspended, s.suspendedCause())
@@ -179,6 +179,7 @@ func (s *step) launchNew() bool {
 }
 
 // launch creates the next attempt. If the spec is invalid or the creation was just rejected, the attempt ends instead.
+// Like move, launch reports whether the decision entered another phase.
 //
 // In three cases a live read is needed first:
 //

@@ -22,7 +22,7 @@ func (s *step) suspendedCause() lifecycle.Cause {
 }
 
 // suspend enters the phase Suspending, which deletes the attempt. A run that is stopped here uses up no retry, because
-// it did not end by itself.
+// it did not end by itself. The result is always true, because another phase is entered.
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
 	s.to(lifecycle.Suspending, s.suspendedCause()) // resets the counts if the run settled
@@ -33,7 +33,8 @@ func (s *step) suspend() bool {
 }
 
 // suspending deletes the attempt, and enters Suspended when all its objects are deleted. If the suspension was lifted
-// meanwhile, the application continues from Suspended.
+// meanwhile, the application continues from Suspended. Like move, suspending reports whether the decision entered
+// another phase.
 func (s *step) suspending() bool {
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
 	if !s.cleared(maxAttempt) {
@@ -42,7 +43,8 @@ func (s *step) suspending() bool {
 	return s.to(lifecycle.Suspended, s.suspendedCause())
 }
 
-// suspended waits until the suspension is lifted, and deletes objects that appear meanwhile.
+// suspended waits until the suspension is lifted, and deletes objects that appear meanwhile. Like move, suspended
+// reports whether the decision entered another phase.
 func (s *step) suspended() bool {
 	if s.app.Suspend {
 		s.deleteAll(s.seenAttempts(maxAttempt))
@@ -52,6 +54,7 @@ func (s *step) suspended() bool {
 }
 
 // resuming launches the next attempt after all objects of the last attempt are deleted. The attempt numbers continue.
+// Like move, resuming reports whether the decision entered another phase.
 func (s *step) resuming() bool {
 	if s.app.Suspend {
 		return s.to(lifecycle.Suspended, s.suspendedCause())
@@ -62,7 +65,8 @@ func (s *step) resuming() bool {
 	return s.launch()
 }
 
-// editing deletes the run of the old spec, and then launches an attempt with the new spec.
+// editing deletes the run of the old spec, and then launches an attempt with the new spec. Like move, editing reports
+// whether the decision entered another phase.
 func (s *step) editing() bool {
 	s.m.SpecHash = s.app.SpecHash // the spec may have been edited again
 	if s.app.Suspend {

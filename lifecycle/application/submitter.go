@@ -7,7 +7,8 @@ import (
 )
 
 // submitting waits for the driver that a submitter creates. The deadline is the same as for the driver's own start. If
-// the submitter's node is lost, submitting waits too, because the submitter may still create the driver.
+// the submitter's node is lost, submitting waits too, because the submitter may still create the driver. Like move,
+// submitting reports whether the decision entered another phase.
 func (s *step) submitting(r *lifecycle.Submitter) bool {
 	if outcome, cause, over := s.deadlines(nil); over {
 		return !s.needsLiveRead(outcome) && s.end(outcome, cause, s.now)
@@ -64,9 +65,9 @@ const (
 	mountsMissing
 )
 
-// inspectMounts detects a driver that can never start, because spark-submit ended between two steps: it creates the
-// driver pod first and the ConfigMap that the pod mounts last. If the submitter still runs or has succeeded,
-// inspectMounts needs no live read.
+// inspectMounts returns whether the objects that the driver mounts exist. If they are missing, the driver can never
+// start, because spark-submit ended between two steps: it creates the driver pod first and the ConfigMap that the pod
+// mounts last. If the submitter still runs or has succeeded, no live read is needed, and the objects count as complete.
 func (s *step) inspectMounts(d *lifecycle.Driver) mounts {
 	if d.Submitter == "" || d.Phase != lifecycle.DriverPending || d.Deleting {
 		return mountsComplete
@@ -85,7 +86,8 @@ func (s *step) inspectMounts(d *lifecycle.Driver) mounts {
 }
 
 // endInterrupted ends an attempt whose driver can never start. The driver is deleted in the phase Ended, after the
-// reason is stored, because without a driver the attempt would look like an attempt that may have run.
+// reason is stored, because without a driver the attempt would look like an attempt that may have run. The result is
+// always true, because another phase is entered.
 func (s *step) endInterrupted(d *lifecycle.Driver) bool {
 	message := fmt.Sprintf("spark-submit ended after it created driver pod %s and before it created the ConfigMap that the driver pod mounts", d.Name)
 	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Why.Message != "" {

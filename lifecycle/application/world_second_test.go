@@ -24,7 +24,8 @@ type ledger struct {
 	due    time.Time // when the next attempt may be launched
 	// lacks records since when too few executors were observed, for each phase that expresses such a shortage.
 	lacks map[lifecycle.Phase]time.Time
-	// hasty is the last time at which such a phase was entered although the shortage had not lasted for shortageGrace.
+	// hasty is the last time at which a phase that expresses a shortage was entered although the shortage had not
+	// lasted for shortageGrace.
 	hasty time.Time
 	stops int // drivers that ended successfully just after their executors
 }

@@ -144,7 +144,7 @@ func (s *step) waitFor(what shortage) {
 }
 
 // ensuring waits until all objects exist as wanted. It requests no retries, because the controller that creates the
-// objects retries by itself.
+// objects retries by itself. Like move, ensuring reports whether the decision entered another phase.
 func (s *step) ensuring() bool {
 	switch {
 	case s.want.Invalid != nil:
@@ -172,7 +172,7 @@ func (s *step) bound() time.Duration {
 }
 
 // starting waits for the master and then for the workers. Only the wait for the master has a time limit, because a
-// cluster with too few workers is still useful.
+// cluster with too few workers is still useful. Like move, starting reports whether the decision entered another phase.
 func (s *step) starting() bool {
 	counts := s.count()
 	master := counts.masters > 0
@@ -204,7 +204,7 @@ func (s *step) starting() bool {
 }
 
 // running handles the phase Running. It reports what the cluster lacks, and when all pods match its spec. No
-// observation ends this phase.
+// observation ends this phase. Like move, running reports whether the decision entered another phase.
 func (s *step) running() bool {
 	counts := s.count()
 	if s.outdated() {
@@ -268,7 +268,8 @@ func (s *step) overdue() bool {
 	return left <= 0
 }
 
-// releasing waits until no pod and no object of a failed cluster is left.
+// releasing waits until no pod and no object of a failed cluster is left. Like move, releasing reports whether the
+// decision entered another phase.
 func (s *step) releasing() bool {
 	if len(s.seen.Members) == 0 && s.seen.AuxiliaryCount == 0 {
 		return s.to(lifecycle.Done, s.m.Cause)
@@ -278,7 +279,8 @@ func (s *step) releasing() bool {
 }
 
 // over handles a finished cluster, which only an edit can start again. A spec that was invalid and is valid now without
-// an edit counts as edited: it was rejected by an operator with another configuration.
+// an edit counts as edited: it was rejected by an operator with another configuration. Like move, over reports whether
+// the decision entered another phase.
 func (s *step) over() bool {
 	edited := s.m.Generation != s.want.Generation
 	switch {

@@ -24,7 +24,8 @@ func tell(t *testing.T) *story {
 	return &story{t: t, now: began, app: lifecycle.App{UID: "u", SpecHash: "1:a", MissingGrace: 10 * time.Second}}
 }
 
-// after advances the time by d, then runs a pass with the given observation.
+// after advances the time by d, then runs a pass with the given observation. It returns the story itself, so that calls
+// can be chained.
 func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	s.t.Helper()
 	s.now = s.now.Add(d)
@@ -40,7 +41,7 @@ func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
 	return s
 }
 
-// expect compares the phase and the reason in the memory with the given ones.
+// expect fails the test unless the memory has the given phase and reason.
 func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 	s.t.Helper()
 	if s.m.Phase != phase || s.m.Cause.Reason != reason {
@@ -49,7 +50,7 @@ func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 	return s
 }
 
-// does compares the actions of the last plan with the given ones.
+// does fails the test unless the last plan has exactly the given actions.
 func (s *story) does(want ...lifecycle.Action) *story {
 	s.t.Helper()
 	if !slices.Equal(s.plan.Actions, want) {

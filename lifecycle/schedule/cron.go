@@ -34,8 +34,9 @@ type Times struct {
 	local bool // the zone was written as Local
 	// The values that a pattern allows, one bit each.
 	minute, hour, day, month, weekday uint64
-	// anyDay reports that the day of the month is a star, anyWeekday that the day of the week is. If one of them is a
-	// star, the other decides alone. If neither is a star, a day is allowed if either of them allows it.
+	// anyDay reports that the day of the month is a star, and anyWeekday that the day of the week is a star. If one of
+	// the two fields is a star, only the other field determines the allowed days. If neither is a star, a day is
+	// allowed if it matches either field.
 	anyDay, anyWeekday bool
 }
 
@@ -80,7 +81,7 @@ func Parse(spec, zone string, zones Zones) (*Times, error) {
 	return times, nil
 }
 
-// parseIn parses a schedule without its time zone; location is that time zone.
+// parseIn parses a schedule whose time zone was cut off (rest). The argument location is that time zone.
 func parseIn(rest string, location *time.Location) (*Times, error) {
 	switch {
 	case rest == "":
@@ -317,7 +318,8 @@ func (b bounds) value(text string) (int, bool) {
 	return n, ok && n >= b.min && n <= b.max
 }
 
-// digits parses a number without a sign and with at most six digits.
+// digits parses a number without a sign and with at most six digits. The second result is false if the text is not such
+// a number.
 func digits(text string) (int, bool) {
 	if text == "" || len(text) > 6 || strings.Trim(text, "0123456789") != "" {
 		return 0, false

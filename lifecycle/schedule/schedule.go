@@ -37,7 +37,7 @@ type Schedule struct {
 	Deleting bool // the custom resource has a deletion timestamp
 	// Key identifies the schedule and its zone (see the function Key): a different key means an edit.
 	Key string
-	// Times are the schedule's ticks; nil if Invalid gives the reason for their absence.
+	// Times are the schedule's ticks. Times is nil if the schedule has no ticks; Invalid then says why.
 	Times *Times
 	// Invalid is set if no run of this spec can ever be started, or if the spec is ambiguous. While it is set, no run
 	// is started.
@@ -99,8 +99,8 @@ type Waiting struct {
 // Plan is the result of a decision about a schedule.
 type Plan struct {
 	Next Memory
-	// Notices are about a run, which they name, or about the schedule. The reason of their cause is defined in this
-	// package or comes from the API server.
+	// Notices are about the schedule, or about a run whose name they contain. The reason of a notice's cause is defined
+	// in this package or copied from the API server.
 	Notices []lifecycle.Notice
 	// Actions create, delete and confirm ScheduledRuns. They create at most one run. Confirm reads the named run live,
 	// or all runs if the action has no name.

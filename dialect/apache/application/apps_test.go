@@ -83,7 +83,7 @@ func properties(t testing.TB, o submit.Objects, id string) map[string]string {
 	return c.Map()
 }
 
-// withImage gives an application an image if it has none.
+// withImage sets the image of an application if the application has none, and returns the application.
 func withImage(app *sparkv1.SparkApplication) *sparkv1.SparkApplication {
 	if _, ok := app.Spec.SparkConf["spark.kubernetes.container.image"]; !ok {
 		app.Spec.SparkConf["spark.kubernetes.container.image"] = "docker.io/apache/spark:{{SPARK_VERSION}}"

@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// in puts an application into the given phase of its first attempt.
+// in puts an application into the given phase of its first attempt, and returns the application.
 func in(phase lifecycle.Phase, app *sparkv1.SparkApplication) *sparkv1.SparkApplication {
 	app.Generation = 7
 	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: string(phase), Attempt: 1}, AttemptID: "pi-0"}

@@ -101,8 +101,9 @@ func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 		c.SetIfMissing("spark.authenticate", "true")
 	}
 	c.SetIfMissing("spark.io.encryption.enabled", "true")
-	// For a Python or R program, the driver does not know the exception. It would create a Kubernetes client after the
-	// program's last output, and the log of that client would push the output out of the termination message.
+	// If the program is written in Python or R, the driver does not have the exception that ended the program. With
+	// this setting, the driver would nevertheless create a Kubernetes client after the program's last output, and the
+	// log of that client would push the output out of the termination message.
 	if submit.IsJVM(p.resource) {
 		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
 	}

@@ -59,7 +59,7 @@ func begin(t testing.TB, a Applications, change ...func(*sparkv1.SparkApplicatio
 }
 
 // pass runs a pass after some time, as the controller does. If the pass requests a live read, the live read finds the
-// same objects.
+// same objects. It returns the life cycle itself, so that calls can be chained.
 func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)
@@ -133,7 +133,8 @@ func executors(attempt int32, n int) (all []lifecycle.Executor) {
 	return all
 }
 
-// states compares the history with the wanted states in short form ("0 Submitted, 1 DriverRequested").
+// states fails the test unless the history consists of the wanted states, which are given in short form ("0 Submitted,
+// 1 DriverRequested").
 func (l *life) states(want string) *life {
 	l.Helper()
 	if diff := cmp.Diff(want, shortened(l.app.Status.StateTransitionHistory)); diff != "" {

@@ -20,7 +20,7 @@ func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartCon
 	return tolerating(sparkv1.ApplicationTolerations{RestartConfig: &c})
 }
 
-// attempt compares the number and the counters of the current attempt with the wanted values.
+// attempt fails the test unless the current attempt has the given number (id) and the given counters.
 func (l *life) attempt(id, restarts, failures, refusals int64) *life {
 	l.Helper()
 	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}

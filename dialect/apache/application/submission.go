@@ -60,8 +60,8 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 	return objects, dialect.SparkSubmitCause(why.Statement()), err
 }
 
-// runner builds the pod that runs spark-submit. spark-submit connects to the API server of the operator's
-// configuration.
+// runner returns the objects for a submission by spark-submit, among them the pod that runs spark-submit. spark-submit
+// connects to the API server of the operator's configuration.
 func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, error) {
 	r.Master = a.apiServer()
 	objects, err := dialect.Runner(r)
