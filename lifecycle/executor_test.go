@@ -27,8 +27,8 @@ func TestExecutorReadiness(t *testing.T) {
 	}
 }
 
-// TestExecutorTaken checks that an executor counts as deleted while running if its container still runs in the last
-// state of its pod, even if the pod was deleted with a grace period before.
+// TestExecutorTaken checks for which pods DeletedWhileRunning returns true: those whose container still runs in the
+// last state of the pod, even if an earlier deletion of the pod had a grace period. It also checks the exempt pods.
 func TestExecutorTaken(t *testing.T) {
 	deleting := func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.NewTime(noon)) }
 	grace := func(seconds int64) func(*corev1.Pod) {

@@ -178,7 +178,7 @@ func attemptOf(pod *corev1.Pod) int32 {
 
 // containerStatus returns the status of the Spark container. This is the container with the given name or, if there is
 // none, the last container of the spec. The container with the given name is preferred, because a webhook may have
-// appended a sidecar. The last status is not used, because the kubelet sorts the statuses by name.
+// appended a sidecar. The statuses cannot be used to find the last container, because the kubelet sorts them by name.
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	if n := len(pod.Spec.Containers); n > 0 {
 		last := pod.Spec.Containers[n-1].Name

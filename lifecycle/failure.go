@@ -16,7 +16,7 @@ const maxExcerpt = 1024
 // limit is needed because an annotation of a pod that was read live may have a quarter of a megabyte.
 const headRead, tailRead = 16 << 10, 4 << 10
 
-// Names in messages for what a pod is.
+// The roles of pods, as messages name them.
 const (
 	roleDriver   = "driver"
 	roleServer   = "server" // a server is a driver too
@@ -114,7 +114,7 @@ var driverExits = map[int32]string{
 }
 
 // sparkExit returns the name of an exit code that Spark uses, and "" for other codes. A user's program may use the same
-// code, so messages show the name beside the code, and the name is never a reason.
+// code. Messages therefore show both the code and the name, and the name is never the reason of a Cause.
 func sparkExit(code int32, role string) string {
 	if !isDriverRole(role) && role != roleExecutor {
 		return ""

@@ -218,9 +218,10 @@ func (s *step) finished() bool {
 	return false
 }
 
-// releaseExecutors deletes executors that still run after their driver ended. The application owns the executors too,
-// so nobody else deletes them. The object by which a batch scheduler reserves capacity for the executors is also
-// deleted, even if no executor exists, so that other applications can use the capacity.
+// releaseExecutors deletes executors that still run after their driver ended. The garbage collector does not delete
+// these executors as long as the application exists, because the application is an owner of each executor pod.
+// releaseExecutors also deletes the object by which a batch scheduler reserves capacity for the executors, even if no
+// executor exists, so that other applications can use the capacity.
 func (s *step) releaseExecutors() {
 	d := s.seen.Driver(s.m.Attempt)
 	if d == nil || !driverEnded(d) || s.actionsBlocked() {

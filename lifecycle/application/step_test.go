@@ -256,8 +256,8 @@ func TestLaunch(t *testing.T) {
 	})
 }
 
-// TestForgedAttempts checks that a label with an attempt number that this operator cannot have written has no effect,
-// and that no attempt follows the largest attempt number.
+// TestForgedAttempts checks that an attempt label has no effect if its number is one that this operator cannot have
+// written. It also checks that no attempt follows the attempt with the largest possible number.
 func TestForgedAttempts(t *testing.T) {
 	const last = math.MaxInt32
 	executor := func(n int32) lifecycle.Observed {

@@ -9,8 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// maxAttempt is the largest attempt number. If a function gets it as the last attempt number, it considers all
-// attempts.
+// maxAttempt is the largest attempt number. As an upper bound of attempt numbers it selects all attempts.
 const maxAttempt = math.MaxInt32
 
 // overdue is the delay after which a stuck deletion is reported: it counts from the time at which the pod should have

@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// lasting are shortages of executors that have lasted for longer than shortageGrace at 60 s.
+// lasting are shortages of executors that began at 50 s. In tests whose current time is 60 s they have lasted for
+// longer than shortageGrace.
 var lasting = lifecycle.Shortages{Min: at(50), Max: at(50)}
 
 // forLong returns the observation with the shortages that the variable lasting holds.

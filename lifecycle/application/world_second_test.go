@@ -273,7 +273,8 @@ func (l *ledger) count(w *world) {
 	l.counts, l.failed = next, false
 }
 
-// decided checks the decision whether another attempt follows against the policy and the limits of reference 2.9.
+// decided checks a decision against the policy and the limits of reference 2.9. The argument again says whether the
+// decision allows another attempt.
 func (l *ledger) decided(w *world, tr lifecycle.Transition, previous lifecycle.Phase, again bool) {
 	if previous == lifecycle.Retained {
 		return

@@ -422,7 +422,7 @@ type spec struct {
 func (w *world) spec() spec { return spec{w.app, w.name} }
 
 // conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
-// read it and acted. In half of the cases the user restores the earlier spec. It reports whether the write was
+// read it and acted. In half of the cases the user restores the earlier spec. The result reports whether the write was
 // rejected.
 func (w *world) conflict(plan lifecycle.Plan) bool {
 	if !w.users || w.late != nil && w.late.acts || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {

@@ -248,9 +248,9 @@ func (s *step) rolloutTimedOut(lacks shortage) lifecycle.Cause {
 	return cause
 }
 
-// overdue reports whether a rollout has exceeded its time limit. If not, it requests a pass at the end of that limit.
-// The time starts again with each pod that is created from the new spec, because workers are replaced one after the
-// other and there may be many.
+// overdue reports whether a rollout has exceeded its time limit. If not, it requests a pass at the end of the time
+// limit. The time limit starts again with each pod that is created from the new spec, because workers are replaced one
+// after the other and there may be many workers.
 func (s *step) overdue() bool {
 	if !s.m.Rolling() || s.want.Start <= 0 {
 		return false

@@ -239,8 +239,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 }
 
 // conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
-// read it and acted. In about half of the cases the user restores the earlier spec. It reports whether the write was
-// rejected.
+// read it and acted. In about half of the cases the user restores the earlier spec. The result reports whether the
+// write was rejected.
 func (w *world) conflict(plan lifecycle.Plan) bool {
 	if w.kind || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false

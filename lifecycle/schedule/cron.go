@@ -40,8 +40,8 @@ type Times struct {
 	anyDay, anyWeekday bool
 }
 
-// Zones returns a time zone of the IANA database by its name, as time.LoadLocation does. The caller chooses the
-// database. The same name must always give the same result. If Zones is nil, only UTC is known.
+// Zones is a function that returns a time zone of the IANA database by its name, as time.LoadLocation does. The caller
+// chooses the database. The same name must always give the same result. If a Zones is nil, UTC is the only time zone.
 type Zones func(name string) (*time.Location, error)
 
 // maxSpec is the maximum length of a schedule's text in bytes. No sensible schedule is longer.
@@ -184,7 +184,7 @@ var descriptors = map[string]string{
 	"@annually": "0 0 1 1 *",
 }
 
-// maxEvery is the maximum interval. Sums of times do not overflow with it.
+// maxEvery is the maximum interval. With this limit, sums of times cannot overflow.
 const maxEvery = 100 * 365 * 24 * time.Hour
 
 // parseEvery parses an interval. The interval is rounded down to whole seconds, but is at least one second, as users of

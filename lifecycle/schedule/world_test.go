@@ -391,8 +391,8 @@ func (w *world) shape(plan Plan, seen lifecycle.Observed) {
 }
 
 // conflict simulates a status write that the API server rejects, because a user changed the schedule after the pass had
-// read it and acted. In about half of the cases the user restores the earlier schedule. It reports whether the write
-// was rejected.
+// read it and acted. In about half of the cases the user restores the earlier schedule. The result reports whether the
+// write was rejected.
 func (w *world) conflict(plan Plan) bool {
 	if !w.users || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false

@@ -20,7 +20,7 @@ const ConditionEdited = "SpecEdited"
 // reasonNextAttempt is the reason of ConditionEdited.
 const reasonNextAttempt = "CountsWithNextAttempt"
 
-// ownConditions are conditions that encodeConditions leaves alone, because other functions set and remove them.
+// ownConditions are the conditions that encodeConditions does not change, because other functions set and remove them.
 var ownConditions = []string{dialect.ConditionExposed, ConditionEdited}
 
 // encodeConditions sets the conditions of the current phase and removes the others. If the phase has a cause, the

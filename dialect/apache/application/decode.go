@@ -211,8 +211,8 @@ func number(spec *sparkv1.ApplicationSpec, key string) (n int32, set bool) {
 	return int32(max(parsed, 0)), err == nil
 }
 
-// decodeMemory reads the memory that encodeMemory stored. The status of another operator contains no memory; takeOver
-// reads it.
+// decodeMemory returns the memory that encodeMemory stored. The status of another operator contains no memory; the
+// function takeOver handles such a status.
 func decodeMemory(s *sparkv1.ApplicationStatus) (m lifecycle.Memory) {
 	o := s.Operator
 	if o == nil {

@@ -53,7 +53,7 @@ func current(s *sparkv1.ApplicationStatus) sparkv1.ApplicationStateSummary {
 }
 
 // enter adds a state to the history and makes it the current state. The time of the new state is never before the time
-// of the previous state, even if the clocks of the machines that wrote them differ.
+// of the previous state, even if different machines, whose clocks differ, wrote the two states.
 func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, message string, at time.Time, driver *runtime.RawExtension) {
 	if s.CurrentState != nil {
 		if last := apache.ParseTimestamp(s.CurrentState.LastTransitionTime); last.After(at) {

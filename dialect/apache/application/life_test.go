@@ -82,7 +82,8 @@ func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	return l
 }
 
-// drivers runs a pass that observes one driver, which belongs to the current attempt.
+// drivers runs a pass that observes one driver of the current attempt, after applying the given changes to the driver.
+// It returns the life cycle itself.
 func (l *life) drivers(after time.Duration, change ...func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.pass(after, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(change...)}})
@@ -96,7 +97,7 @@ func (l *life) driver(change ...func(*lifecycle.Driver)) lifecycle.Driver {
 	return d
 }
 
-// passWithoutObjects runs a pass that observes no objects.
+// passWithoutObjects runs a pass that observes no objects, and returns the life cycle itself.
 func (l *life) passWithoutObjects(after time.Duration) *life {
 	l.Helper()
 	return l.pass(after, lifecycle.Observed{Confirmed: true})

@@ -34,8 +34,8 @@ func (l *life) rejected() *life {
 	return l.pass(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
 }
 
-// next waits until the next attempt is launched. Then it applies end to the driver of that attempt, which ends the
-// attempt.
+// next runs passes until the next attempt has been launched and its driver is ready. Then it applies end to that
+// driver, which ends the attempt. It returns the life cycle itself.
 func (l *life) next(end func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.passWithoutObjects(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// Review returns what the operator would report about the application before it launches anything: what ends the
-// application, and what rejects each of its attempts.
+// Review returns what the operator would report about the application before it launches anything. The faults are those
+// that end the application permanently and those that reject each of its attempts.
 func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) dialect.Review {
 	faults := Validate(app)
 	if app.OutOfBounds == "" {

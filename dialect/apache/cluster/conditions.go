@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// Condition types that only clusters have. The other types of a cluster's conditions are those of all kinds.
+// Condition types that only clusters have. The other condition types of a cluster are in package dialect.
 const (
 	// ConditionProgressing is True while the cluster starts, starts again after a failure, or rolls out an edited spec.
 	ConditionProgressing = "Progressing"

@@ -89,7 +89,7 @@ func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, w
 }
 
 // enterCluster adds a state to the history and makes it the current state. The time of the new state is never before
-// the time of the previous state, even if the clocks of the machines that wrote them differ.
+// the time of the previous state, even if different machines, whose clocks differ, wrote the two states.
 func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, message string, at time.Time) {
 	if s.CurrentState != nil {
 		if last := apache.ParseTimestamp(s.CurrentState.LastTransitionTime); last.After(at) {
