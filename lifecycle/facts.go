@@ -124,11 +124,11 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 // pod disappears. Spark deletes an executor with the grace period of its pod if dynamic allocation releases the
 // executor, if the executor ended (spark.kubernetes.executor.deleteOnTermination), or if the application ends. The
 // garbage collector of Kubernetes uses the grace period too. If a container still runs in the last state of its pod,
-// the pod was therefore deleted without a grace period, by somebody else.
+// somebody else must therefore have deleted the pod without a grace period.
 //
-// Two kinds of pods are exempt. After every deletion of a pod whose own grace period is 0, a container still runs in
-// the last state. The facts of an executor that is on a lost node, or that Kubernetes evicts or preempts, already
-// report the failure.
+// A pod whose own grace period is 0 is exempt, because its container still runs in the last state after every deletion.
+// An executor on a lost node is exempt, and also one that Kubernetes evicts or preempts, because the facts of such an
+// executor already report the failure.
 func DeletedWhileRunning(pod *corev1.Pod, container string) bool {
 	own := pod.Spec.TerminationGracePeriodSeconds
 	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, container)) == DriverRunning && disruption(pod) == Cause{}
@@ -278,9 +278,9 @@ func disruption(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
-// podCause returns the best explanation of a pod's failure or wait. If several reasons apply, it returns the one that
-// explains the others: that of an eviction, for example, and not that of the container that ended because of the
-// eviction.
+// podCause returns the best explanation of a pod's failure or wait. If several reasons apply, it returns the reason
+// that explains the others. For an evicted pod, for example, it returns the reason of the eviction, not the exit of the
+// container.
 func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phase DriverPhase, taken Cause) Cause {
 	switch phase {
 	case DriverSucceeded:

@@ -95,9 +95,9 @@ func (w *world) latePass(l *late, rest func() bool) {
 	}
 }
 
-// lateCall carries out one action of the late pass, with the spec that the late pass read. The result fact is nil or
-// adds a fact to the observation for which the late pass decides again. The result crashed reports whether the call
-// failed.
+// lateCall carries out one action of the late pass, with the spec that the late pass read. The result fact is nil, or a
+// function that adds a fact to the observation; the late pass then decides again. The result crashed reports whether
+// the call failed.
 func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle.Observed), crashed bool) {
 	app, name := w.app, w.name
 	w.app, w.name, l.acts = l.app, l.name, true

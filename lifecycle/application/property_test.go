@@ -72,9 +72,9 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkTransientError checks that a plan requests nothing during transient errors, because the requests would fail. Two
-// exceptions are allowed: a launch that has exceeded its deadline may be ended, and executors may be probed, because no
-// decision waits for the answer.
+// checkTransientError checks that a plan requests nothing during transient errors, because requests would fail. Two
+// kinds of requests are exempt: those that end a launch that has exceeded its deadline, and probes, because no decision
+// waits for the answer to a probe.
 func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if seen.TransientError == nil {
 		return

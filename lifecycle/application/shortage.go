@@ -52,8 +52,9 @@ func queryDelay(phase lifecycle.Phase) time.Duration {
 	return shortageQueryDelay
 }
 
-// lacksExecutors reports whether fewer executors exist than the application wants. It wants the initial number until it
-// runs, and the minimum number afterwards. A pending executor counts as existing, an ended executor does not.
+// lacksExecutors reports whether fewer executors exist than the application wants. The application wants the initial
+// number of executors until it runs, and the minimum number afterwards. A pending executor counts as existing; an ended
+// executor does not.
 func (s *step) lacksExecutors() bool {
 	wanted, exist := s.app.InitialExecutors, int32(0)
 	if s.m.Phase.Runs() {

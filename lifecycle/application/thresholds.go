@@ -95,13 +95,13 @@ func (s *step) executorsDeadlineStart(phase lifecycle.Phase, d *lifecycle.Driver
 	return s.now // this pass enters Scaling
 }
 
-// enterMissedPhases enters the phases through which an ended driver must have passed without an observation by any
-// pass.
+// enterMissedPhases enters those phases of an ended driver that no pass observed but through which the driver must have
+// passed.
 //
 // The status of an ended pod does not say whether the pod was Ready. If the pod's container started, enterMissedPhases
-// assumes that the pod was Ready, which may be wrong only for a pod with its own readiness probe. About executors it
-// assumes nothing: an executor that was not observed does not count as started, and no shortage of executors is
-// assumed, because executors end together with their driver and their earlier number can no longer be observed.
+// assumes that the pod was Ready, which may be wrong only for a pod with its own readiness probe. An executor that was
+// not observed does not count as started. A shortage of executors is not assumed either, because executors end together
+// with their driver, and their earlier number can no longer be observed.
 //
 // A start time of 1970 does not count as a start: the kubelet reports this time for a container that could not be
 // started.

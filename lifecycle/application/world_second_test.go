@@ -241,7 +241,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 }
 
 // launched handles the phase Launched. If the restart that led to the launch is not counted yet, because a status write
-// is missing, launched counts the restart. If the launch followed the phase Waiting, launched checks that the restart
+// failed, launched counts the restart. If the launch followed the phase Waiting, launched checks that the restart
 // interval had passed.
 func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Phase) {
 	switch {

@@ -404,7 +404,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 }
 
 // attempt carries out a plan. Usually the operator survives a failed call; then the result failed describes the
-// failure. The result fact is nil or adds a fact to the observation for which the pass decides again.
+// failure. The result fact is nil, or a function that adds a fact to the observation; the pass then decides again.
 func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -497,8 +497,8 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// budget creates or deletes the driver's PodDisruptionBudget. The API server may reject the request. The result adds a
-// fact to the observation for which the pass decides again; it is nil if there is no such fact.
+// budget creates or deletes the driver's PodDisruptionBudget. The API server may reject the request. The result is nil,
+// or a function that adds a fact to the observation; the pass then decides again.
 func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	if w.faults && w.Chance(0.2) {
 		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
@@ -528,7 +528,7 @@ func (w *world) guarded() {
 }
 
 // confirm simulates a live read of the pods that are missing in the cache, and of the objects that a driver mounts. The
-// result adds a fact to the observation for which the pass decides again; it is nil if there is no such fact.
+// result is nil, or a function that adds a fact to the observation; the pass then decides again.
 func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if a.Part == lifecycle.Executors {
 		return w.probe(a.Attempt, seen)
@@ -653,8 +653,8 @@ func (w *world) inTime() {
 	}
 }
 
-// launchSubmitter creates the pod that submits an attempt, or adopts the existing one. The result is always nil: there
-// is no new fact for the observation.
+// launchSubmitter creates the pod that submits an attempt, or adopts the existing one. The result is always nil,
+// because the observation needs no new fact.
 func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	for _, p := range w.pods {
 		if p.submits && p.attempt == attempt {
@@ -693,8 +693,8 @@ func (w *world) makeDriver(made *pod) {
 	w.pods = append(w.pods, made)
 }
 
-// create creates the objects of an attempt, and adopts existing objects. The result adds a fact to the observation for
-// which the pass decides again; it is nil if there is no such fact.
+// create creates the objects of an attempt, and adopts existing objects. The result is nil, or a function that adds a
+// fact to the observation; the pass then decides again.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Submitter != nil {
 		w.injectError("between the Secret and the pod")

@@ -190,7 +190,8 @@ func TestNotReady(t *testing.T) {
 }
 
 // TestServerThatGoes checks a server whose pod is being deleted. Such a pod receives no traffic from its Service, even
-// if it is ready. The reason is reported, and the memory keeps the earlier state.
+// if the pod is ready. The server must leave the phase Running, and the reason must be reported once. The counts of
+// failures must be reset, because the server had run for long enough before.
 func TestServerThatGoes(t *testing.T) {
 	evicted := func(d *lifecycle.Driver) {
 		d.Why = lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node is drained"}

@@ -310,8 +310,8 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// create creates the objects of an attempt, and adopts existing objects. The result adds a fact to the observation for
-// which the pass decides again; it is nil if there is no such fact.
+// create creates the objects of an attempt, and adopts existing objects. The result is nil, or a function that adds a
+// fact to the observation; the pass then decides again.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Suspend || w.app.Invalid != nil {
 		w.Fail("a server is made, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)

@@ -123,9 +123,9 @@ func (s *step) forgetTickRejection() {
 }
 
 // adopt continues with runs whose start was not stored, because the operator died between a creation and its status
-// write. It recognizes such runs by their names. It ignores runs of future ticks, which may exist if the clock was set
-// back, until their time comes. It also ignores a run that is Deleted: only the labels of its pods name such a run, and
-// anyone could use labels to skip ticks.
+// write. adopt recognizes such runs by their names. It ignores runs of future ticks, which may exist if the clock was
+// set back; a later pass adopts them when their tick is due. It also ignores a run that is Deleted, because only the
+// labels of its pods contain the name of such a run, and anyone could set such labels to skip ticks.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
 		if !run.Deleted && s.runRequested() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
@@ -305,9 +305,9 @@ func (s *step) needsLiveRead(c candidate) bool {
 	return true
 }
 
-// confirmsEdit requests a live read after each edit, and reports whether it did. The status write for a new run may
-// have failed because of the edit. After the edit, the earlier spec and the tick of that run are unknown. The edit
-// takes effect only after the live read.
+// confirmsEdit requests a live read after each edit, and reports whether it requested one. The cache may lack a new run
+// whose status write failed because of the edit. After the edit, the tick of this run cannot be computed any more,
+// because the earlier spec is unknown. The edit takes effect only after the live read.
 func (s *step) confirmsEdit() bool {
 	const asCreated = 1
 	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {

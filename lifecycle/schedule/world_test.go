@@ -256,7 +256,7 @@ func (w *world) reconcile() (check time.Duration) {
 }
 
 // attempt carries out a plan. Usually the operator survives a failed call; then the result failed describes the
-// failure. The result fact is nil or adds a fact to the observation for which the pass decides again.
+// failure. The result fact is nil, or a function that adds a fact to the observation; the pass then decides again.
 func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -304,8 +304,8 @@ func (w *world) deleted(r *run) {
 	}
 }
 
-// create simulates the creation of a run by the API server. It checks the invariants of the schedule. The result adds a
-// fact to the observation for which the pass decides again; it is nil if there is no such fact.
+// create simulates the creation of a run by the API server. It checks the invariants of the schedule. The result is
+// nil, or a function that adds a fact to the observation; the pass then decides again.
 func (w *world) create(name string) func(*lifecycle.Observed) {
 	w.Tell("do Create %s", name)
 	if w.full {

@@ -278,9 +278,8 @@ func TestRefusedServices(t *testing.T) {
 	}
 }
 
-// FuzzExposedEntries checks one entry with any raw specs: either Render rejects the attempt, or AuxiliaryObjects
-// returns the entry's Service and its Ingress or route. It must not happen that the attempt is rejected and the two
-// objects are returned.
+// FuzzExposedEntries checks one entry with any raw specs. Exactly one of two things must happen: Render rejects the
+// attempt, or AuxiliaryObjects returns the entry's Service and its Ingress or route.
 func FuzzExposedEntries(f *testing.F) {
 	f.Add("ui", `{"ports":[{"port":80}]}`, "door", `{"parentRefs":[{"name":"g"}]}`, uint8(0))
 	f.Add("ui", `{"ports":3}`, "door", `{"rules":[{}],"parentRefs":[{"name":"g"}]}`, uint8(1))

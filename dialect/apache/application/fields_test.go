@@ -45,8 +45,8 @@ var fieldSamples = map[string]struct{ value, with string }{
 	"configMapSpecs": {value: `configMapSpecs: [{name: a, data: {b: c}}]`},
 }
 
-// steeringFields lists the fields, or prefixes of fields, that control the operator and change no pod, and what they
-// do.
+// steeringFields lists the fields, or prefixes of fields, that control the operator and change no pod. Each entry also
+// says what the fields control (does).
 var steeringFields = []struct{ path, does string }{
 	{"deploymentMode", "`ClientMode` makes the application fail: the operator runs drivers only in the cluster"},
 	{"applicationTolerations.restartConfig.", "whether and when the operator makes another attempt"},
