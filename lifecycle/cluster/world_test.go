@@ -255,8 +255,8 @@ func TestWorlds(t *testing.T) {
 	}
 }
 
-// TestIdleWorld checks that a complete cluster requests no further pass. It also checks that a time limit leads to a
-// pass in time without any event.
+// TestIdleWorld checks a cluster whose pods are never created. No event occurs, so only the passes that the state
+// machine requests run. They must end the cluster within its time limit and delete all its objects.
 func TestIdleWorld(t *testing.T) {
 	w := newWorld(1)
 	w.want, w.stored, w.kind = two(), Memory{}, true

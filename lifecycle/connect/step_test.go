@@ -236,8 +236,8 @@ func TestLostNode(t *testing.T) {
 	s.after(time.Hour, nothing).does(makes(2))
 }
 
-// TestUnusableEdit checks an edit that makes the spec invalid. The running server stays unchanged until the spec is
-// valid again. If the server ends meanwhile, no other server is created.
+// TestUnusableEdit checks an edit that makes the spec invalid. A running server stays unchanged while the spec is
+// invalid. If the server ends during that time, no other server is created until a later edit.
 func TestUnusableEdit(t *testing.T) {
 	wrong := &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.executor.memory: is no size"}
 	edited := func(seen lifecycle.Observed) *story {
@@ -272,8 +272,9 @@ func TestUnusableEdit(t *testing.T) {
 	s.after(time.Minute, nothing).does().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 }
 
-// TestEdit checks that an edit replaces the server. First the server's pod is deleted, then its executors, and the new
-// server is created when no object is left. The counts of failures are reset.
+// TestEdit checks that an edit replaces the server. First the server's pod is deleted, then the other objects of the
+// attempt. The new server is created when no object is left. The counts of failures are reset. A hash of another
+// version is no edit.
 func TestEdit(t *testing.T) {
 	s := running(t)
 	s.m.Runs, s.m.Submissions = 4, 6
@@ -357,7 +358,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestTakenOver checks that a server that another operator created keeps running, whatever its spec is now.
+// TestTakenOver checks that a server that another operator created keeps running, although its pod contains no hash of
+// the spec. A later edit must replace the server like any other server.
 func TestTakenOver(t *testing.T) {
 	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
 	s := tell(t).after(0, theirs).does().expect(lifecycle.Running, "")
