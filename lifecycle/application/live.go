@@ -125,7 +125,7 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 }
 
 // pendingCause returns the wait reason of a driver. If the driver has no wait reason but is being deleted, the result
-// says so. Otherwise the result is the zero Cause.
+// is the cause of this deletion. Otherwise the result is the zero Cause.
 func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	why := d.Why
 	if s.justGated(why, d.CreatedAt) {

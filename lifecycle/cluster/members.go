@@ -113,8 +113,8 @@ func (s *step) shortage(c counts) shortage {
 }
 
 // withPodReason returns a shortage with the wait reason that a pod of the role has, or with the given cause if no pod
-// of the role has a wait reason. If the role has no pod at all, the message says so, because something prevents the
-// StatefulSet from creating a pod.
+// of the role has a wait reason. If the role has no pod at all, the message mentions this, because something prevents
+// the StatefulSet from creating a pod.
 func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortage {
 	there := false
 	for i := range s.seen.Members {
