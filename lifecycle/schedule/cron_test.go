@@ -176,8 +176,9 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestKey checks that all spellings of a schedule have the same key, and that different schedules have different keys.
-// It also checks that Parse accepts a key and reads the same schedule from it.
+// TestKey checks that spellings of a schedule that differ only in blanks or in the place of the time zone have the same
+// key, and that different schedules have different keys. It also checks that Parse accepts a key and reads the same
+// schedule from it.
 func TestKey(t *testing.T) {
 	keys := map[string]bool{}
 	for _, test := range []struct {

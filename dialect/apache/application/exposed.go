@@ -29,7 +29,7 @@ type exposedEntry struct {
 	serviceRaw, raw             *runtime.RawExtension
 }
 
-// exposedEntries returns the entries of all lists, up to the maximum of each list.
+// exposedEntries returns the entries of the spec's three lists that expose the driver.
 func exposedEntries(spec *sparkv1.ApplicationSpec) []exposedEntry {
 	var all []exposedEntry
 	for i := range spec.DriverServiceIngressList {
@@ -50,7 +50,7 @@ func exposedEntries(spec *sparkv1.ApplicationSpec) []exposedEntry {
 	return all
 }
 
-// isRoute reports whether the object is a route of the Gateway API.
+// isRoute reports whether the entry has a route of the Gateway API, and not an Ingress.
 func (d exposedEntry) isRoute() bool { return d.kind.Group == expose.RouteKind.Group }
 
 func (d exposedEntry) fault(field, format string, args ...any) *dialect.FieldError {

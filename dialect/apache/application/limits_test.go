@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// TestTooMany checks that the operator rejects a list that is too long if its entries become objects. A running attempt
-// gets no more objects from such a list.
+// TestTooMany checks lists whose entries become objects. The operator must reject a list that is too long, and must
+// create no objects from it.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
 	for field, entry := range map[string]string{

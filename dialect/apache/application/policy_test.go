@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/netpolicy"
 )
 
-// TestPolicyLetsSparkThrough checks that the NetworkPolicy of an attempt (from Spark 4.2 on) allows the application's
-// own traffic.
+// TestPolicyLetsSparkThrough checks that the NetworkPolicy of an attempt (from Spark 4.2 on) allows the attempt's own
+// traffic, and access to the driver's UI. Pods of other attempts and applications must not reach the executors.
 func TestPolicyLetsSparkThrough(t *testing.T) {
 	pods := func(name string, attempt int32) (p *networkingv1.NetworkPolicy, driver, executor netpolicy.Party) {
 		app := written(t)
