@@ -236,8 +236,8 @@ func TestEditBesideARun(t *testing.T) {
 	}
 }
 
-// TestRetainedAfterTheLastAttemptOnly checks that an attempt's objects are deleted if another attempt follows. It also
-// checks that resourceRetainPolicy decides about the objects of the last attempt, whatever the restart policy is.
+// TestRetainedAfterTheLastAttemptOnly checks that an attempt's objects are deleted if another attempt follows, and that
+// resourceRetainPolicy keeps only the objects of the last attempt.
 func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainOnFailure,

@@ -144,7 +144,8 @@ func TestNoImage(t *testing.T) {
 	}
 }
 
-// TestWarnings checks that a warning reports each field that has no effect.
+// TestWarnings checks the warnings about fields that have no effect, and about a Spark version that is newer than the
+// newest supported one. A plain application must have no warnings.
 func TestWarnings(t *testing.T) {
 	for spec, want := range map[string]string{
 		"spec: {pyFiles: local:///a.py}":    "spec.pyFiles: has no effect",
