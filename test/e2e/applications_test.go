@@ -90,6 +90,7 @@ type brokenApplication struct {
 	state       v1beta2.ApplicationStateType // expected state, final or not
 	reason      string                       // reason of the Ready condition
 	wantMessage []string                     // expected in the message of that condition and of an event
+	refused     bool                         // by the webhook, with the same message
 }
 
 // brokenApplications checks that each broken application reaches its expected state. The message in the status and an
@@ -153,6 +154,7 @@ func (w *suite) brokenApplications(t *testing.T) {
 				a.Spec.Driver.Template = raw(`{"spec": {"containers": "lots"}}`)
 			},
 			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"spec.driver.template"},
+			refused: true,
 		},
 		{
 			name: "denied-key",
@@ -160,6 +162,7 @@ func (w *suite) brokenApplications(t *testing.T) {
 				a.Spec.SparkConf = map[string]string{"spark.kubernetes.namespace": "kube-system"}
 			},
 			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"spark.kubernetes.namespace", "is not allowed"},
+			refused: true,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -172,7 +175,14 @@ func (w *suite) brokenApplications(t *testing.T) {
 func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 	app := w.example(t, "spark-pi.yaml", test.app)
 	app.Name = test.name
-	w.create(t, app)
+	if test.refused {
+		if err := w.Client.Create(t.Context(), app.DeepCopy()); err == nil || !contains(err.Error(), append(slices.Clone(test.wantMessage), "admission webhook")) {
+			t.Errorf("the creation returned %v, want a refusal by the webhook with %q", err, test.wantMessage)
+		}
+		w.createUnreviewed(t, app)
+	} else {
+		w.create(t, app)
+	}
 	w.await(t, app, patience, string(test.state)+" with its cause", func(a *v1beta2.SparkApplication) bool {
 		ready := condition(a, "Ready")
 		return a.Status.AppState.State == test.state && strings.Contains(ready.Reason, test.reason) && contains(ready.Message, test.wantMessage)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -76,6 +77,21 @@ func exampleOf[T any](t *testing.T, file string, change func(*T)) *T {
 func (w *suite) create(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := w.Client.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// createUnreviewed creates an object as the operator's service account, whose requests the webhook does not review. The
+// object can therefore be invalid, as if the webhook were off.
+func (w *suite) createUnreviewed(t *testing.T, o client.Object) {
+	t.Helper()
+	config := rest.CopyConfig(w.Config)
+	config.Impersonate.UserName = operatorAccount
+	operator, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := operator.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 }
