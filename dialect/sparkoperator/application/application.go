@@ -87,9 +87,9 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	return plan
 }
 
-// nextAttempt renders an attempt. It returns the rendered objects, the reason if spark-submit has to create the driver
-// pod (submitter), and the reason if the spec can never be launched (invalid). The latter reason depends neither on the
-// attempt nor on the time, so another attempt would fail as well.
+// nextAttempt renders an attempt and returns its objects (built). submitter is the reason if spark-submit has to create
+// the driver pod. invalid is the reason if the spec can never be launched. invalid depends neither on the attempt nor
+// on the time, so every other attempt would fail as well.
 func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	objects, submitter, faults := d.tryAttempt(app, attempt, now)
 	if invalid := dialect.Invalid(faults); invalid != nil {
@@ -98,8 +98,8 @@ func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now t
 	return &dialect.Built{Attempt: attempt, ID: submissionID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
-// tryAttempt validates the application and renders an attempt. The faults are what makes every launch of the spec
-// impossible.
+// tryAttempt validates the application and renders an attempt. It returns the attempt's objects, the reason if
+// spark-submit has to create the driver pod, and the faults that make every launch of the spec impossible.
 func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, []*dialect.FieldError) {
 	if faults := Validate(app); len(faults) > 0 {
 		return submit.Objects{}, nil, faults

@@ -11,10 +11,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// AuxiliaryObjects returns the auxiliary objects of an application whose status Decide has written. An application
-// wants them from the launch of an attempt on. After the driver has ended, its Service stays as long as the driver pod,
-// so that the end of an attempt costs no deletion. The next attempt reuses that Service. The number of driver pods
-// therefore limits the number of cluster IP addresses.
+// AuxiliaryObjects returns the auxiliary objects that an application wants, according to the status that Decide has
+// written. They are wanted from the launch of an attempt to its end.
+//
+// After the end, the existing Services stay as long as the driver pod, so that the end of an attempt costs no deletion
+// and the next attempt can use the same Services. The number of driver pods therefore limits the number of cluster IP
+// addresses in use.
 func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {
@@ -42,8 +44,8 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 	return wanted
 }
 
-// uiOf returns the driver's part of the status (known) with the Service, the address and the link of the UI, according
-// to the auxiliary objects that exist (live).
+// uiOf returns a copy of the status's driver info (known) in which the UI's Service, address and link are set from the
+// auxiliary objects that exist (live).
 func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.AuxiliaryObject) v1beta2.DriverInfo {
 	info := withoutUI(known)
 	if service := dialect.FindObject(live, "Service", e.Service); service != nil && service.Current {

@@ -399,8 +399,8 @@ func uiKeys(objects submit.Objects) string {
 	return strings.Join(slices.Compact(found), " ")
 }
 
-// TestSurrounded checks that the status and one event report the result of ensuring the auxiliary objects. The status
-// shows a name or an address exactly as long as it is right.
+// TestSurrounded checks that the status and one event report which auxiliary objects exist and which were rejected. The
+// status contains a name or an address only while it is right.
 func TestSurrounded(t *testing.T) {
 	stands := func(kind, name string) lifecycle.AuxiliaryObject {
 		return lifecycle.AuxiliaryObject{Kind: kind, Name: name, Current: true}

@@ -29,7 +29,7 @@ type Batch struct {
 	KubeSchedulers []string
 }
 
-// names returns the batch schedulers that an application may choose.
+// names returns the batch schedulers that an application may name.
 func (b Batch) names() []string {
 	return append([]string{gang.VolcanoScheduler, gang.YuniKornScheduler}, slices.Sorted(slices.Values(b.KubeSchedulers))...)
 }
@@ -39,9 +39,9 @@ const (
 	batchOptionsField = "spec.batchSchedulerOptions"
 )
 
-// batchScheduler returns the name of the batch scheduler of an application: the scheduler that the spec names, or the
-// operator's default if the application chooses no other scheduler for its pods. It is empty if no batch scheduler is
-// to schedule the pods.
+// batchScheduler returns the name of an application's batch scheduler. This is the scheduler that the spec names. If
+// the spec names none, and the application sets no scheduler for its pods in any other field, it is the operator's
+// default. The result is empty if no batch scheduler is to schedule the pods.
 func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 	if name := sparkoperator.StringValue(app.Spec.BatchScheduler); name != "" {
 		return name
@@ -107,8 +107,8 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 }
 
 // schedule sets the scheduler of the request's pods, and the labels and annotations that make the pods a gang. It sets
-// them by configuration keys, which Spark applies over a template. If the application itself chooses a group for its
-// driver, that choice is kept.
+// them by configuration keys, which Spark applies over a template. If the application itself sets a group for its
+// driver, the pods keep that group.
 func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) error {
 	scheduler, kind, err := d.gangOf(app)
 	if err != nil || scheduler == "" {
@@ -319,8 +319,8 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 	return warnings
 }
 
-// mayMake reports whether the operator has the right to create this object, which is so for a PodGroup if batch
-// scheduling is enabled. Spark's own feature step for Volcano also creates PodGroups.
+// mayMake reports whether the operator has the right to create an object of Spark's own feature steps. It has this
+// right only for a PodGroup of Volcano (VolcanoFeatureStep), and only if batch scheduling is enabled.
 func (b Batch) mayMake(object submit.Object) bool {
 	return b.Enabled && object.GetObjectKind().GroupVersionKind() == gang.VolcanoKind
 }

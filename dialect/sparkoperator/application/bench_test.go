@@ -70,8 +70,8 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide measures the cost of two passes: one over a running application that changes nothing, and the first
-// one over a new application.
+// BenchmarkDecide measures the cost of two passes: a pass that changes nothing about a running application, and the
+// first pass over a new application.
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {

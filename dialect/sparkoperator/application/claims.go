@@ -57,8 +57,8 @@ var languages = map[string]v1beta2.SparkApplicationType{
 	".R": v1beta2.SparkApplicationTypeR, ".r": v1beta2.SparkApplicationTypeR,
 }
 
-// typeWarnings returns a warning if the main file contradicts spec.type. It does not reject the application, since such
-// applications have always run, in the language of their main file.
+// typeWarnings returns a warning if the main file contradicts spec.type. Such an application is not rejected, because
+// Spark ignores the type and runs the language of the main file.
 func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
 	ending := path.Ext(spec.MainApplicationFile)
 	language, known := languages[ending]

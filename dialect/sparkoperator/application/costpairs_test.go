@@ -37,8 +37,8 @@ func onePass(app *v1beta2.SparkApplication) {
 	costly.finish(app, seen, plan, t0)
 }
 
-// TestConfigurationsCostLittle checks the cost of an application with 512 KiB of Spark configuration, for each family
-// of keys.
+// TestConfigurationsCostLittle checks the cost of an application with 512 KiB of Spark configuration, for each group of
+// keys that the operator reads.
 func TestConfigurationsCostLittle(t *testing.T) {
 	for key, value := range worst.KeyFamilies {
 		n := (512 << 10) / (len(key) + len(value) + 4)
@@ -121,7 +121,7 @@ func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 	})
 }
 
-// field returns the list or map of a type that has a path.
+// field returns the list or map at a path of the type T, and fails the test if there is none.
 func field[T any](t *testing.T, path string) worst.Field {
 	t.Helper()
 	for _, f := range worst.Fields(reflect.TypeFor[T]()) {

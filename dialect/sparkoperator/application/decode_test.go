@@ -45,8 +45,8 @@ func TestRestartPolicy(t *testing.T) {
 	}
 }
 
-// TestTimeouts checks that each deadline is the application's, if it sets one or disables it, and otherwise the
-// operator's.
+// TestTimeouts checks that an application's own deadline applies if the application sets or disables the deadline, and
+// that the operator's default applies otherwise.
 func TestTimeouts(t *testing.T) {
 	operators := lifecycle.Deadlines{DriverStart: time.Minute, DriverReady: 2 * time.Minute, ExecutorsStart: 3 * time.Minute, Run: time.Hour}
 	for _, c := range []struct {
@@ -89,8 +89,8 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// TestEdited checks that an application counts as edited if its generation is above 1, with which the API server
-// creates it. Each edit of the spec increases the generation.
+// TestEdited checks that an application counts as edited if its generation is above 1. The API server creates objects
+// with generation 1, and each edit of the spec increases the generation.
 func TestEdited(t *testing.T) {
 	app := appOf(t, "spec: {}")
 	for generation, want := range map[int64]bool{1: false, 2: true} {

@@ -72,8 +72,8 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	dialect.EncodeMemory(s.Operator, m)
 }
 
-// hasAttempt reports whether the status describes an attempt. It describes a running or finished attempt, but no
-// attempt whose objects are being deleted.
+// hasAttempt reports whether the fields of the status about an attempt have content. They describe a running or
+// finished attempt, but not an attempt whose objects are being deleted.
 func hasAttempt(m lifecycle.Memory) bool {
 	if m.AttemptID == "" {
 		return false

@@ -37,10 +37,10 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	}
 }
 
-// typedEnv removes those environment variables from the configuration that env of a role or the spec's ConfigMaps also
-// set, because the latter have precedence over every other source. If a container has two variables with one name,
-// Kubernetes uses the last. On executors the last is the variable from the configuration, since Spark appends it to the
-// template's variables.
+// typedEnv removes environment variables from a role's configuration keys if the role's env or the spec's ConfigMaps
+// set the same variables. The typed fields have precedence over every other source. Without the removal, the
+// configuration would win on executors: Spark appends its variables to those of the template, and Kubernetes uses the
+// last of two variables with the same name.
 func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env []corev1.EnvVar) {
 	prefix := envPrefix(role)
 	for _, v := range env {

@@ -29,7 +29,7 @@ var sparkHomes = flag.String("spark-homes", "", "record testdata/executors again
 var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
 // recordedExecutor is a recording of Spark's own code (Executor.java): the properties and the template that a driver
-// gets, and the executor pod that it creates from them.
+// gets, and the executor pod that the driver creates from them.
 type recordedExecutor struct {
 	Properties map[string]string `json:"properties"`
 	Template   map[string]any    `json:"template"`

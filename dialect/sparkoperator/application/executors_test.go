@@ -55,8 +55,8 @@ func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executo
 	return pods
 }
 
-// TestTrackGoneExecutors checks executors whose pods disappeared before they were counted. Each is counted once. The
-// map names them if it has room besides the existing executors.
+// TestTrackGoneExecutors checks that executors whose pods disappeared before they were counted are counted once each.
+// The map contains them if it has room for more than the existing executors.
 func TestTrackGoneExecutors(t *testing.T) {
 	m := in(lifecycle.Running)
 	m.Attempt = 1
@@ -141,9 +141,9 @@ func TestTrackExecutors(t *testing.T) {
 }
 
 // TestCountsAreExact simulates applications whose executors start, wait, run, end, are evicted, are lost and are
-// deleted, many or few at once. It compares the counts with the last state of each executor that the operator saw,
-// whatever the limit of the map. Each deleted executor is reported once, either at once or after it was counted as
-// completed. A second pass with the same facts changes nothing.
+// deleted, many or few at once. For every limit of the map, the counts must agree with the last state of each executor
+// that the operator saw. Each deleted executor is reported once, either at once or after it was counted as completed. A
+// second pass with the same facts changes nothing.
 func TestCountsAreExact(t *testing.T) {
 	for seed := range uint64(lives.Count(t, 15)) {
 		r := rand.New(rand.NewPCG(seed, 5))

@@ -70,7 +70,7 @@ func valid(text string) string {
 	return text
 }
 
-// TestLawOverLives simulates random lives of applications and checks every stored status against the rules
+// TestLawOverLives simulates random life cycles of applications and checks every stored status against the rules
 // (checkShape). It also checks that a decision that changes nothing leaves the status unchanged, since only then does a
 // pass over an unchanged application write nothing.
 func TestLawOverLives(t *testing.T) {

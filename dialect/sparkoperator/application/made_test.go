@@ -131,8 +131,9 @@ func lacks(have, want any, at string) []string {
 	return nil
 }
 
-// doubled returns the lists of a pod that contain an entry twice. Entries are the same if their mount path, name or UID
-// is. Environment variables are the same only if they are equal, since the last variable of a name counts.
+// doubled returns the lists of a pod that contain an entry twice. Two entries are the same if they have the same mount
+// path, name or UID. Two environment variables are the same only if their values are equal too, since Kubernetes uses
+// the last of several variables with the same name.
 func doubled(pod map[string]any) (found []string) {
 	var walk func(at string, value any)
 	walk = func(at string, value any) {

@@ -83,8 +83,8 @@ func (m monitoring) agentPortName() string {
 	return cmp.Or(sparkoperator.StringValue(m.Prometheus.PortName), agentPortName)
 }
 
-// files returns the files of the metrics ConfigMap, or nil if no process would read one. If the exporter is used, the
-// ConfigMap contains both files unless both are in the image, because tools of this API expect both.
+// files returns the files of the metrics ConfigMap, or nil if no process would read any of them. If the exporter is
+// used, the ConfigMap contains both files unless both are in the image, because tools of this API expect both.
 func (m monitoring) files() map[string]string {
 	ownProperties := sparkoperator.StringValue(m.MetricsPropertiesFile) != ""
 	switch {
@@ -195,9 +195,9 @@ func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 const servletNamespace = "spark"
 
 // servletConf enables Spark's metrics servlets, and sets the annotations that lead Prometheus to them, unless the
-// annotations already lead to the exporter. The annotations of an object have room for one path, and a driver may have
-// two. Then the path of the executors' metrics is an annotation of the driver's Service, as is usual among Spark's
-// users.
+// annotations already lead to the exporter. The annotations of an object have room for only one path. If the driver
+// serves both its own metrics and those of the executors, the path of the executors' metrics is therefore an annotation
+// of the driver's Service, as is usual among Spark's users.
 func servletConf(c *conf.Conf, m monitoring) {
 	if !m.servlet() {
 		return

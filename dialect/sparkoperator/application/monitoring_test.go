@@ -243,8 +243,9 @@ const (
 	execScrape    = "spark.kubernetes.executor.annotation.prometheus.io/"
 )
 
-// scrapes returns the addresses to which the annotations of a configuration lead Prometheus, such as "4040/metrics", by
-// the object with the annotations. "!" means that an annotation makes Prometheus skip the pod or Service.
+// scrapes returns the addresses, such as "4040/metrics", to which the annotations in a configuration lead Prometheus.
+// The keys of the result are the annotated objects: "driver", "service" and "executor". The value "!" means that an
+// annotation makes Prometheus skip the object.
 func scrapes(c map[string]string) map[string]string {
 	out := map[string]string{}
 	for what, prefix := range map[string]string{"driver": driverScrape, "service": serviceScrape, "executor": execScrape} {

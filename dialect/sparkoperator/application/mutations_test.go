@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 )
 
-// mutation is one change that kubeflow's operator makes to pods only by its webhook, in the order of that webhook. Our
-// operator makes the change in the driver pod and in the executors' template or configuration from the start. The
-// fields contain YAML of the application and of the expected pods.
+// mutation is a change to pods that kubeflow's operator makes only in its webhook. Our operator makes the change from
+// the start, in the driver pod and in the executors' template or configuration. The fields contain YAML of the
+// application and of the expected pods. The table has the order of that webhook.
 type mutation struct {
 	name string
 	// app and pod request the change: app sets fields of the spec, and pod sets fields of spec.driver or spec.executor.

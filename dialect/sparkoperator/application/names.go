@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 )
 
-// confDriverPodName is the configuration key by which users may name the driver pod instead of by spec.driver.podName.
+// confDriverPodName is the configuration key that users may set instead of spec.driver.podName to name the driver pod.
 const confDriverPodName = "spark.kubernetes.driver.pod.name"
 
 // DriverPodName returns the name of the driver pod, which is the same for every attempt: spec.driver.podName, or else

@@ -15,8 +15,8 @@ const ConditionFieldsOverwritten = "FieldsOverwritten"
 // reasonSetBySpark is the reason of the condition ConditionFieldsOverwritten.
 const reasonSetBySpark = "SetBySpark"
 
-// overwrittenWays contains the user's field and what to do instead, for each field in submit.Overwritten and
-// submit.OverwrittenByConf.
+// overwrittenWays maps each field in submit.Overwritten and submit.OverwrittenByConf to the field of the custom
+// resource and the advice what to do instead.
 var overwrittenWays = map[string]struct{ field, way string }{
 	"MemoryLimit":     {"spec.executor.memoryLimit", "Spark limits executors to heap and overhead; set memoryOverhead instead"},
 	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled adds Spark's own hook; spark.kubernetes.decommission.script names what it runs"},

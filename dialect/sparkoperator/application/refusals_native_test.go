@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestNativeRefusalsDocument compares the part of docs/validation.md about applications that are rejected where
-// spark-submit is not allowed, or writes it with -update. It also checks that each of these applications is accepted if
-// spark-submit is allowed.
+// TestNativeRefusalsDocument compares a part of docs/validation.md with the expected text, or writes it with -update.
+// The part lists the applications that are rejected if spark-submit is not allowed. The test also checks that each of
+// these applications is accepted if spark-submit is allowed.
 func TestNativeRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

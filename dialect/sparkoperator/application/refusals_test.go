@@ -32,8 +32,8 @@ type refusal struct {
 	Why string `json:"why"`
 }
 
-// refusals holds the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit holds those
-// that are rejected unless spark-submit is allowed.
+// refusals holds the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit holds the
+// applications of that file that are rejected unless spark-submit is allowed.
 var refusals, onlyBySparkSubmit = func() (always, native []refusal) {
 	text, err := os.ReadFile("testdata/refusals.yaml")
 	var file struct {
@@ -49,8 +49,9 @@ var refusals, onlyBySparkSubmit = func() (always, native []refusal) {
 	return file.Refusals, file.OnlyBySparkSubmit
 }()
 
-// TestRefusalsDocument compares the part of docs/validation.md about applications that are rejected when the operator
-// first reads them, or writes it with -update. It also checks that each application in the table is rejected.
+// TestRefusalsDocument compares a part of docs/validation.md with the expected text, or writes it with -update. The
+// part lists the applications that are rejected when the operator first reads them. The test also checks that each
+// application in the table is rejected.
 func TestRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

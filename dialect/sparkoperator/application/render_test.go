@@ -236,7 +236,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that the error names the field that the user wrote.
+// TestRefusals checks that the error about a rejected application names the field that the user wrote.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		field string

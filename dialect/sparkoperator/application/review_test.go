@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewSaysWhatAPassSays: for each row of docs/validation.md, a review has the message with which a pass ends the
-// application.
+// TestReviewSaysWhatAPassSays checks, for each row of docs/validation.md, that a review reports the same message as the
+// pass that fails the application.
 func TestReviewSaysWhatAPassSays(t *testing.T) {
 	for _, r := range refusals {
 		app := appOf(t, r.Piece)
@@ -26,7 +26,8 @@ func TestReviewSaysWhatAPassSays(t *testing.T) {
 	}
 }
 
-// TestReviewWarns: a review names what has no effect by the user's fields, each once.
+// TestReviewWarns checks that a review returns one warning for each part of the spec that has no effect, and that the
+// warning names the user's field.
 func TestReviewWarns(t *testing.T) {
 	for piece, want := range map[string][]string{
 		`{}`:                                  nil,
@@ -50,7 +51,7 @@ func TestReviewWarns(t *testing.T) {
 	}
 }
 
-// TestRestartWarning: an edit that starts a new run is announced, and other edits are not.
+// TestRestartWarning checks that an edit returns a warning if it starts a new run, and that other edits return none.
 func TestRestartWarning(t *testing.T) {
 	running := func(piece string) *v1beta2.SparkApplication {
 		app := appOf(t, piece)

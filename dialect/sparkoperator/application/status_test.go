@@ -313,7 +313,7 @@ func TestDegradedByACause(t *testing.T) {
 }
 
 // TestDriverInfo checks that the status contains the driver pod's name from the launch on. Once the pod exists, the
-// name comes from the pod. It is removed with the attempt.
+// status shows the pod's own name. The end of the attempt's cleanup removes the name.
 func TestDriverInfo(t *testing.T) {
 	app := sample()
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "other-name", Attempt: 1, AppID: "spark-x"}}}
@@ -395,7 +395,8 @@ func TestEditRepairs(t *testing.T) {
 }
 
 // TestPreempted checks an application that a queue such as Kueue preempts: the queue suspends and edits it in one
-// update, and edits it again on admission. The status shows a suspension, and the numbers of attempts continue.
+// update, and edits it again on admission. The status shows a suspension, and attempt numbers continue from the
+// previous attempt.
 func TestPreempted(t *testing.T) {
 	app := sample()
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0}

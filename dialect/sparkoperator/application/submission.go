@@ -17,9 +17,9 @@ import (
 // modeField is the field in which an application chooses the submission mode.
 const modeField = "spec.submission.mode"
 
-// BuildAttempt returns the objects of an attempt in the submission mode that the application or the operator's
-// configuration chooses: with the driver pod itself, or with a pod that runs spark-submit to create it. If spark-submit
-// is used, BuildAttempt also returns the reason.
+// BuildAttempt returns the objects of an attempt in the submission mode of the application or of the operator's
+// configuration. The objects include either the driver pod itself, or a pod that runs spark-submit to create the driver
+// pod. In the latter case, BuildAttempt also returns the reason why spark-submit is used.
 func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
 	r, err := d.request(app, attempt, now)
 	if err != nil {

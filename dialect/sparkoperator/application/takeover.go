@@ -222,9 +222,9 @@ func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Ob
 	return group
 }
 
-// current reports whether a driver belongs to the attempt in the status. If the other operator wrote the status, the
-// driver's name is enough, since that operator identifies its driver only by name. If our operator wrote the status,
-// the submission id must be the inherited one.
+// current reports whether a driver belongs to the attempt in the status. The submission ids of the driver and the
+// status must be equal. If the other operator wrote the status, an equal driver name is enough, since that operator
+// identifies its driver only by name.
 func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	if inheritedAttempt(s) == 0 {
 		return false

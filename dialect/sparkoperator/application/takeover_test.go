@@ -25,8 +25,8 @@ var (
 	endedThen     = t0.Add(-time.Minute)
 )
 
-// leftIn returns an application whose status the other operator last wrote in the given state. It is in its second
-// submission, after a first run that failed.
+// leftIn returns an application whose status the other operator last wrote in the given state. The application is in
+// its second submission, because its first run failed.
 func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := sample()
 	s := &app.Status
@@ -404,8 +404,9 @@ func TestGroupLeft(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfWhatWasOurs checks an application that was ours before another operator wrote its status without the
-// fields that it does not know. Our drivers are found by their attempt numbers, whatever number that operator wrote.
+// TestTakeOverOfWhatWasOurs checks an application of ours whose status another operator has overwritten, without the
+// fields that only our operator writes. Our drivers are found by the attempt numbers in their labels, whatever number
+// the other operator wrote.
 func TestTakeOverOfWhatWasOurs(t *testing.T) {
 	for _, attempt := range []int32{2, 5} {
 		app := leftIn("RUNNING", func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), attempt) })

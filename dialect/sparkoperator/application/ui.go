@@ -82,8 +82,8 @@ func auxiliaryLabels(app *v1beta2.SparkApplication, id string, attempt int32) ma
 	return labels
 }
 
-// serviceType returns the type of a Service that an application requests, as far as the operator's configuration allows
-// this type, and ClusterIP otherwise. It returns false if no Service can be created.
+// serviceType returns the type that an application requests for a Service (asked), or ClusterIP if the operator's
+// configuration does not allow that type. It returns false if no Service can be created.
 func (d Dialect) serviceType(e *sparkoperator.Exposure, field string, asked *corev1.ServiceType) (corev1.ServiceType, bool) {
 	switch {
 	case asked == nil || expose.IsInternal(*asked):

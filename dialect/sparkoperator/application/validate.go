@@ -53,9 +53,9 @@ func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return nil
 }
 
-// denied contains the Spark configuration keys that users may not set, with the advice what to do instead: keys that
-// only the operator may set, and keys that have a typed field. Users never choose the namespace, owner, pod name,
-// master and credentials of a submission, because the operator acts with rights that users lack.
+// denied contains the Spark configuration keys that users may not set, each with advice what to do instead. These are
+// keys that only the operator may set, and keys that have a typed field. Users may not set the namespace, owner, pod
+// name, master and credentials of a submission, because the operator acts with rights that users lack.
 var denied = map[string]string{
 	"spark.master":                                              "the operator sets it",
 	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
@@ -68,9 +68,9 @@ var denied = map[string]string{
 	"spark.kubernetes.executor.podtemplatefile":                 "use spec.executor.template",
 }
 
-// mountedPrefix is the prefix of credential keys that users may set, because they name files that are mounted into the
-// driver's own pod. All credential keys begin with CredentialPrefix. Users may also set the service account of the pod
-// that runs spark-submit (submit.RunnerAccountKey), because it is in the user's namespace, like the driver's.
+// mountedPrefix is the prefix of those credential keys (CredentialPrefix) that users may set, because they name files
+// that are mounted into the driver's own pod. Users may set one more credential key, submit.RunnerAccountKey: the
+// service account of the pod that runs spark-submit. That account is in the user's namespace, like the driver's.
 const mountedPrefix = "spark.kubernetes.authenticate.driver.mounted."
 
 // validSparkConf rejects the keys that users may not set, in any letter case. Spark's keys are case-sensitive, so a
@@ -114,8 +114,8 @@ func validTemplates(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 }
 
 // validLabels rejects the operator's own labels in every field whose labels get onto an object, because the operator
-// finds and deletes objects by these labels. In sparkUIOptions and driverIngressOptions, they are overridden instead,
-// since nothing in these fields makes an application fail.
+// finds and deletes objects by these labels. Two fields are an exception: in sparkUIOptions and driverIngressOptions,
+// the labels are overridden and not rejected, since nothing in these fields makes an application fail.
 func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.ReservedConfLabels(app.Spec.SparkConf)...)
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor

@@ -14,8 +14,9 @@ import (
 // (Constants.SPARK_CONF_DIR_INTERNAL).
 const sparkConfDir = "/opt/spark/conf"
 
-// validMounts rejects two mounts at the same path of an executor. Kubernetes would reject every executor pod, and the
-// driver would create new ones forever. The driver's own mounts are checked when its pod is built.
+// validMounts rejects two mounts at the same path of an executor. Without this check, Kubernetes would reject every
+// executor pod, and the driver would try to create executors forever. The driver's own mounts are checked when its pod
+// is built.
 func validMounts(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	executor := &app.Spec.Executor
 	taken := map[string]string{}

@@ -46,8 +46,9 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldErro
 	return append(wrong, executorLimit(&app.Spec)...)
 }
 
-// executorLimit rejects a CPU limit of executors below their request: Kubernetes would reject every executor pod, and
-// the driver would create new ones forever. The driver's own limit is checked when its pod is built.
+// executorLimit rejects a CPU limit of executors that is below their CPU request. Without this check, Kubernetes would
+// reject every executor pod, and the driver would try to create executors forever. The driver's own limit is checked
+// when its pod is built.
 func executorLimit(spec *v1beta2.SparkApplicationSpec) []*sparkoperator.FieldError {
 	executor := &spec.Executor
 	cores := cmp.Or(spec.SparkConf["spark.executor.cores"], "1")

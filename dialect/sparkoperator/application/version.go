@@ -10,15 +10,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ConditionSparkVersionMismatch is True while the attempt's pods show that the image contains another line of Spark
-// (such as 4.1) than spec.sparkVersion. Otherwise the condition is absent. One event with the same reason is emitted.
+// ConditionSparkVersionMismatch is True while the attempt's pods show that the release line of Spark in the image (such
+// as 4.1) differs from that of spec.sparkVersion. Otherwise the condition is absent. One event with the same reason is
+// emitted.
 const ConditionSparkVersionMismatch = "SparkVersionMismatch"
 
 // reasonAnotherVersion is the reason of the condition ConditionSparkVersionMismatch.
 const reasonAnotherVersion = "ImageRunsAnotherVersion"
 
-// versionLine matches a Spark version and captures its line, such as 4.1 of 4.1.4. The driver pod is built for that
-// line (submit.Build).
+// versionLine matches a Spark version and captures its release line, such as 4.1 of 4.1.4. The driver pod is built for
+// that release line (submit.Build).
 var versionLine = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:[.-].*)?$`)
 
 func lineOf(version string) string {
@@ -28,10 +29,10 @@ func lineOf(version string) string {
 	return ""
 }
 
-// versionMismatch returns a message if the image contains another line of Spark than the spec declares. Executors show
-// the real version, since the Spark in the driver creates them. A driver shows it only if spark-submit created it. A
-// driver that the operator created has the declared version. While no pod shows a version, the message of this attempt
-// stays.
+// versionMismatch returns a message if the release line of Spark in the image differs from the one that the spec
+// declares. Executors show the real version, since the Spark in the driver creates them. A driver shows the real
+// version only if spark-submit created it, because a driver that the operator created shows the declared version. While
+// no pod shows the real version, versionMismatch returns this attempt's previous message.
 func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lifecycle.Observed) string {
 	if !hasAttempt(m) {
 		return ""
