@@ -174,7 +174,8 @@ func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 	return address, true
 }
 
-// RouteFormat returns the address of routes in the operator's configuration, or "" if it sets none.
+// RouteFormat returns the address of routes in the operator's configuration, or "" if the configuration sets no such
+// address.
 func (u UI) RouteFormat() string {
 	switch {
 	case u.Route == nil:

@@ -134,7 +134,7 @@ func isBelowAny(folder string, tops []string) bool {
 	return slices.ContainsFunc(tops, func(top string) bool { return isBelow(folder, top) })
 }
 
-// faults returns the violations in one file of the import rules and of the table.
+// faults returns the violations of the import rules and of the table of packages in one file.
 func faults(f file, packages table) []string {
 	r := packages.rowOf(f.folder)
 	if r == nil {

@@ -62,8 +62,8 @@ func section(text, heading string) (rows [][]string) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// quotedIn returns the texts in backquotes in a cell. It returns an error if the cell contains anything else except
-// commas.
+// quotedIn returns the texts in backquotes in a cell. It returns an error if the cell contains any text outside of
+// backquotes except commas.
 func quotedIn(cell string) (found []string, _ error) {
 	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
 		found = append(found, match[1])

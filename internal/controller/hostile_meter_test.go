@@ -241,8 +241,8 @@ func (l *hostileLife) pass(o *outcome) error {
 	return nil
 }
 
-// apply renders the objects of the plan's actions and returns them. The returned fact is the result that a live read
-// would have (everything is confirmed), a rejection, or nil.
+// apply renders the objects of the plan's actions and returns them. The returned fact is nil, or the rejection of an
+// object, or the result of a live read that confirms everything.
 func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	var sent []client.Object
 	for _, action := range o.plan.Actions {

@@ -25,7 +25,7 @@ import (
 )
 
 // The bounds for the cost of one object in one pass: CPU time, allocated memory, and the number of objects that the
-// operator creates for it. docs/validation.md documents this number.
+// operator creates for the object. docs/validation.md documents the bound of that number.
 const (
 	hostileCPU     = 250 * time.Millisecond
 	hostileBytes   = 64 << 20
@@ -207,8 +207,8 @@ func work(t *testing.T) {
 	}
 }
 
-// measured returns the cost of an object. If the first try exceeds the CPU bound, it tries three times and returns the
-// lowest CPU time, since a case costs more CPU time on a busy machine.
+// measured returns the cost of an object. If the first measurement exceeds the CPU bound, measured takes three
+// measurements and returns the lowest CPU time, since a case costs more CPU time on a busy machine.
 func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 	var least cost
 	var err error

@@ -21,8 +21,8 @@ func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	return subject
 }
 
-// standing returns the state of an object according to its status. It returns the zero Standing, which has no gauges,
-// if the kind has no such function.
+// standing returns the state of an object according to its status. If the kind has no function that reads the state,
+// the result is the zero Standing, which has no gauges.
 func (r *Reconciler) standing(object client.Object) telemetry.Standing {
 	if r.kind.Progress.Standing == nil {
 		return telemetry.Standing{}

@@ -271,8 +271,9 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 	return result, err
 }
 
-// passLimit returns the time limit of a pass. It is shorter than the time for a shutdown, so that a pass ends and its
-// Events are written before that time is over. At that time the lease is released, even if passes are still running.
+// passLimit returns the time limit of a pass. The limit is shorter than the time for a shutdown (shutdown), so that
+// passes end and write their Events before the shutdown is over. At the end of the shutdown, the lease is released even
+// if passes are still running.
 func passLimit(shutdown time.Duration) time.Duration {
 	return min(passTimeout, shutdown-shutdown/4)
 }

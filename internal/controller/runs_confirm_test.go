@@ -24,8 +24,9 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// TestMissedTicksAreConfirmed checks an operator that restarts after hours, with a cache that shows no run yet. It
-// starts no run beside a running one. When that run has ended, the operator starts one run for all missed ticks.
+// TestMissedTicksAreConfirmed checks an operator that restarts after hours, with a cache that shows no run yet. The
+// operator starts no second run while a run is running. When that run has ended, the operator starts one run for all
+// missed ticks.
 func TestMissedTicksAreConfirmed(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

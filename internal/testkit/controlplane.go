@@ -90,8 +90,8 @@ func loopback(host string) bool {
 	return address.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// startAssets starts kube-apiserver and etcd from the programs in a directory. It configures admission as in the
-// embedded control plane. It returns the connection and a function that stops both.
+// startAssets starts kube-apiserver and etcd from the programs in a directory, with the same admission configuration as
+// the embedded control plane. It returns the connection and a function that stops both programs.
 func startAssets(directory string) (*rest.Config, func() error, error) {
 	directory, err := filepath.Abs(directory)
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// resources are the plurals of the kinds.
+// resources maps each kind to the plural name of its resource.
 var resources = map[string]string{
 	"SparkApplication": "sparkapplications", "ScheduledSparkApplication": "scheduledsparkapplications", "SparkConnect": "sparkconnects", "SparkCluster": "sparkclusters",
 }
@@ -63,7 +63,7 @@ func (h *hooked) serves(context.Context, string) (bool, error) {
 	return h.served, h.broken
 }
 
-// change changes the settings of the operator that the webhook reads.
+// change lets f change the settings of the operator that the webhook reads, such as its configuration.
 func (h *hooked) change(f func(*hooked)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,14 +91,14 @@ func (w *warnings) take() []string {
 	return all
 }
 
-// settled returns the default configuration with batch schedulers, which some refusals need.
+// settled returns the default configuration with batch schedulers enabled, because some refusals need them.
 func settled() config.Configuration {
 	cfg := config.Default()
 	cfg.BatchScheduler.Enabled = true
 	return cfg
 }
 
-// hook serves the webhook for a new namespace, and waits until the API server calls it.
+// hook creates a namespace, starts a webhook for it, and waits until the API server calls the webhook.
 func hook(t *testing.T) *hooked {
 	t.Helper()
 	testkit.NeedsLoopback(t)
@@ -123,7 +123,7 @@ func hook(t *testing.T) *hooked {
 	return h
 }
 
-// configure creates the configuration of the webhook, and waits until the API server acts on it.
+// configure creates the webhook's configuration, and waits until the API server uses it.
 func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	h.T.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}}
@@ -161,7 +161,7 @@ func byWebhook(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), `admission webhook "validate-`) && apierrors.IsInvalid(err)
 }
 
-// said returns a refusal of the webhook without the webhook's name.
+// said returns the message of a refusal by the webhook, without the webhook's name.
 func said(err error) string {
 	_, rest, _ := strings.Cut(err.Error(), " denied the request: ")
 	return rest
@@ -186,7 +186,8 @@ spec:
   executor: {instances: 2}
 `
 
-// object returns an application with pieces of YAML merged into it. A first piece with an apiVersion replaces it.
+// object returns an application with pieces of YAML merged into it. If the first piece has an apiVersion, that piece is
+// used instead of the application.
 func (h *hooked) object(pieces ...string) *unstructured.Unstructured {
 	h.T.Helper()
 	if len(pieces) == 0 || !strings.Contains(pieces[0], "apiVersion:") {

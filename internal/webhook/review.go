@@ -1,6 +1,6 @@
-// Package webhook serves the validating admission webhook: the API server sends it every new and every edited custom
-// resource, and it answers with the faults and warnings that a pass would report. It changes nothing, and nothing else
-// depends on it: every pass checks the spec again.
+// Package webhook serves the validating admission webhook. The API server sends every new and every edited custom
+// resource to the webhook, and the webhook answers with the faults and warnings that a pass would report. The webhook
+// changes no object. The rest of the operator does not rely on it, since every pass checks the spec again.
 package webhook
 
 import (
@@ -48,8 +48,8 @@ type Reviewer struct {
 	Log    logr.Logger
 }
 
-// Handle implements admission.Handler. A fault of the operator itself, such as a panic, admits the object with a
-// warning: a pass checks it again.
+// Handle implements admission.Handler. If the operator itself has a fault, such as a panic, Handle admits the object
+// with a warning, because a pass checks the object again.
 func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response admission.Response) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -76,7 +76,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	return r.review(cfg, req)
 }
 
-// review answers for an object with a new or edited spec.
+// review returns the answer for an object with a new or edited spec.
 func (r *Reviewer) review(cfg config.Configuration, req admission.Request) admission.Response {
 	object := r.Kind.New()
 	if err := json.Unmarshal(req.Object.Raw, object); err != nil {
@@ -96,7 +96,8 @@ func (r *Reviewer) review(cfg config.Configuration, req admission.Request) admis
 	return admission.Allowed("").WithWarnings(readable(warnings)...)
 }
 
-// restart returns a warning if an update restarts something that runs. The old object may have any content.
+// restart returns a warning if an update restarts a running application, server or cluster, and "" otherwise. The old
+// object may be invalid, or impossible to decode.
 func (r *Reviewer) restart(cfg config.Configuration, req admission.Request, edited client.Object) string {
 	old := r.Kind.New()
 	if req.Operation != admissionv1.Update || json.Unmarshal(req.OldObject.Raw, old) != nil {
@@ -106,7 +107,8 @@ func (r *Reviewer) restart(cfg config.Configuration, req admission.Request, edit
 }
 
 // sameSpec reports whether two objects have the same spec. An update that changes only other parts, such as the removal
-// of a finalizer, must work for every stored object, also for one that was stored before there was a webhook.
+// of a finalizer, must be admitted for every stored object, even if its spec is invalid because it was stored before
+// the webhook existed.
 func sameSpec(before, after []byte) bool {
 	var old, edited struct {
 		Spec json.RawMessage `json:"spec"`
@@ -121,7 +123,8 @@ func sameSpec(before, after []byte) bool {
 	return json.Unmarshal(old.Spec, &oldTree) == nil && json.Unmarshal(edited.Spec, &tree) == nil && reflect.DeepEqual(oldTree, tree)
 }
 
-// refused returns a refusal with the message that the status would have. Kubectl prints its causes, one per line.
+// refused returns a refusal whose message is the one that a pass would write into the status. Each fault is a cause of
+// the refusal, and kubectl prints one cause per line.
 func refused(req admission.Request, faults []*dialect.FieldError) admission.Response {
 	message := conf.HideAddresses(dialect.Invalid(faults).Bounded().Message)
 	status := metav1.Status{
@@ -136,12 +139,13 @@ func refused(req admission.Request, faults []*dialect.FieldError) admission.Resp
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}
 }
 
-// unchecked admits an object that could not be reviewed.
+// unchecked admits an object that could not be reviewed, with a warning that contains the reason (why).
 func unchecked(why string) admission.Response {
 	return admission.Allowed("").WithWarnings("the object was not checked, because of " + why + "; the operator checks it before it launches anything")
 }
 
-// readable returns warnings in the form that the API server passes on: few, in one line each.
+// readable returns warnings in a form that the API server accepts: at most maxWarnings and a line about the rest, each
+// without control characters.
 func readable(warnings []string) []string {
 	if more := len(warnings) - maxWarnings; more > 0 {
 		warnings = append(warnings[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more", more))

@@ -30,13 +30,14 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// refusals is the file of applications that docs/validation.md says are refused.
+// refusals is the file of applications that are refused according to docs/validation.md.
 const refusals = "../../dialect/sparkoperator/application/testdata/refusals.yaml"
 
 type refusal struct{ Field, When, Piece, By, Why string }
 
-// TestRefusals: every application of docs/validation.md is refused when it is written, with the message that a pass
-// would store, or by the definition if the page lists it as refused by the definition.
+// TestRefusals checks that every application of docs/validation.md is refused when it is created. If the page lists the
+// application as refused by the definition, the definition refuses it. Otherwise the webhook refuses it, with the
+// message that a pass would store.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -53,7 +54,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// refused checks the refusal of one application.
+// refused checks that one application is refused, by whom, and with which message and field.
 func (h *hooked) refused(r refusal) {
 	h.T.Helper()
 	object := h.object(r.Piece)
@@ -82,7 +83,7 @@ func (h *hooked) refused(r refusal) {
 	}
 }
 
-// TestSeveralFaults: one answer names every fault with its field and what to do.
+// TestSeveralFaults checks that a single refusal lists every fault, with the field and what to do.
 func TestSeveralFaults(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -103,7 +104,8 @@ func TestSeveralFaults(t *testing.T) {
 	}
 }
 
-// others are refusals of the other kinds: a whole object, a piece that makes it invalid, and the field that is named.
+// others contains refusals of the kinds other than SparkApplication: a valid object, a piece of YAML that makes it
+// invalid, and the field that the refusal names.
 var others = map[string]struct{ whole, piece, field string }{
 	"ScheduledSparkApplication": {`
 apiVersion: sparkoperator.k8s.io/v1beta2
@@ -136,7 +138,8 @@ spec:
 `, `spec: {masterSpec: {statefulSetSpec: {template: {spec: {containers: none}}}}}`, "spec.masterSpec.statefulSetSpec"},
 }
 
-// TestOtherKinds: each kind's reviews admit a valid object and refuse an invalid one with the words of a pass.
+// TestOtherKinds checks, for each kind in others, that the webhook admits a valid object and refuses an invalid one
+// with the message of a pass.
 func TestOtherKinds(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -158,7 +161,8 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestKubeflowCases: the kubeflow operator's webhook decides about names and sizes of memory in the same way.
+// TestKubeflowCases checks names and memory sizes that the webhook of kubeflow's operator admits or refuses. Our
+// webhook must decide in the same way.
 func TestKubeflowCases(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -179,7 +183,8 @@ func TestKubeflowCases(t *testing.T) {
 	}
 }
 
-// TestDryRunStoresNothing: the webhook has no side effects, so that a dry run is answered in full.
+// TestDryRunStoresNothing checks that the webhook answers a dry run like any other request, and that no object is
+// stored.
 func TestDryRunStoresNothing(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -195,8 +200,8 @@ func TestDryRunStoresNothing(t *testing.T) {
 	}
 }
 
-// TestUpdatesOfAnInvalidObject: an invalid object that is stored already can be changed outside of its spec, corrected
-// and deleted. Only another invalid spec is refused.
+// TestUpdatesOfAnInvalidObject checks an invalid object that is already stored. Updates outside of its spec and its
+// deletion are admitted. An edit that leaves the spec invalid is refused, unless the object is being deleted.
 func TestUpdatesOfAnInvalidObject(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -237,7 +242,7 @@ func TestUpdatesOfAnInvalidObject(t *testing.T) {
 	h.WaitGone(object)
 }
 
-// TestCorrection: a stored invalid spec can be corrected.
+// TestCorrection checks that an edit that corrects a stored invalid spec is admitted.
 func TestCorrection(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -252,7 +257,8 @@ func TestCorrection(t *testing.T) {
 	}
 }
 
-// TestWarnings: a client is warned of settings without effect and of edits that restart a running application.
+// TestWarnings checks that a client gets warnings about settings without effect and about an edit that restarts a
+// running application.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -293,7 +299,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestNotServed: objects of which the operator takes no care are admitted as they are.
+// TestNotServed checks that objects that the operator does not serve are admitted without a review. An object whose
+// namespace cannot be looked up is admitted with a warning.
 func TestNotServed(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -322,7 +329,8 @@ func TestNotServed(t *testing.T) {
 	}
 }
 
-// TestLargeObject: an object of nearly 3 MiB, the most that the API server reads, is refused with the limit.
+// TestLargeObject checks that an object of nearly 3 MiB, the largest size that the API server accepts, is refused with
+// a message that contains the operator's limit.
 func TestLargeObject(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -339,7 +347,7 @@ func TestLargeObject(t *testing.T) {
 	}
 }
 
-// TestRequests: requests that no API server sends get an answer that says why, and no review.
+// TestRequests checks that requests that no API server would send get an answer with the reason and are not reviewed.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -369,7 +377,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestFaultOfTheOperator: a panic admits the object with a warning, and the log has the stack.
+// TestFaultOfTheOperator checks that an object is admitted with a warning if the review panics, and that the panic is
+// logged.
 func TestFaultOfTheOperator(t *testing.T) {
 	t.Parallel()
 	lines := &scene.Lines{}
@@ -385,7 +394,8 @@ func TestFaultOfTheOperator(t *testing.T) {
 	}
 }
 
-// TestUnreachableWebhook: with the policy Ignore, a webhook that nobody answers holds nothing up.
+// TestUnreachableWebhook checks that the API server admits objects if the webhook does not answer and the failure
+// policy is Ignore.
 func TestUnreachableWebhook(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 )
 
-// NewServer returns a server of a handler at an address, also while another replica leads. The address is bound now, so
-// that an address in use prevents the start and does not end a running operator.
+// NewServer returns a server that serves a handler at an address, also while another replica leads. NewServer binds the
+// address at once. If the address is in use, the operator therefore does not start, instead of ending while it runs.
 func NewServer(address string, handler http.Handler, serving *certs.Serving) (*manager.Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {

@@ -25,12 +25,13 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// Path returns the path of a kind's reviews, the same as that of the kubeflow operator for its kinds.
+// Path returns the path at which the reviews of a kind are served. It is the path that kubeflow's operator uses for the
+// kinds that both operators have.
 func Path(kind schema.GroupVersionKind) string {
 	return "/validate-" + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" + strings.ToLower(kind.Kind)
 }
 
-// Handler returns the handler of the reviews of several kinds.
+// Handler returns the HTTP handler that serves the reviews of several kinds.
 func Handler(reviewers []*Reviewer) (http.Handler, error) {
 	mux := http.NewServeMux()
 	slots := make(chan struct{}, maxReviews)
@@ -46,7 +47,8 @@ func Handler(reviewers []*Reviewer) (http.Handler, error) {
 	return mux, nil
 }
 
-// few lets a request wait for a slot, and answers requests that are no reviews of a known version.
+// few returns a handler that waits for a slot before it passes a request to next. It answers a request itself if the
+// request is too large or is no AdmissionReview of a known version.
 func few(slots chan struct{}, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		select {

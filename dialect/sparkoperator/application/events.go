@@ -70,8 +70,8 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (spa
 	return sparkoperator.Event{}, false
 }
 
-// launchEvent returns the event of a submission. Its message contains the submission mode and, if that is not the usual
-// one, the reason. If the driver exists but its launch was not stored, the mode is unknown.
+// launchEvent returns the event of a submission. Its message contains the submission mode and, if spark-submit creates
+// the driver, the reason. The message contains no mode if the driver exists but its launch was not stored.
 func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
 	driver := DriverPodName(app)
 	switch {

@@ -313,7 +313,7 @@ func TestDegradedByACause(t *testing.T) {
 }
 
 // TestDriverInfo checks that the status contains the driver pod's name from the launch on. Once the pod exists, the
-// status shows the pod's own name. The end of the attempt's cleanup removes the name.
+// status shows the pod's own name. The name is removed when the attempt's objects are deleted.
 func TestDriverInfo(t *testing.T) {
 	app := sample()
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "other-name", Attempt: 1, AppID: "spark-x"}}}

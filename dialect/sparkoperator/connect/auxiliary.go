@@ -121,8 +121,9 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 	return notices
 }
 
-// serving returns the name of the Service that leads clients to the server, even if it differs from the wanted Service.
-// It is empty if there is none. The web UI's Service, named ui, does not count.
+// serving returns the name of the Service that leads clients to the server, even if that Service differs from the
+// wanted one. The result is empty if no Service leads to the server. The web UI's Service, whose name is ui, does not
+// count.
 func serving(live []lifecycle.AuxiliaryObject, ui string) string {
 	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Kind == "Service" && s.Name != ui && (s.Current || s.Outdated)
@@ -133,7 +134,8 @@ func serving(live []lifecycle.AuxiliaryObject, ui string) string {
 	return live[i].Name
 }
 
-// isNewCause reports whether a cause is new: the stored condition was not False for the same cause.
+// isNewCause reports whether the stored status does not contain a cause yet: the condition of the type kind was not
+// False with the reason and message of why.
 func isNewCause(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
 	before := meta.FindStatusCondition(sc.Status.Conditions, kind)
 	return before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message

@@ -81,7 +81,7 @@ func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 
 // foreignCredentials returns the keys of sparkConf that set credentials for the API server other than the service
 // account of the server's pod. Such credentials would be visible in the server's command line, and they are useless
-// because the operator chooses the master.
+// because the operator sets the master.
 func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(spec.SparkConf)) {
 		if strings.HasPrefix(key, sparkoperator.CredentialPrefix) && !strings.HasSuffix(key, ".serviceAccountName") {

@@ -120,13 +120,14 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 }
 
 // invalid returns the reason if the spec can never start a server, or if the server could never create executors, which
-// no pod would show. Otherwise it returns nil. The reason depends neither on the attempt nor on the time.
+// no pod's status would reveal. Otherwise it returns nil. The reason depends neither on the attempt nor on the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	_, faults := c.tryServer(sc)
 	return dialect.Invalid(faults)
 }
 
-// tryServer validates the SparkConnect and renders a server and an executor. The faults are what invalid reports.
+// tryServer validates the SparkConnect and renders a server and an executor. It returns the server's objects, and the
+// faults that make the spec invalid.
 func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dialect.FieldError) {
 	if faults := ValidateConnect(sc); len(faults) > 0 {
 		return connect.Objects{}, faults
@@ -142,10 +143,11 @@ func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dial
 const connectHashVersion = 1
 
 // Hash returns a hash of the part of the spec from which a server is created. It leaves out the fields that may change
-// while a server continues (suspend, ui, server.service). Different spellings of the same value have the same hash,
-// because tools write different spellings without intending a change. Examples are an empty template and none, the
-// creationTimestamp that typed clients write, 1000m and 1, an empty field and none, and a disabled dynamicAllocation
-// and none.
+// while a server continues (suspend, ui, server.service).
+//
+// Tools write the same value in different spellings without intending a change, so all spellings have the same hash.
+// Examples are 1000m and 1, and the creationTimestamp that typed clients add to templates. An empty template, an empty
+// field and a disabled dynamicAllocation have the same hash as a missing one.
 func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	s := *spec
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
@@ -167,7 +169,7 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 }
 
 // plainTemplate returns a template with each value in one spelling and without the fields that a template cannot set.
-// It returns nil if no field remains. It returns a template that cannot be read unchanged.
+// It returns nil if no field remains. If the template cannot be read, plainTemplate returns it unchanged.
 func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	read, err := podtemplate.Read(sparkoperator.RawBytes(template))
 	if err != nil {

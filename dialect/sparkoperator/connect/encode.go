@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// decodeConnect returns the memory that rememberConnect stored. A status of another operator contains no memory of
-// ours; its server is found by the server's pod (Adopt).
+// decodeConnect returns the memory that rememberConnect stored. If another operator wrote the status, the result is the
+// zero Memory, because such a status contains no memory of our operator. The other operator's server is then found by
+// its pod (Adopt).
 func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	if o := s.Operator; o != nil {
 		dialect.DecodeMemory(&m, &o.OperatorStatus)

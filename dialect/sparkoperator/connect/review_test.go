@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewSaysWhatAPassSays: the faults of a review have the message of a pass.
+// TestReviewSaysWhatAPassSays checks that a review reports the same message as a pass about the same faults.
 func TestReviewSaysWhatAPassSays(t *testing.T) {
 	for _, piece := range []string{`server: {memory: much}`, `server: {template: {spec: {containers: none}}}`, `sparkConf: {spark.executor.cores: none}`} {
 		sc := connectOf(t, piece)
@@ -19,7 +19,8 @@ func TestReviewSaysWhatAPassSays(t *testing.T) {
 	}
 }
 
-// TestRestartWarning: an edit that replaces a running server is announced, and other edits are not.
+// TestRestartWarning checks that an edit returns a warning if it replaces a running server, and that other edits return
+// none.
 func TestRestartWarning(t *testing.T) {
 	running := func(mods ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 		sc := aConnect(mods...)

@@ -26,8 +26,8 @@ const (
 	connectRouteField  = "spec.ui.route"
 )
 
-// uiServiceName returns the name of the Service of a server's web UI. The Service for clients is another one, which
-// never leads to the web UI.
+// uiServiceName returns the name of the Service of a server's web UI. It is a separate Service, because the Service for
+// clients never leads to the web UI.
 func uiServiceName(sc *v1alpha1.SparkConnect) string {
 	return expose.Name(connect.ServerName(sc.Name), sparkoperator.UIServiceSuffix)
 }
@@ -107,8 +107,8 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	e.Objects, e.Links = append(e.Objects, object), append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// routeRequest returns the settings of the HTTPRoute. Its address is the Ingress's address in the spec, if it is set,
-// or else the address of routes in the operator's configuration.
+// routeRequest returns the settings of the HTTPRoute. The route's address is the address that the spec sets for the
+// Ingress. If the spec sets none, it is the address of routes in the operator's configuration.
 func (c Connects) routeRequest(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) sparkoperator.RouteRequest {
 	w := sparkoperator.RouteRequest{
 		Spec: ui.Route, Field: connectRouteField, Format: c.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),

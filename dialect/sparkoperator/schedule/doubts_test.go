@@ -13,7 +13,8 @@ import (
 )
 
 // TestScheduleDoubts checks doubtful settings: valid settings that the user may have meant differently. They do not
-// prevent runs. One event names the field of each, and a condition reports them until the schedule is edited.
+// prevent runs. Each doubtful setting causes one event that names its field, and a condition reports the settings until
+// the schedule is edited.
 func TestScheduleDoubts(t *testing.T) {
 	unknown := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" }
 	local := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" }
@@ -83,8 +84,8 @@ func TestDoubtComesLater(t *testing.T) {
 	}
 }
 
-// TestLocalIsNoEdit checks that the time zones UTC, Local and none are equal, so that a change between them drops no
-// due run.
+// TestLocalIsNoEdit checks that the time zones UTC and Local count as equal to no time zone. A change between them is
+// no edit and therefore drops no due run.
 func TestLocalIsNoEdit(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)

@@ -402,8 +402,8 @@ func TestScheduleIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestScheduleLawOverLives simulates random lives of schedules. The next decision must read the memory that was stored,
-// and a decision that does nothing must leave the status unchanged.
+// TestScheduleLawOverLives simulates random life cycles of schedules. Each decision must read the memory that the
+// previous decision stored, and a decision that does nothing must leave the status unchanged.
 func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(lives.Count(t, 50)) {

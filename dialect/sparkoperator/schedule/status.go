@@ -46,9 +46,9 @@ func utc(t metav1.Time) time.Time {
 }
 
 // takeScheduleOver derives the memory from the status that another operator of this API wrote. The next run in that
-// status stays the next run, even if its time has passed, because that operator would have started it late too. If the
-// spec was edited before that operator read the edit, the edited times apply from now on. A run that was created but
-// not stored is found by its name, which ends in the time of its creation.
+// status stays the next run, even if its time has passed, because the other operator would have started the run late
+// too. If the other operator has not read the last edit of the spec, the edited times apply from now on. A run that was
+// created but not stored is found by its name, which ends in the time of its creation.
 func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationStatus, want schedule.Schedule, now time.Time) {
 	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
 		return // no operator has seen it

@@ -25,8 +25,8 @@ func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	return d.faults(s, unread, now)
 }
 
-// faults returns the faults that Validate returns. unread is the error of parsing the times, or nil, so that the times
-// are parsed only once.
+// faults returns the faults that Validate returns. unread is the result of parsing the times: an error, or nil. The
+// caller passes this result so that the times are parsed only once.
 func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
@@ -122,6 +122,7 @@ func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
 	})}
 }
 
-// mentioned matches the fields of the application that a message mentions, and quoted texts. Quoted texts are the
-// user's own and stay unchanged. A "spec" after a dot or a bracket does not match, because it is not the application's.
+// mentioned matches the fields of the application that a message mentions ("spec."), and quoted texts. Quoted texts are
+// matched because they are the user's own and must stay unchanged. A "spec." after a dot or a bracket does not match,
+// because it is not the application's spec.
 var mentioned = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|(?:^|[ ,;(])spec\.`)

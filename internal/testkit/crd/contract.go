@@ -20,7 +20,8 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) *ap
 	return nil
 }
 
-// Gap is one difference that prevents our definition from being a drop-in replacement for the other operator's.
+// Gap is one difference that prevents our definition from being a drop-in replacement for another operator's
+// definition.
 type Gap struct {
 	// Path names the property, for example .spec.driver.env[].name. The values of a map are written as {}.
 	Path string
@@ -193,7 +194,7 @@ func (c *comparison) rules(path string, theirs, ours *apiextensionsv1.JSONSchema
 	}
 }
 
-// lists compares how lists and maps are merged. The kind of list also decides whether duplicates are accepted.
+// lists compares how lists and maps are merged, and whether lists accept duplicates.
 func (c *comparison) lists(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if diff := cmp.Diff(theirs.XListType, ours.XListType); diff != "" {
 		c.found(path, "list type differs (-theirs +ours):\n%s", diff)

@@ -8,15 +8,16 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Sizes contains the override of Full for sparkoperator.k8s.io: a value for each property that does not accept "a".
+// Sizes is the override that Full needs for the definitions of sparkoperator.k8s.io: a value for each property that
+// does not accept "a".
 var Sizes = map[string]any{".memory": "1g", ".memoryOverhead": "512m", ".podName": "a.b"}
 
 // Full returns an object that sets every property of a version of a definition, with one element in each list and map.
 //
 // The variant selects the values. Variant 0 uses the first value of each enumeration, and a number for properties that
 // accept both numbers and texts. Variant 1 uses the second value, and a text. All variants together (Variants) use
-// every value of the enumerations. The override contains values for properties that do not accept "a" or 1. Its keys
-// are the ends of their paths, such as ".memory".
+// every value of the enumerations. The argument override contains values for properties that do not accept "a" or 1.
+// Its keys are the ends of the properties' paths, such as ".memory".
 func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant int, override map[string]any) map[string]any {
 	root := schemaOf(crd, version)
 	obj := map[string]any{

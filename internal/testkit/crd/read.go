@@ -1,6 +1,6 @@
 // Package crd lets tests check custom resource definitions as an API server does. Tests check whether a definition is
-// valid, whether it accepts an object, and what is stored of that object. They also check whether a definition accepts
-// everything that another one accepts, and whether all accepted objects can be decoded.
+// valid, whether it accepts an object, and what is stored of that object. They also check whether our definition
+// accepts everything that another operator's definition accepts, and whether all accepted objects can be decoded.
 //
 // The package runs the API server's own code (k8s.io/apiextensions-apiserver) in the test's process, so that a check
 // takes microseconds.

@@ -148,9 +148,9 @@ func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) b
 	return true
 }
 
-// groupSize is the largest number of fields that one case of the sample sets. The paths of these fields have the first
-// groupDepth steps in common. For fields that no schema names and for fields of a schedule's template, the number is
-// moreSize, and one step less is in common.
+// groupSize is the largest number of fields that one case of the sample sets. The paths of these fields begin with the
+// same groupDepth steps. Two sorts of fields are exceptions: fields that no schema names, and fields of a schedule's
+// template. For these fields the largest number is moreSize, and only groupDepth-1 steps have to be the same.
 const groupSize, moreSize, groupDepth = 30, 120, 4
 
 // groups contains the scalar fields of a definition in groups. The paths of a group's fields begin with the same steps.
@@ -197,8 +197,8 @@ func together(d *Definition, fields []*Field, turn int) *Case {
 	}}
 }
 
-// worst returns the worst values of a field. For a scalar, the sample contains two of them: the first, which is the
-// longest text of a string, and one other that depends on the field's index i.
+// worst returns the worst values of a field. For a scalar, the sample contains only two values: the first value, which
+// is the longest text if the field is a string, and one more value that depends on the field's index i.
 func (g *Generator) worst(f *Field, i, base int) []Worst {
 	size := Spec
 	if !g.Thorough {
@@ -356,9 +356,9 @@ func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// inSample reports whether the generator makes a case for a pair of lists. Lists are related if they have the same
-// parent or the same name. A thorough generator takes each pair that is related or has a list with a schema. Otherwise
-// the sample takes every eighth related pair of lists with schemas.
+// inSample reports whether the generator makes a case for a pair of lists. Two lists are related if they have the same
+// parent or the same name. A thorough generator takes each pair that is related or in which at least one list has a
+// schema. Any other generator takes every eighth pair of related lists that both have schemas.
 func (g *Generator) inSample(a, b *Field, i int) bool {
 	related := parent(a) == parent(b) || a.Last() == b.Last()
 	if g.Thorough {

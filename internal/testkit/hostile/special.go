@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// specialStride is the ratio of the sample: it takes one of this many special cases.
+// specialStride determines how many special cases are in the sample: one in specialStride.
 const specialStride = 7
 
 // special returns objects in which a combination of fields is hostile. Reviews and earlier runs found these
@@ -279,7 +279,7 @@ func Ordinary(d *Definition) []*Case {
 	return all
 }
 
-// Of returns the cases of one definition, without the exclusion of twins.
+// Of returns the cases of one definition. Unlike All, it does not leave out cases of twin fields.
 func (g *Generator) Of(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		for _, cases := range []func(*Definition) iter.Seq[*Case]{g.alone, g.confs, g.pairs, g.special, g.templates} {

@@ -38,7 +38,7 @@ func numbered(name, format string, size int) text {
 	}}
 }
 
-// within returns the text t with a prefix and a suffix.
+// within returns a text that consists of before, the text t and after.
 func within(before string, t text, after string) text {
 	inner := t.make
 	t.least, t.size = t.least+len(before)+len(after), t.size+len(before)+len(after)
@@ -46,8 +46,8 @@ func within(before string, t text, after string) text {
 	return t
 }
 
-// quantities returns quantities with many digits, large exponents, or both. The first of them once hung a decoder for
-// hours.
+// quantities returns quantities with many digits, large exponents, or both. With the first one, a decoder computed for
+// hours in an earlier version.
 func quantities(size int) []text {
 	return []text{
 		fixed("huge exponent, long mantissa", "1234567890123456789012e2000000000"), fixed("huge exponent", "1e2000000000"),

@@ -2,7 +2,7 @@ package hostile
 
 import "strings"
 
-// twinStride is the ratio of twins' cases that are measured: one of this many.
+// twinStride determines how many cases of twin fields are measured: one in twinStride.
 const twinStride = 20
 
 // role replaces steps of paths, so that twin fields get the same path.

@@ -151,8 +151,9 @@ func (u Used) Add(trail []lifecycle.Transition) {
 	}
 }
 
-// Holds fails a test if a transition never occurred although the state machine's table lists it: from each of the
-// phases from to the phase to. The text when is the table's reason for the transition.
+// Holds fails a test if a transition that the state machine's table lists occurred in no life. The table lists a
+// transition from each phase in the argument from to the phase in the argument to. when is the reason that the table
+// gives for these transitions.
 func (u Used) Holds(t *testing.T, from []lifecycle.Phase, to lifecycle.Phase, when string) {
 	t.Helper()
 	for _, f := range from {

@@ -30,8 +30,8 @@ func opens(entry networkingv1.NetworkPolicyPort, port int32) bool {
 	return entry.Port.IntVal == port
 }
 
-// Admits reports whether a policy allows a connection from one pod to a TCP port of another pod. If the policy does not
-// select the other pod, it allows every connection. Admits supports peers that are selected by labels in the policy's
+// Admits reports whether a policy allows a connection from the pod from to a TCP port of the pod to. If the policy does
+// not select the pod to, it allows every connection. Admits supports peers that are selected by labels in the policy's
 // own namespace, and ports by number. Any other rule fails the test.
 func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port int32) bool {
 	t.Helper()

@@ -65,8 +65,8 @@ func writeMatch(out *strings.Builder, re *syntax.Regexp, left *int) {
 	}
 }
 
-// repeat writes consecutive matches of a regular expression until left bytes are used up. It writes at least least and
-// at most most matches; if most is -1, their number is not limited.
+// repeat writes consecutive matches of a regular expression until no bytes are left (left). The arguments least and
+// most limit the number of matches. If most is -1, the number has no upper limit.
 func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, left *int) {
 	share := *left / 2 // the other half is left for the rest of the pattern
 	for n := 0; n < least || (most < 0 || n < most) && share > 0; n++ {

@@ -190,9 +190,9 @@ func (w *World) Patch(name, change string) {
 	}
 }
 
-// TakesItsTime binds a pod to a node, so that a deleted pod continues to exist until the test calls the returned
-// function, as during a grace period. A pod without a node would not do: every 20 s the pod garbage collector of
-// Kubernetes marks deleted pods without a node as failed.
+// TakesItsTime binds a pod to a node, so that the pod continues to exist after its deletion until the test calls the
+// returned function, as during a grace period. The node is necessary because the pod garbage collector of Kubernetes
+// marks deleted pods without a node as failed every 20 s.
 func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 	w.T.Helper()
 	w.Bind(pod, "nowhere")

@@ -86,8 +86,7 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 	return to(phase, state, outcome, cause)
 }
 
-// whereIs returns what follows from the phase of an attempt's driver: the phase, state, outcome and cause of the
-// attempt.
+// whereIs returns the phase, state, outcome and cause of an attempt that follow from the phase of the attempt's driver.
 func whereIs(driver *lifecycle.Driver) (lifecycle.Phase, v1beta2.ApplicationStateType, lifecycle.Outcome, lifecycle.Cause) {
 	switch driver.Phase {
 	case lifecycle.DriverRunning:
@@ -135,7 +134,8 @@ func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 
 // Schedules returns a minimal kind of schedules. A schedule wants one run, and the text in its schedule field is the
 // suffix of that run's name. With the policy Forbid, a run starts only after the previous run ended. If the cache shows
-// no previous run, the kind confirms by a live read that it does not exist. A suspended schedule deletes all its runs.
+// no previous run, the kind requests a live read to confirm that there is none. A suspended schedule deletes all its
+// runs.
 func Schedules() kind.Kind {
 	own := kinds.Schedules(config.Default()).Runs
 	return kind.Kind{

@@ -90,8 +90,8 @@ func nameOf(f reflect.StructField) string {
 	return "." + name
 }
 
-// Fill puts n different items into the field of an object. The argument object is a pointer to it. Fill creates missing
-// structures on the path to the field, and gives each list on the path one item.
+// Fill puts n different items into the field f of an object. The argument object is a pointer to that object. Fill
+// creates missing structures on the path to the field, and gives each list on the path one item.
 func (f Field) Fill(object any, n int) {
 	fill(reflect.ValueOf(object).Elem(), f.way, n)
 }

@@ -19,8 +19,8 @@ const (
 // filesInterval is the time between two reads of files. A kubelet takes up to a minute to update a mounted Secret.
 const filesInterval = 5 * time.Second
 
-// Files serves the certificate of a directory. While the directory has no valid one, the operator continues and serves
-// the previous one.
+// Files serves the certificate in a directory. While the directory contains no valid certificate, the operator
+// continues and serves the previous certificate.
 type Files struct {
 	Dir     string
 	Serving *Serving
@@ -29,10 +29,10 @@ type Files struct {
 	logged string // the last error
 }
 
-// NeedLeaderElection returns false: every replica serves.
+// NeedLeaderElection returns false, because every replica serves the webhook.
 func (*Files) NeedLeaderElection() bool { return false }
 
-// Start reads the files until ctx ends.
+// Start reads the files again and again until ctx ends.
 func (f *Files) Start(ctx context.Context) error {
 	tick := time.NewTicker(filesInterval)
 	defer tick.Stop()

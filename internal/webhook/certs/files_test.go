@@ -24,8 +24,8 @@ func write(t *testing.T, dir string, lifetime time.Duration) {
 	}
 }
 
-// TestFiles: the server is not ready without a certificate, serves a new one without a restart, keeps the old one while
-// the files cannot be used, and logs each reason once.
+// TestFiles checks that the server is not ready without a certificate and serves a new certificate without a restart.
+// While the files cannot be used, the server keeps the old certificate and logs each error once.
 func TestFiles(t *testing.T) {
 	var log strings.Builder
 	f := &Files{Dir: t.TempDir(), Serving: &Serving{}, Log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}

@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// clockSkew is how far in the past a certificate begins, because the API server's clock may be behind.
+// clockSkew is the time by which a certificate's validity begins before its creation, because the API server's clock
+// may be behind.
 const clockSkew = time.Hour
 
-// Issue returns a new self-signed certificate for DNS names and IP addresses, and its key, in PEM. A client trusts the
-// certificate itself: there is no authority whose key could sign others.
+// Issue returns a new self-signed certificate for DNS names and IP addresses, and its key, in PEM. Clients trust the
+// certificate itself. There is no certificate authority whose key could sign other certificates.
 func Issue(names []string, now time.Time, lifetime time.Duration) (chain, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

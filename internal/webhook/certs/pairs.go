@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The keys of the Secret, besides chainName and keyName of the current certificate. The previous certificate has no key
-// any more.
+// The keys of the Secret, in addition to chainName and keyName, which contain the current certificate and its key. The
+// Secret does not contain the previous certificate's key.
 const (
 	nextChainName = "next.crt"
 	nextKeyName   = "next.key"
@@ -40,10 +40,11 @@ func readPair(chain, key []byte) (*pair, error) {
 	return &pair{certificate.Leaf, certificate, chain, key}, nil
 }
 
-// pairs are the certificates in a Secret. Each is nil if there is none.
+// pairs contains the certificates of a Secret. A certificate that the Secret does not contain is nil.
 type pairs struct{ current, next, previous *pair }
 
-// read returns the certificates that can be used: those of the names that are valid now. Anything else in the Secret
+// read returns the usable certificates in a Secret's data. The current and the next certificate must have a key, be
+// valid at the time now and cover all s.Names. The previous certificate only must not have expired. Any other content
 // counts as missing.
 func (s *SelfSigned) read(data map[string][]byte, now time.Time) (held pairs) {
 	usable := func(chain, key string) *pair {

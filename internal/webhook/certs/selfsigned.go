@@ -24,18 +24,18 @@ const (
 	minRetry = 200 * time.Millisecond
 )
 
-// SelfSigned keeps a self-signed certificate in a Secret, and makes the API server trust it in a
-// ValidatingWebhookConfiguration. Both objects exist already: the operator has the right to read and update these two
-// by name, and no other.
+// SelfSigned keeps a self-signed certificate in a Secret, and makes the API server trust the certificate in a
+// ValidatingWebhookConfiguration. The chart creates both objects. The operator has only the right to read and update
+// these two objects by name.
 //
 // A rotation never serves a certificate that the API server does not trust yet:
 //
-//  1. The next certificate is stored in the Secret, and is trusted in addition to the current one.
-//  2. After settle, in which every API server has seen that, it becomes the current one.
-//  3. The previous one is trusted until it expires, since other replicas serve it for a moment longer.
+//  1. The next certificate is stored in the Secret, and the configuration trusts it in addition to the current one.
+//  2. After the time settle, every API server has read the configuration, and the next certificate becomes current.
+//  3. The previous certificate stays trusted until it expires, since other replicas serve it for a moment longer.
 //
-// Every replica does this, whether it leads or not. Each update names the version that was read, so that only one of
-// several equal updates succeeds.
+// Every replica rotates the certificate, whether it leads or not. Each update contains the resourceVersion that was
+// read, so that only one of several equal updates succeeds.
 type SelfSigned struct {
 	Reader        client.Reader // without a cache: no Secret is listed or watched
 	Writer        client.Writer
@@ -55,18 +55,18 @@ type SelfSigned struct {
 	trustedAt   time.Time
 }
 
-// interval returns the time between two rounds, and settle the time from which on every API server trusts a
-// certificate that the configuration trusts.
+// interval returns the time between two checks of the certificate. settle returns the time after which every API server
+// trusts a certificate that was added to the configuration.
 func (s *SelfSigned) interval() time.Duration {
 	return min(max(s.Lifetime/50, 200*time.Millisecond), 10*time.Second)
 }
 func (s *SelfSigned) settle() time.Duration { return min(max(s.Lifetime/20, time.Second), time.Minute) }
 
-// NeedLeaderElection returns false: every replica serves.
+// NeedLeaderElection returns false, because every replica serves the webhook.
 func (*SelfSigned) NeedLeaderElection() bool { return false }
 
-// Start keeps the certificate until ctx ends. An error is logged and retried; the operator continues, and the last
-// certificate is served.
+// Start keeps the certificate valid and trusted until ctx ends. After an error, Start logs the error and retries.
+// Meanwhile the operator continues and serves the last certificate.
 func (s *SelfSigned) Start(ctx context.Context) error {
 	retry := minRetry
 	for {
@@ -133,8 +133,9 @@ func (s *SelfSigned) round(ctx context.Context) error {
 	return nil
 }
 
-// renew issues certificates that are missing: a current one, which is served at once, or the next one if the current
-// one is near its end.
+// renew issues a certificate if one is missing. A missing current certificate is replaced by the next one or by a new
+// one. If the current certificate expires soon and there is no next one, renew issues the next one. It reports whether
+// it changed held.
 func (s *SelfSigned) renew(held *pairs, now time.Time) (changed bool, err error) {
 	switch {
 	case held.current == nil && held.next != nil:
@@ -172,7 +173,7 @@ func (s *SelfSigned) serve(current *pair) {
 	}
 }
 
-// trust makes every webhook of the configuration trust a bundle. It reports whether it had to.
+// trust makes every webhook of the configuration trust a bundle. It reports whether it updated the configuration.
 func (s *SelfSigned) trust(ctx context.Context, configuration *admissionregistrationv1.ValidatingWebhookConfiguration, bundle []byte) (changed bool, err error) {
 	for i := range configuration.Webhooks {
 		if c := &configuration.Webhooks[i].ClientConfig; !bytes.Equal(c.CABundle, bundle) {

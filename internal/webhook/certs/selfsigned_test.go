@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// rig is a webhook for the ConfigMaps of a namespace, with the objects that hold its certificate. The webhook refuses
-// every ConfigMap, so that an admitted one shows a call that failed.
+// rig is a webhook for the ConfigMaps of a namespace, with the objects that contain its certificate. The webhook
+// refuses every ConfigMap, so an admitted ConfigMap shows that the API server could not call the webhook.
 type rig struct {
 	*scene.World
 	address string
@@ -75,7 +75,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// forever creates an object without a namespace, which the end of the test deletes.
+// forever creates an object without a namespace, and deletes it at the end of the test.
 func (r *rig) forever(object client.Object) {
 	r.T.Helper()
 	r.Create(object)
@@ -86,7 +86,8 @@ func (r *rig) forever(object client.Object) {
 	})
 }
 
-// replica runs one replica's certificate and server until the test ends. Each call of the webhook is a new connection.
+// replica runs the certificate rotation and the server of one replica until the test ends. The API server calls this
+// server over a new connection each time.
 func (r *rig) replica(lifetime, renewBefore time.Duration) *certs.Serving {
 	r.T.Helper()
 	serving := &certs.Serving{}
@@ -129,7 +130,7 @@ func (r *rig) run(s *certs.SelfSigned) {
 	})
 }
 
-// configure creates the configuration, without a bundle.
+// configure creates the webhook's configuration, without a CA bundle.
 func (r *rig) configure() {
 	r.T.Helper()
 	r.forever(&admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -148,7 +149,7 @@ func (r *rig) configure() {
 	})
 }
 
-// call lets the API server call the webhook. It returns an error unless the webhook answered.
+// call makes the API server call the webhook. It returns an error if the webhook did not answer.
 func (r *rig) call(ctx context.Context) error {
 	err := r.API.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, GenerateName: "c-", Labels: map[string]string{"call": "webhook"}}}, client.DryRunAll)
 	if err == nil {
@@ -160,16 +161,16 @@ func (r *rig) call(ctx context.Context) error {
 	return err
 }
 
-// serials returns the number of certificates with which calls were answered.
+// serials returns the number of different certificates with which the webhook has answered calls.
 func (r *rig) serials() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.served)
 }
 
-// TestRotationUnderLoad: two replicas share the Secret and rotate its certificate again and again while the API server
-// calls the webhook all the time. The certificates live for some minutes, and each rotation begins at once. No call
-// fails, and the replicas need no other rights than those of the chart.
+// TestRotationUnderLoad checks that no call of the webhook fails while two replicas rotate the certificate in their
+// common Secret several times. The API server calls the webhook all the time. Each certificate is valid for some
+// minutes, but its rotation begins at once. The replicas have only the rights that the chart grants.
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -209,8 +210,9 @@ func TestRotationUnderLoad(t *testing.T) {
 	t.Logf("%d calls, %d certificates", calls.Load(), r.serials())
 }
 
-// TestForeignContents: whatever somebody writes into the Secret or into the bundle is replaced, and the webhook is
-// called again. A Secret that is deleted is reported, and the certificate is served on.
+// TestForeignContents checks that foreign content of the Secret or of the CA bundle is replaced, and that the API
+// server can then call the webhook again. If the Secret is deleted, an error is logged and the server continues to
+// serve the certificate.
 func TestForeignContents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -268,7 +270,8 @@ func TestForeignContents(t *testing.T) {
 	})
 }
 
-// TestRights: with the rights of the chart, other Secrets and configurations cannot be read, and none can be listed.
+// TestRights checks that the rights that the chart grants allow the operator neither to read other Secrets and webhook
+// configurations nor to list any.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

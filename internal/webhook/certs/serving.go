@@ -1,5 +1,6 @@
-// Package certs provides the certificate of the webhook's server: from files that something else writes, such as
-// cert-manager, or self-signed in a Secret, where it is rotated. Both are read again while the operator runs.
+// Package certs provides the certificate of the webhook's server. The certificate is either read from files that
+// another program writes, such as cert-manager, or self-signed, stored in a Secret and rotated. In both cases the
+// operator reads it again while it runs.
 package certs
 
 import (
@@ -12,15 +13,15 @@ import (
 	"time"
 )
 
-// Serving holds the certificate that is served at present.
+// Serving contains the certificate that the webhook's server uses now.
 type Serving struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
-// errNone is the state before the first certificate.
+// errNone is the error that is returned before the first certificate is set.
 var errNone = errors.New("the webhook has no certificate yet")
 
-// Certificate is the GetCertificate of a tls.Config.
+// Certificate returns the current certificate, as the function GetCertificate of a tls.Config.
 func (s *Serving) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c := s.current.Load(); c != nil {
 		return c, nil
@@ -28,7 +29,7 @@ func (s *Serving) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return nil, errNone
 }
 
-// Ready returns an error unless a certificate is served that is valid now.
+// Ready returns an error if there is no current certificate, or if it is not valid now.
 func (s *Serving) Ready(*http.Request) error {
 	c := s.current.Load()
 	if c == nil {
@@ -46,7 +47,7 @@ func (s *Serving) set(c *tls.Certificate) (changed bool) {
 	return previous == nil || !previous.Leaf.Equal(c.Leaf)
 }
 
-// parse returns the certificate of a chain and a key in PEM.
+// parse returns the certificate that consists of a chain and a key in PEM.
 func parse(chain, key []byte) (*tls.Certificate, error) {
 	c, err := tls.X509KeyPair(chain, key)
 	if err != nil {
