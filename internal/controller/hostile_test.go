@@ -118,7 +118,8 @@ func measureAgain(t *testing.T, all []report) {
 	}
 }
 
-// supervise runs one worker process, and starts another one if the worker ends before all its cases are measured.
+// supervise runs one worker process. If that process ends before all cases of the worker are measured, supervise starts
+// a new process for the remaining cases.
 func supervise(worker int, tell func(report)) error {
 	after := -1
 	for range 10000 {

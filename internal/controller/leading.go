@@ -9,9 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
-// whileLeading returns the context of a pass. It returns given = false if this replica may no longer have the lease.
-// Then no pass may be made: a process that was suspended resumes with events and timers in its queue, and its elector
-// retries for another renewDeadline before it gives up.
+// whileLeading returns the context of a pass. It returns given = false if this replica may no longer have the lease. In
+// that case no pass may be made. For example, a process that was suspended resumes with events and timers in its queue,
+// while its elector still retries for another renewDeadline before it gives up.
 //
 // The context has a time limit. It does not end with a requested shutdown, since the lease is renewed until the passes
 // in flight have ended. It ends when the lease ends, also during a shutdown, because another replica may act

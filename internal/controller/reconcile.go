@@ -55,7 +55,7 @@ type Reconciler struct {
 	memories
 }
 
-// term contains what decides whether this replica may make passes, and how long a pass may take.
+// term contains the parts that decide whether this replica may make passes and how long a pass may take.
 type term struct {
 	lead  *lease.Leadership // the terms of this replica; nil without leader election
 	asked func() bool       // reports whether a shutdown was requested; nil if it never is
@@ -118,7 +118,7 @@ type Scope interface {
 //	decide    the dialect, pure
 //	render    the dialect, pure
 //	apply     creates, adopts and deletes; a new fact (rejected, found live) leads back to decide
-//	auxiliary ensures the objects beside the driver that others than Spark need; its failures never stop a pass
+//	auxiliary ensures the objects beside the driver that Spark itself does not need; its failures never stop a pass
 //	record    writes one status patch, or nothing if nothing changed
 //	report    emits events and metrics of the stored status
 //
@@ -207,9 +207,10 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, agai
 	return reconcile.Result{}, r.dependents.SweepStrays(ctx, key, r.kind.New())
 }
 
-// handledElsewhere reports whether this pass decides nothing about an object. That is so if this operator does not
-// select the object, it is a sentinel, its finalizers were released in this pass, it yields to a rush of runs, or the
-// caches that its kind needs are not synced. The result says when to make the next pass.
+// handledElsewhere reports whether this pass makes no decision about an object. There are five possible reasons: this
+// operator does not select the object, the object is a sentinel, its finalizers were released in this pass, its launch
+// yields to a rush of runs (yields), or the caches that its kind needs are not synced. The returned Result contains the
+// time until the next pass.
 func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: requeueSoon}
 	if r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestChooseRoad checks that the embedded control plane is the default, that each variable selects another one, and
-// that both variables together are an error.
+// TestChooseRoad checks that the embedded control plane is the default, that each variable selects a different control
+// plane, and that setting both variables is an error.
 func TestChooseRoad(t *testing.T) {
 	for name, test := range map[string]struct {
 		environment map[string]string

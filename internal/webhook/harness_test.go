@@ -42,7 +42,7 @@ type hooked struct {
 	*scene.World
 	server   *httptest.Server
 	warnings *warnings
-	// user warns as kubectl does.
+	// user is a client that passes the warnings in answers to the field warnings, whereas kubectl would print them.
 	user client.Client
 
 	mu     sync.Mutex

@@ -16,11 +16,12 @@ import (
 )
 
 const (
-	// maxReviews limits the reviews at a time, and maxBytes the size of each: the API server reads objects of up to 3
-	// MiB, and a review has the object before and after.
+	// maxReviews is the largest number of reviews at the same time. maxBytes is the largest size of a review. The API
+	// server accepts objects of up to 3 MiB, and the review of an update contains the old and the new object.
 	maxReviews = 8
 	maxBytes   = 7<<20 - 1
-	// readTimeout limits how long a client may take to send a review, and with it to hold one of the slots.
+	// readTimeout limits how long a client may take to send a review. During this time, the review occupies one of the
+	// slots.
 	readTimeout = 10 * time.Second
 	idleTimeout = 90 * time.Second
 )

@@ -44,8 +44,8 @@ type Options struct {
 	// Authenticate makes drivers and executors authenticate each other and encrypt their traffic, unless an application
 	// sets the keys for this itself.
 	Authenticate bool
-	// Submission is the submission mode of applications that choose none; empty means Auto. Native also overrides the
-	// applications' choice: the operator then creates all driver pods and never uses spark-submit.
+	// Submission is the submission mode of applications that set none; empty means Auto. Native also overrides the
+	// applications' own mode: the operator then creates all driver pods and never uses spark-submit.
 	Submission v1beta2.SubmissionMode
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
 	RunnerAccount string

@@ -23,7 +23,7 @@ type Batch struct {
 	// Enabled allows gang scheduling of applications. If false, spec.batchScheduler only sets the scheduler name of the
 	// pods, and a warning reports it.
 	Enabled bool
-	// Default is the batch scheduler of applications that choose no scheduler; empty means none.
+	// Default is the batch scheduler of applications that set no scheduler; empty means none.
 	Default string
 	// KubeSchedulers are the names of schedulers with the coscheduling plugin.
 	KubeSchedulers []string
@@ -131,8 +131,8 @@ func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) erro
 	return nil
 }
 
-// joinGroup makes the driver and the executors members of a group, unless the application chooses the driver's group
-// itself. what is "label" or "annotation".
+// joinGroup makes the driver and the executors members of a group by the label or annotation key, unless the
+// application sets the driver's group itself. what is "label" or "annotation".
 func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
 	if ownGroup(app, what, key) {
 		return
@@ -143,8 +143,8 @@ func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group str
 	}
 }
 
-// ownGroup reports whether the application chooses its driver's group itself, or uses Spark's own feature step for
-// Volcano, which creates a group.
+// ownGroup reports whether the application itself sets its driver's group by the label or annotation key, or enables
+// Spark's own feature step for Volcano, which creates a group.
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
 	return setsKey(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }
@@ -193,7 +193,8 @@ func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	return nil
 }
 
-// tasksOf returns two tasks: the driver, and the executors with which the application starts.
+// tasksOf returns two tasks: the driver, and the executors with which the application starts. If the application starts
+// without executors, the second task is empty.
 func tasksOf(app *v1beta2.SparkApplication, r submit.Request) ([2]gang.Task, error) {
 	driver, err := submit.Driver(r)
 	if err != nil {
@@ -217,9 +218,9 @@ func asUserError(app *v1beta2.SparkApplication, err error) error {
 	return err
 }
 
-// podGroup returns the object that describes the gang to the scheduler. It returns nothing if the scheduler needs no
-// such object, or if the application chooses its own group. The object is created before the driver pod and deleted
-// with the attempt.
+// podGroup returns the object that describes the gang to the scheduler. It returns no object if the scheduler needs
+// none, or if the application sets its own group. The object is created before the driver pod and deleted with the
+// attempt.
 func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit.Request) ([]submit.Object, error) {
 	_, kind, err := d.gangOf(app)
 	if err != nil {

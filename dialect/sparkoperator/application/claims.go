@@ -18,10 +18,11 @@ const (
 	noDriverClaim     = "requests a new claim for the driver, and the operator has no right to create claims; create the claim yourself and name it"
 )
 
-// driverClaims rejects volumes of the driver for which Spark would create a PersistentVolumeClaim: those named
-// OnDemand, and those with a storage class and a size, whatever their name. The operator has no right to create claims,
-// so the API server would reject them with a message about rights. If spark-submit creates the driver, such volumes
-// work, because spark-submit creates the claims with the driver's rights, as the driver does for its executors.
+// driverClaims rejects volumes of the driver for which Spark would create a PersistentVolumeClaim. These are volumes
+// whose claim name contains OnDemand, and volumes with a storage class and a size, whatever their claim name is. The
+// operator has no right to create claims, so the API server would reject the claims with a message about rights. If
+// spark-submit creates the driver, such volumes work, because spark-submit creates the claims with the rights of the
+// driver's service account. The driver creates its executors' claims with the same rights.
 func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	settings := app.Spec.SparkConf
 	for _, key := range slices.Sorted(maps.Keys(settings)) {

@@ -18,9 +18,9 @@ import (
 // phaseCondition is a condition with the status that it has in a phase.
 type phaseCondition = dialect.PhaseCondition
 
-// degraded reports whether a running application is impaired. That is so if its driver is being removed, if an executor
-// cannot start (the wait reason reports it), or if fewer executors are running or completed than the application
-// started with. With dynamic allocation, fewer executors are normal.
+// degraded reports whether a running application is impaired. An application is impaired if its driver is being
+// removed, or an executor cannot start (the wait reason reports it), or fewer executors are running or completed than
+// the application started with. With dynamic allocation, fewer executors are normal.
 func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
 	switch {
 	case m.Phase != lifecycle.Running:

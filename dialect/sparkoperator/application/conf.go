@@ -88,8 +88,9 @@ func defaultFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 }
 
 // driverMaster returns the address of the API server in the form that the driver's client accepts
-// (KubernetesClusterManager): a plain URL, or "local[*]" for a driver without executors. The client does not accept the
-// prefix k8s:// of spark.master. driverMaster removes that prefix, because many users also write it here.
+// (KubernetesClusterManager): a plain URL, or "local[*]" for a driver without executors. spark.master begins with
+// k8s://, which the driver's client does not accept. Because many users write this prefix for the driver too,
+// driverMaster removes it.
 func driverMaster(text string) string {
 	address, prefixed := strings.CutPrefix(text, "k8s://")
 	if prefixed && !strings.Contains(address, "://") {
@@ -98,7 +99,8 @@ func driverMaster(text string) string {
 	return address
 }
 
-// driverOnly reports whether the application has no executors, so that the driver does their work.
+// driverOnly reports whether the application has no executors, because its spec.driver.kubernetesMaster is local. The
+// driver of such an application runs all tasks itself.
 func driverOnly(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.HasPrefix(sparkoperator.StringValue(spec.Driver.KubernetesMaster), "local")
 }

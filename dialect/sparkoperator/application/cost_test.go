@@ -21,8 +21,8 @@ var costly = Dialect{Options{
 	UI: sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}, Route: &sparkoperator.UIRoute{URLFormat: "{{$appName}}.example.com"}},
 }}
 
-// passes makes the passes of an application's life cycle: the first one, the launch, one with a running driver and
-// executors, and one after the end.
+// passes makes the passes of an application's life cycle: the first pass, the launch, a pass with a running driver and
+// executors, and a pass after the end.
 func passes(d Dialect, app *v1beta2.SparkApplication) {
 	now := t0
 	seen := lifecycle.Observed{Confirmed: true}

@@ -30,7 +30,7 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.
 	return out
 }
 
-// takenOver returns the notice of a take-over, which contains the state that the other operator last wrote.
+// takenOver returns the notice of a take-over. The notice contains the last state that the previous operator wrote.
 func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Notice {
 	submissions := "submissions"
 	if app.Status.SubmissionAttempts == 1 {

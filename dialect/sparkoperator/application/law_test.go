@@ -141,8 +141,9 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 	}
 }
 
-// checkBuilt checks that a launch has the objects that the decision built (Action.Built), and that rendering with them
-// returns the same objects as rendering without them, each time. At a later time the objects are rendered anew.
+// checkBuilt checks that the action of a launch contains the objects that the decision built (Action.Built). Rendering
+// must return the same objects with Action.Built and without it, however often it is called. At a later time the
+// objects are rendered anew.
 func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lifecycle.Plan, now time.Time) {
 	for _, launch := range plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {

@@ -25,8 +25,8 @@ type mutation struct {
 	wantPod, wantContainer string
 	// merged and mergedContainer are further expected parts if the user's template is set.
 	merged, mergedContainer string
-	// driverConf and executorConf are the expected Spark configuration. If it makes the change in executors, the
-	// template does not have to.
+	// driverConf and executorConf are the expected Spark configuration. If executorConf makes the change in executors,
+	// the executors' template does not have to contain the change.
 	driverConf, executorConf map[string]string
 	onlyDriver               bool // wantPod and wantContainer are the driver's only: executors get it by configuration
 }

@@ -181,7 +181,8 @@ func TestRenderIsPure(t *testing.T) {
 	}
 }
 
-// TestRememberedIDs checks that the id in the status is used again, even if a newer operator would compute another one.
+// TestRememberedIDs checks that the submission id in the status is used again, even if a newer operator would compute a
+// different id.
 func TestRememberedIDs(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Status.SubmissionID, a.Status.Operator = "remembered", &v1beta2.OperatorStatus{Phase: "Launched", Attempt: 2}

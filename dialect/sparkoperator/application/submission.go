@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// modeField is the field in which an application chooses the submission mode.
+// modeField is the field in which an application sets the submission mode.
 const modeField = "spec.submission.mode"
 
 // BuildAttempt returns the objects of an attempt in the submission mode of the application or of the operator's
@@ -63,7 +63,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	return objects, dialect.SparkSubmitCause(why.Statement()), err
 }
 
-// mode returns the submission mode of an application, and a text that names the setting that chose it.
+// mode returns the submission mode of an application, and a text that names the setting that determines the mode.
 func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMode, chosenBy string) {
 	if s := app.Spec.Submission; s != nil && s.Mode != "" {
 		return s.Mode, modeField + " is " + string(s.Mode)

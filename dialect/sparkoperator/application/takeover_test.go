@@ -352,8 +352,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestGroupLeft checks that the inherited PodGroup is the group of the other operator's attempt, by the name that the
-// other operator gives it. It is returned only when the driver no longer needs it.
+// TestGroupLeft checks that InheritedGroup returns the PodGroup with the name that the other operator uses for its
+// attempt. The PodGroup is returned only when the driver no longer needs it.
 func TestGroupLeft(t *testing.T) {
 	scheduledBy := func(scheduler string) func(*v1beta2.SparkApplication) {
 		return func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = &scheduler }

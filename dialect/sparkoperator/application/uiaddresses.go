@@ -56,9 +56,9 @@ func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplicatio
 	})
 }
 
-// addressNames returns the values of the placeholders in an address. The id is always the one that the operator
-// computes, even if spark-submit generates another one. It has to be known before the launch, since the driver is
-// configured with the path at which clients reach it.
+// addressNames returns the values of the placeholders in an address. The application id among them is always the id
+// that the operator computes, even if spark-submit generates a different one. The id has to be known before the launch,
+// since the driver is configured with the path at which clients reach it.
 func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
 	return expose.Names{Application: app.Name, Namespace: app.Namespace, ID: appID(id)}
 }

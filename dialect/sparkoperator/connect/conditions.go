@@ -159,9 +159,9 @@ var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.Editing:    "the server of the previous spec is being stopped",
 }
 
-// connectAccount returns why a server is not Ready, or why a Ready server is Degraded, or the zero Cause if neither
-// applies. The message of a transient error stays as long as its reason, because the API server may word each answer
-// differently, and such a difference is no change.
+// connectAccount returns the reason why a server is not Ready, or why a Ready server is Degraded. It returns the zero
+// Cause if neither applies. While the reason of a transient error stays the same, its message stays too. The API server
+// may word each answer differently, and a different wording is no reason to write the status.
 func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before []metav1.Condition) lifecycle.Cause {
 	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := transient.Cause

@@ -326,8 +326,8 @@ func TestConnectUnusableEdit(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectEndsWithAnUnusableSpec checks that the end of a server with an invalid spec is reported, and that no other
-// server follows.
+// TestConnectEndsWithAnUnusableSpec checks that the end of a server with an invalid spec is reported, and that no
+// further server is created.
 func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s := runs(t)
 	s.sc.Spec.Server.Memory = new("most")

@@ -29,8 +29,8 @@ func (f *Field) String() string {
 }
 
 // Fields returns every field of the definition, sorted by path. For a raw field, whose schema accepts anything, the
-// list includes the fields of the Go type that the operator decodes it into. The second result contains the paths of
-// raw fields without a known Go type.
+// list also contains the fields of the Go type into which the operator decodes the raw field. The second result
+// contains the paths of raw fields without a known Go type.
 func (d *Definition) Fields() (all []*Field, unknown []string) { return d.fields, d.opaque }
 
 func (d *Definition) walk() {

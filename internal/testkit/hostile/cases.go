@@ -24,14 +24,14 @@ const (
 	annotations = 250 << 10
 	// labelKey is the length of the longest label key that the API server accepts.
 	labelKey = 253 + 1 + 63
-	// untypedStride is the ratio of the sample for lists and maps without a schema: it takes one of this many.
+	// untypedStride determines how many lists and maps without a schema are in the sample: one in untypedStride.
 	untypedStride = 12
 )
 
 // Case is one hostile object, with a description of the fields that make it hostile.
 type Case struct {
 	Definition *Definition
-	// Field names the field that has a worst value, or the two fields. Value describes this value.
+	// Field names the field that has a worst value, or the two fields of a pair. Value describes this value.
 	Field, Value string
 	// Together names the hostile fields of a case that sets many of them.
 	Together []string

@@ -110,8 +110,8 @@ func Play(t *testing.T, few int, life func(seed uint64) *Life) int {
 	return count
 }
 
-// CameTo fails a test if no life reached one of the given outcomes. In that case the simulation is too harmless to
-// prove anything.
+// CameTo fails a test if at least one of the given outcomes was reached by no life. In that case the simulation is too
+// harmless to prove anything.
 func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Helper()
 	t.Logf("lives came to %v", seen)

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// requestTimeout limits the requests of one round.
+	// requestTimeout limits all requests of one check of the certificate (round).
 	requestTimeout = 30 * time.Second
-	// minRetry is the time until the first retry after an error. Each further retry takes twice as long, up to the
-	// interval between two rounds.
+	// minRetry is the time until the first retry after an error. This time doubles with each further retry, up to the
+	// time between two checks (interval).
 	minRetry = 200 * time.Millisecond
 )
 
@@ -50,7 +50,8 @@ type SelfSigned struct {
 	Log         logr.Logger
 
 	logged string // the last error
-	// nextTrusted is the serial number of the next certificate that the configuration was seen to trust, at trustedAt.
+	// nextTrusted is the serial number of the next certificate if the configuration trusts it. trustedAt is the time at
+	// which this replica first observed that.
 	nextTrusted string
 	trustedAt   time.Time
 }
