@@ -34,9 +34,10 @@ type rule struct {
 	theirs []string
 }
 
-// pureTrees lists the folders of pure packages, which use no clock, randomness, I/O, context or logger. If two folders
-// contain a package, the rule of the longer one applies. Packages outside these folders may import any other module.
-// For imports within this module, the table in docs/architecture.md applies instead.
+// pureTrees lists the folders of pure packages, which use no clock, randomness, I/O, context or logger. If a package is
+// below two of these folders, the rule of the folder with the longer path applies. Packages outside these folders may
+// import any package of other modules. For imports within this module, the table in docs/architecture.md applies
+// instead.
 var pureTrees = []rule{
 	{"bounds", kubernetes},
 	{"api", kubernetes},

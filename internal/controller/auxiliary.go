@@ -45,9 +45,9 @@ func (o outcome) with(result auxiliary.Outcome) outcome {
 }
 
 // auxiliaryTimeout returns the time limit for the work on auxiliary objects: as long as the rest of the pass took
-// (spent), but at least auxiliary.Timeout and at most auxiliary.MaxTimeout. If the API server is slow, the limit grows
-// with it, so the same status write can still report the Service. The limit is at most half of the remaining time
-// (left), since the status has yet to be written.
+// (spent), but at least auxiliary.Timeout and at most auxiliary.MaxTimeout. If the API server is slow, the rest of the
+// pass takes longer and the limit is higher, so that the status write at the end of the pass can still report the
+// Service. The limit is at most half of the remaining time (left), since the status has yet to be written.
 func auxiliaryTimeout(spent, left time.Duration) time.Duration {
 	return min(max(auxiliary.Timeout, spent), auxiliary.MaxTimeout, left/2)
 }

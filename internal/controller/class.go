@@ -12,8 +12,8 @@ import (
 )
 
 // Class returns a function that returns how urgent a pass over a custom resource is. The function judges by the custom
-// resource's state in the cache. If the cache is older than our own last write, an edited or new object is no longer
-// fresh, because an earlier pass has already handled it.
+// resource's state in the cache. It does not return queue.Fresh for a new or edited object if our own last write is
+// newer than the cache, because an earlier pass has then already handled the object.
 //
 // A key without an object is urgent only while orphans of the deleted object have to be deleted. A replica that becomes
 // the leader has the keys of all objects that were deleted during its standby, but the previous leader has already

@@ -11,9 +11,10 @@ import (
 )
 
 // Deletions returns a predicate that passes on all events of the kind's own objects. If leads is closed, which means
-// that this process leads, the predicate notes deleted objects before their keys reach the queue. While this process is
-// on standby, it notes none, because the leader deletes the orphans. If the informer missed the deletion event, the
-// object is not noted either, since its dependents may have been orphaned on purpose.
+// that this process leads, the predicate notes deleted objects before their keys reach the queue, so that their orphans
+// are swept. It does not note objects that the operator does not select, or objects of a kind with runs. While this
+// process is on standby, the predicate notes no object, because the leader deletes the orphans. If the informer missed
+// the deletion event, the object is not noted either, since its dependents may have been orphaned on purpose.
 func (r *Reconciler) Deletions(leads <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object := e.Object

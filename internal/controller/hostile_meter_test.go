@@ -121,8 +121,8 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte)
 	return watched, func(object []byte) (client.Object, error) { return typed(apiruntime.Decode(objects, object)) }
 }
 
-// lead makes four passes over an object: a first pass, a pass while its pods run, a pass after its driver failed, and
-// one more.
+// lead makes four passes over an object: a first pass, a pass while its pods run, a pass after its driver failed, and a
+// pass when no pods exist any more.
 func (l *hostileLife) lead(raw []byte) error {
 	o := &outcome{View: dependents.View{Now: scene.Noon}}
 	var failed error

@@ -41,9 +41,10 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	return notices
 }
 
-// applicationID returns Spark's application id of an attempt: the id of its driver, or else the known id, or else the
-// id that the operator computes. If spark-submit creates the driver, it also creates the id, which is unknown until the
-// driver exists.
+// applicationID returns Spark's application id of an attempt. This is the id of the attempt's driver if the driver has
+// one, or else the stored id (known), or else the id that the operator computes. With one exception: if spark-submit
+// creates the driver, it also generates the id, so the operator computes none and the id is empty until the driver
+// exists.
 func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Observed, known string) string {
 	if driver := seen.Driver(m.Attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID

@@ -191,7 +191,8 @@ volumeMounts:
 	}
 }
 
-// lastOf returns the value of the last variable with a name, or the kind of its reference.
+// lastOf returns the value of the last environment variable with a name. If that variable gets its value from another
+// object, lastOf returns the kind of the reference, such as "secretKeyRef".
 func lastOf(env []corev1.EnvVar, name string) (value string) {
 	for _, v := range env {
 		switch {

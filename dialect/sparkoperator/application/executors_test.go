@@ -25,8 +25,8 @@ func executor(name string, phase lifecycle.DriverPhase) lifecycle.Executor {
 	return lifecycle.Executor{Name: name, Attempt: 1, Phase: phase, Why: lifecycle.Cause{Reason: "Error", Message: name + " failed"}}
 }
 
-// track calls trackExecutors with a status that encodeMemory wrote, and passes the result through JSON, as a stored
-// status.
+// track calls trackExecutors with a status that encodeMemory wrote. It then converts the status to JSON and back, as
+// the API server does.
 func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
 	return trackBoth(t, s, m, pods, nil, limit)

@@ -119,7 +119,7 @@ func (m monitoring) javaAgent() string {
 	return "-javaagent:" + imagePath(m.Prometheus.JmxExporterJar) + "=" + strconv.Itoa(int(m.agentPort())) + ":" + config
 }
 
-// imagePath returns the path of a file in the image. Users may also write it as a URI with the scheme local.
+// imagePath returns the path of a file in the image. Users may write this path also as a URI with the scheme local.
 func imagePath(text string) string { return strings.TrimPrefix(text, "local://") }
 
 // metricsConfigName returns the name of the metrics ConfigMap, which is the same for every attempt.

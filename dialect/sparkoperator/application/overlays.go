@@ -34,9 +34,10 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 }
 
 // executorOverlay returns the settings that are applied over the template from which Spark creates executors. It leaves
-// out fields that Spark would override and that have a configuration key (executorConf sets them). It contains an owner
-// reference to the application, by which Kueue finds executors. This reference is no controller reference. It keeps no
-// executor alive after its driver, since the end of an attempt deletes the executors.
+// out the fields for which executorConf sets a configuration key, because Spark would override these fields. It
+// contains an owner reference to the application, by which Kueue finds executors. The reference is no controller
+// reference. This second owner does not keep executors alive after their driver, since the end of an attempt deletes
+// them.
 func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	executor := &app.Spec.Executor
 	o, err := podOverlay(app, "executor", &executor.SparkPodSpec)

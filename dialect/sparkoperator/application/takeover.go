@@ -193,10 +193,10 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 	return out
 }
 
-// InheritedGroup returns the identity of the PodGroup that another operator created for the attempt in the status, with
-// our labels, which the PodGroup lacks. It returns nil if the batch scheduler uses no PodGroup, or while the attempt
-// may still need it. That operator deletes the PodGroup when the driver has ended; our operator deletes it with the
-// attempt.
+// InheritedGroup returns the identity of the PodGroup that another operator created for the attempt in the status. The
+// result has our labels, although the PodGroup itself lacks them. It is nil if the batch scheduler uses no PodGroup, if
+// our operator launched the attempt, or while the attempt may still need the PodGroup. The other operator deletes the
+// PodGroup when the driver has ended, whereas our operator deletes it with the attempt.
 func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Observed) *metav1.PartialObjectMetadata {
 	attempt := inheritedAttempt(&app.Status)
 	if attempt == 0 || app.Status.SubmissionID == lifecycle.AttemptID(string(app.UID), attempt) {

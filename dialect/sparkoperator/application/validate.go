@@ -32,8 +32,8 @@ var rules = []rule{
 	validMonitoring,
 }
 
-// Validate returns all faults of an application that make it impossible to run, as far as they can be found without a
-// cluster. Such an application ends as failed. submit.Build finds other faults of values.
+// Validate returns all faults because of which an application cannot run, as far as they can be found without a
+// cluster. An application with such a fault ends as failed. submit.Build finds further faults in the values of fields.
 func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong

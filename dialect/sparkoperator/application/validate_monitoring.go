@@ -105,8 +105,8 @@ const (
 	firstLineWithServlets = 3
 )
 
-// mostTroubles is the largest number of containers that are named because they use the exporter's port. It limits the
-// size of messages and the number of events.
+// mostTroubles is the largest number of containers that the messages name because the containers use the exporter's
+// port. It limits the size of messages and the number of events.
 const mostTroubles = 10
 
 // problem is one problem of the monitoring settings.

@@ -91,7 +91,8 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	return keys
 }
 
-// connectWarnings returns warnings about a spec that is valid.
+// connectWarnings returns warnings about fields of a valid spec that have no effect, and about a Spark version without
+// a Connect server.
 func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 	for _, key := range foreignCredentials(spec) {
 		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server uses the service account of its pod; "+

@@ -389,7 +389,8 @@ func TestConnectTransientError(t *testing.T) {
 	s.pass(time.Minute, bad).wantMessage(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
 }
 
-// TestConnectService checks that Ready is False if the Service cannot be created, and that its reason is the Service's.
+// TestConnectService checks that Ready is False if the Service cannot be created, with the same reason as the condition
+// ServiceReady.
 func TestConnectService(t *testing.T) {
 	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)

@@ -474,8 +474,8 @@ func TestConnectServiceEverywhere(t *testing.T) {
 }
 
 // TestConnectServiceInside checks that the type of a server's Service is ClusterIP while the configuration does not
-// allow exposure, and that the condition reports it. A Service spec that redirects traffic is rejected with every
-// configuration, and the existing Service stays.
+// allow exposure, and that the condition Exposed reports why the requested type is not used. A Service spec that
+// redirects traffic is rejected with every configuration, and the existing Service stays.
 func TestConnectServiceInside(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{

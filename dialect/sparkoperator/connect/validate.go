@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// ValidateConnect returns all faults of a SparkConnect that make it impossible to run, as far as they can be found
-// without a cluster. connect.Build finds other faults of values. ValidateConnect does not check the fields of the
+// ValidateConnect returns all faults because of which a SparkConnect cannot run, as far as they can be found without a
+// cluster. connect.Build finds further faults in the values of fields. ValidateConnect does not check the fields of the
 // auxiliary objects (spec.server.service, spec.ui), because they never prevent a server from running.
 func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {

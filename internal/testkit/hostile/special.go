@@ -53,8 +53,8 @@ func (g *Generator) markers(d *Definition) []*Case {
 	return all
 }
 
-// references returns two sorts of Spark configuration: many keys that refer to one long text, and a chain of keys of
-// which each refers twice to the next.
+// references returns objects with two sorts of Spark configuration: many keys that refer to the same long text, and a
+// chain of keys, each of which refers twice to the next key.
 func (g *Generator) references(d *Definition) []*Case {
 	var all []*Case
 	for _, prefix := range []string{

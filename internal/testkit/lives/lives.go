@@ -12,8 +12,8 @@ import (
 // it.
 const variable = "LIVES"
 
-// Count returns the number of lives to play: few, multiplied by LIVES if that environment variable is set. The lives
-// use the seeds from 0 on, so that the number of a life is enough to reproduce a failure.
+// Count returns the number of lives to play: few, multiplied by LIVES if that environment variable is set. The seeds of
+// the lives are 0, 1, 2 and so on, so that the number of a life is enough to reproduce a failure.
 func Count(t testing.TB, few int) int {
 	t.Helper()
 	text := os.Getenv(variable)

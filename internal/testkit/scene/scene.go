@@ -1,5 +1,5 @@
-// Package scene sets up tests of the operator on a real API server. It gives each test its own namespace. There it
-// performs the actions of users and of other Kubernetes components.
+// Package scene sets up tests of the operator on a real API server. It gives each test its own namespace. In that
+// namespace, its functions perform the actions of users and of other Kubernetes components.
 package scene
 
 import (

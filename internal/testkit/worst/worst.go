@@ -144,8 +144,8 @@ func many(v reflect.Value, n int) {
 	}
 }
 
-// distinct fills the strings and numbers of a value from the number i. Values that are filled from different numbers
-// differ.
+// distinct fills the strings and numbers of a value with content that is derived from the number i. Different numbers
+// lead to different content.
 func distinct(v reflect.Value, i int) {
 	switch v.Kind() {
 	case reflect.String:
