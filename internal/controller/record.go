@@ -62,9 +62,9 @@ func (o outcome) acted() bool {
 	return len(o.events)+len(o.applied.Warnings)+len(o.Created) > 0 || o.applied.Rejected != nil
 }
 
-// metadataOf returns an object that has only the metadata of a custom resource. If it is the target of a patch, the API
-// server answers with metadata alone. To encode and decode the whole custom resource as JSON would cost both sides more
-// than the status write itself.
+// metadataOf returns an object that has only the metadata of a custom resource. If that object is the target of a
+// patch, the API server answers with metadata alone. Encoding and decoding the whole custom resource would cost the API
+// server and the operator more than the status write itself.
 func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(stored, r.dependents.Client.Scheme())
 	if err != nil {
@@ -95,8 +95,9 @@ func (r *Reconciler) NoEchoes() predicate.Predicate {
 }
 
 // stale reports whether an object that was read from the cache is older than our own last write. Usually the event of
-// that write has not arrived yet. If the object stays older for long, stale reads the API server: after a restore of
-// the API server's store the event never arrives, and the application would never get another pass.
+// that write has not arrived yet. If the object in the cache stays older for long, stale reads the object from the API
+// server, because the event may never arrive: after a restore of the API server's store, the write no longer exists.
+// Without the read, the application would never get another pass.
 func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, error) {
 	ahead, doubted := r.writes.CacheIsStale(stored, r.clock())
 	if !ahead {

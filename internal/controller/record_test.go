@@ -193,9 +193,9 @@ func TestWriteMissingAfterARestore(t *testing.T) {
 	stale(2*time.Hour+31*time.Second, false)
 }
 
-// TestWriteArrivesDuringThePass checks that a pass uses our own write if the write reaches the cache after the pass
-// read the object and before it checked whether that read was stale. The pass cannot wait for the event of that write,
-// which may already have been dropped as an echo.
+// TestWriteArrivesDuringThePass checks that a pass uses our own write if the write reaches the cache while the pass
+// runs: after the pass has read the object, and before the pass checks whether that object is stale. The pass cannot
+// wait for the event of that write, which may already have been dropped as an echo.
 func TestWriteArrivesDuringThePass(t *testing.T) {
 	t.Parallel()
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}

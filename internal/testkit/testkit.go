@@ -2,10 +2,10 @@
 // kube-apiserver and kube-controller-manager, with our custom resource definitions. There is no node, so tests that
 // need a kubelet simulate it.
 //
-// KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects another control plane (controlplane.go). A test that needs something
-// that this control plane does not offer is skipped.
+// KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects a different control plane (controlplane.go). A test is skipped if it
+// needs something that the selected control plane does not offer.
 //
-// If the control plane cannot start, the tests that use it fail. Only -short skips them.
+// If the control plane cannot start, the tests that use it fail. They are skipped only with -short.
 package testkit
 
 import (

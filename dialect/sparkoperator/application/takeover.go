@@ -139,8 +139,8 @@ func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 }
 
 // adoptDriverFacts corrects the memory by the facts about the driver. If a driver is running, the application is
-// running, even if the other operator's state says that the attempt has ended. That operator concludes an end if it
-// does not find the driver, or if a second submission fails because the driver of the first one exists.
+// running, even if the other operator's state is that the attempt has ended. The other operator assumes this if it does
+// not find the driver, or if a second submission fails because the first submission's driver exists.
 func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	switch {
 	case driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:
@@ -161,10 +161,10 @@ func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 // have the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
 // application (LabelAppName).
 //
-// A driver pod must be owned by the application, with one exception: some versions of that operator create driver pods
-// without an owner, and such a pod must be the one that the status names. The attempt number of a driver is the number
-// of the attempt in the status, the next number if its launch was not stored, or 0 if the driver belongs to an earlier
-// attempt and only has to end. Executors belong to their driver's attempt.
+// A driver pod must be owned by the application, with one exception: some versions of the other operator create driver
+// pods without an owner. Such a pod must have the driver pod's name in the status. The attempt number of a driver is
+// the number of the attempt in the status, or the next number if the driver's launch was not stored, or 0 if the driver
+// belongs to an earlier attempt and only has to end. Executors belong to their driver's attempt.
 func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
 	attempts := map[string]int32{app.Status.SubmissionID: inheritedAttempt(&app.Status)}

@@ -96,9 +96,9 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 	return []lifecycle.Notice{{Part: lifecycle.Application, Cause: why}}
 }
 
-// recordService writes the state of the Service into the status, and returns a warning event if the wanted Service
+// recordService writes the state of the Service into the status. It returns a warning event if the wanted Service
 // cannot be created or updated. In that case the previous Service stays in use. While the Service is being created or
-// updated, the condition stays as it is.
+// updated, the condition ServiceReady stays as it is.
 func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (notices []sparkoperator.Event) {
 	service := dialect.FindObject(live, "Service", name)
 	switch {

@@ -12,9 +12,9 @@ import (
 )
 
 // TestDefinitionsHaveTheLimitsOfDecoding checks that the definitions and the package bounds set the same limits for
-// lists, maps and quantities. The limit of a list may be lower in the definition. Each text that decoding limits has
-// the same limit in the definition. The reverse does not hold: only the definitions limit the texts of Kubernetes' own
-// types (conditions).
+// lists, maps and quantities, with one exception: the limit of a list may be lower in the definition. Each text that
+// decoding limits must have the same limit in the definition. The definitions limit further texts, those of Kubernetes'
+// own types (conditions), which decoding does not limit.
 func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 	for _, test := range []struct {
 		file, version string

@@ -27,8 +27,8 @@ type Schema struct {
 }
 
 // NewSchema returns the schema of a version of a definition. It returns an error if an API server would reject the
-// definition. Reasons are a schema that is not structural, rules that do not compile or cost too much, and a protected
-// group without an approval.
+// definition. Reasons for a rejection are a schema that is not structural, rules that do not compile or cost too much,
+// and a protected group without an approval.
 func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
 	crd = crd.DeepCopy()
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)

@@ -252,8 +252,8 @@ func Linear(t testing.TB, name string, work func(n int) func()) {
 // measureSmall returns the mean cost of repeated runs on the small object.
 //
 // A single measurement may include a garbage collection or cold caches. Therefore, if the ratio of the costs is above
-// plain, compare measures both objects several times and keeps the lowest cost of each. Both measurements take equally
-// long, so that both meet as many interruptions.
+// plain, compare measures both objects several times and keeps the lowest cost of each. A measurement of the small
+// object takes as long as one of the large object, so that interruptions affect both equally.
 func compare(measureLarge func() time.Duration, measureSmall func(repeat int) time.Duration) (small, large time.Duration, linear bool) {
 	large = measureLarge()
 	if large <= enough {
