@@ -279,8 +279,8 @@ func passLimit(shutdown time.Duration) time.Duration {
 	return min(passTimeout, shutdown-shutdown/4)
 }
 
-// settle decides and applies again until applying yields no new fact. Each of these rounds decides from the stored
-// object, so that no part of a discarded decision is kept.
+// settle decides and applies again until applying yields no new fact. Each decision starts from the stored object, so
+// that no part of a discarded decision is kept.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Budgets: auxiliary.Budgets{Client: r.dependents, Replies: &r.budgets}}
 	for range maxRounds {

@@ -86,8 +86,9 @@ func writeResult(err error) string {
 	return telemetry.WriteFailed
 }
 
-// NoEchoes returns a predicate that drops the event of our own status write, which would cause a useless pass after
-// each write. An event whose resourceVersion did not change is passed on.
+// NoEchoes returns a predicate that drops the event of our own status write, because that event would cause a useless
+// pass. It drops no event of a kind whose next decision may depend on that event (without Progress.Concludes), and no
+// event whose resourceVersion did not change.
 func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.IsEcho(e.ObjectNew)

@@ -86,7 +86,7 @@ func (f frozen) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 func (f frozen) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
 // TestStaleObjectEndsThePass checks that a reconciler that has written a status does not decide again from an older
-// one.
+// status.
 func TestStaleObjectEndsThePass(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -27,7 +27,7 @@ func lastRun(name string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 }
 
 // TestRunMissingInTheCacheIsFound checks a pass over an up-to-date schedule while the cache does not show its runs. The
-// pass starts no run twice, and no run beside an existing one, because it finds the existing run by a live read.
+// pass starts no run twice, and no second run while a run exists, because it finds the existing run by a live read.
 func TestRunMissingInTheCacheIsFound(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -338,7 +338,7 @@ func TestContentTellsDifferences(t *testing.T) {
 }
 
 // TestUIConf checks that the driver's configuration contains the path under which its UI is published, unless the user
-// sets another one.
+// sets a different path.
 func TestUIConf(t *testing.T) {
 	reported := "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=/"
 	for _, test := range []struct {

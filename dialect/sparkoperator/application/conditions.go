@@ -37,8 +37,9 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 	return counts.Running+counts.Completed < wanted.InitialExecutors
 }
 
-// encodeConditions sets the conditions that apply now and removes the others, except Exposed. If there is a cause, the
-// reason and message of a condition are the cause's.
+// encodeConditions sets the conditions that apply now and removes the others, except Exposed. The reason and message of
+// a condition are those of the phase's cause if there is one (dialect.ConditionCause). The conditions about overwritten
+// fields, monitoring and the Spark version have their own reasons and messages.
 func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
 	hold := dialect.PhaseConditions(m)

@@ -72,8 +72,8 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	return c, localVolumes(c, spec.Volumes, "executor", &executor.SparkPodSpec)
 }
 
-// defaultFields sets the keys of those typed fields that sparkConf overrides. Operators of this API have always passed
-// these fields to spark-submit before sparkConf.
+// defaultFields sets the keys of those typed fields that sparkConf overrides. In operators of this API, sparkConf has
+// always had precedence over these fields, because the operators passed it to spark-submit after the fields.
 func defaultFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	for _, field := range [][2]string{
 		{"spark.kubernetes.container.image.pullPolicy", sparkoperator.StringValue(spec.ImagePullPolicy)},

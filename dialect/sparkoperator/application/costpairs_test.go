@@ -92,8 +92,8 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 	}
 }
 
-// TestMountsOnTheTemplatesVolumesCostLinearTime mounts volumes that only the template defines. It found a bug: the
-// template was parsed again for each mount.
+// TestMountsOnTheTemplatesVolumesCostLinearTime checks the cost of many mounts of volumes that only the template
+// defines. It found a bug: the template was parsed again for each mount.
 func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
 	volumes, mounts := field[v1beta2.SparkApplication](t, ".spec.volumes"), field[v1beta2.SparkApplication](t, ".spec.driver.volumeMounts")
 	worst.Linear(t, "template and mounts", func(n int) func() {
@@ -106,8 +106,8 @@ func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
 	})
 }
 
-// TestMountsAtOnePathCostLinearTime mounts many volumes at one path, one of which has a long name. It found a bug: the
-// message about each of the other mounts contained the long name.
+// TestMountsAtOnePathCostLinearTime checks the cost of many volumes, one of them with a long name, that are mounted at
+// the same path. It found a bug: the error message about each of the other volumes contained the long name.
 func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 	mounts := field[v1beta2.SparkApplication](t, ".spec.executor.volumeMounts")
 	worst.Linear(t, "mounts at one path", func(n int) func() {

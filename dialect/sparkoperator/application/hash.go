@@ -9,8 +9,8 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// hashVersion is the version of the algorithm of Hash. Hashes of different versions are never compared. Every change
-// that gives a stored spec another hash must also change the version.
+// hashVersion is the version of the algorithm of Hash. Hashes of different versions are never compared. Every change of
+// the algorithm that changes the hash of a stored spec must also change the version.
 const hashVersion = 2
 
 // Hash returns a hash of the part of the spec from which an attempt is launched. It leaves out the fields that only

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ConditionFieldsOverwritten is True while spec.executor has fields that Spark overrides on every executor. Its message
-// names these fields and what to do. Otherwise the condition is absent.
+// ConditionFieldsOverwritten is True if an attempt has been submitted and spec.executor has fields that Spark overrides
+// on every executor. The message of the condition names these fields and what to do. Otherwise the condition is absent.
 const ConditionFieldsOverwritten = "FieldsOverwritten"
 
 // reasonSetBySpark is the reason of the condition ConditionFieldsOverwritten.

@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// localVolumePrefix is the prefix of the names of volumes that Spark uses as local directories. They are passed as
-// Spark configuration and not as pod volumes (LocalDirsFeatureStep).
+// localVolumePrefix is the prefix of the names of volumes that Spark uses as local directories. These volumes are
+// passed as Spark configuration and not as pod volumes (LocalDirsFeatureStep).
 const localVolumePrefix = "spark-local-dir-"
 
 // localVolumes converts the mounts of spark-local-dir-* volumes into Spark's own volume configuration.

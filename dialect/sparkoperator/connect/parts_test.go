@@ -665,7 +665,7 @@ func TestConnectUIService(t *testing.T) {
 }
 
 // TestConnectExposed checks the condition Exposed, which reports whether an Ingress or a route leads to the UI. A
-// server runs even if none does.
+// server runs even if neither leads to the UI.
 func TestConnectExposed(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} }))
 	s.connects.UI.Ingress = &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}

@@ -86,7 +86,7 @@ func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning
 }
 
 // request converts an attempt of a SparkConnect into a request to build a server. It leaves out the annotation with the
-// spec's hash, because the hash costs as much as all the rest.
+// spec's hash, because computing the hash costs as much as the rest of the request.
 func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Request {
 	r := c.standingRequest(sc)
 	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(attempt))

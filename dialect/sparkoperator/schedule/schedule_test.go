@@ -74,8 +74,8 @@ func conditionsOf(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestScheduleLife checks the status in the life cycle of an ordinary schedule. It must have the fields and values that
-// tools of this API expect.
+// TestScheduleLife checks the status in the life cycle of an ordinary schedule. The status must have the fields and
+// values that tools of this API expect.
 func TestScheduleLife(t *testing.T) {
 	d, s := Schedules{}, nightly()
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
@@ -346,8 +346,8 @@ func TestScheduleConditions(t *testing.T) {
 	}
 }
 
-// TestScheduleIsTakenOver checks the take-over of a schedule from another operator. No run starts twice, and one run
-// replaces all missed runs, as with that operator.
+// TestScheduleIsTakenOver checks the take-over of a schedule from another operator. No run starts twice. One run
+// replaces all missed runs, because the other operator would also have started only one.
 func TestScheduleIsTakenOver(t *testing.T) {
 	last, next := metav1.NewTime(morning.Add(-30*time.Minute)), metav1.NewTime(morning.Add(30*time.Minute))
 	left := v1beta2.ScheduledSparkApplicationStatus{LastRun: last, NextRun: next, LastRunName: "nightly-1769940000123456789", ScheduleState: v1beta2.ScheduleStateScheduled,
