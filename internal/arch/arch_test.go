@@ -25,7 +25,8 @@ const (
 // kubernetes lists prefixes of packages that define Kubernetes' types and do no I/O.
 var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 
-// withYAML lists the packages that a dialect may import: those of kubernetes, a YAML codec and k8s.io/utils.
+// withYAML lists the packages of other modules that a dialect may import: a YAML codec, k8s.io/utils and the packages
+// in the list kubernetes.
 var withYAML = append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...)
 
 // rule lists the packages of other modules, by prefix, that the packages below one folder may import.

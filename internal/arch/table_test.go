@@ -48,7 +48,8 @@ func (r *row) allows(folder string) bool {
 	return slices.ContainsFunc(r.imports, func(pattern string) bool { return matches(pattern, folder) })
 }
 
-// section returns the cells of each table row in the section of the page that has the heading.
+// section returns the cells of each table row in one section of a page. The section begins at the line with the
+// heading.
 func section(text, heading string) (rows [][]string) {
 	_, text, _ = strings.Cut(text, "\n## "+heading+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")

@@ -59,7 +59,8 @@ func BenchmarkDecode(b *testing.B) {
 	})
 }
 
-// BenchmarkEncode measures the cost of writing a decision into a status that already shows it, which is the usual case.
+// BenchmarkEncode measures the cost of writing a decision into a status that already contains the decision, which is
+// the usual case.
 func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		wanted := measured.app(app)

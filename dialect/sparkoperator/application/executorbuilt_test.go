@@ -113,7 +113,7 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	return out
 }
 
-// TestExecutorThatCannotBe checks that the error names the field that makes it impossible to create executors.
+// TestExecutorThatCannotBe checks that the error about an executor that cannot be created names the responsible field.
 func TestExecutorThatCannotBe(t *testing.T) {
 	app := appOf(t)
 	app.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.bad": "bad value!"}

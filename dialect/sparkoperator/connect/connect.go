@@ -47,8 +47,8 @@ type Options struct {
 	Own dialect.ServiceAccount
 }
 
-// Policy selects the NetworkPolicy of servers. Every value except the empty one closes the ports that are meant for
-// executors to all other pods.
+// Policy selects the NetworkPolicy of servers. With every value except the empty one, only a server and its executors can
+// connect to the ports that are meant for executors.
 type Policy string
 
 // Values of Policy. The empty value creates no NetworkPolicy.
@@ -198,8 +198,8 @@ func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: text}
 }
 
-// Render returns the objects of a Create action: the server's pod as Objects.Driver, and in Objects.Before the
-// ConfigMap and, if there is one, the Secret. An error is a *FieldError that names the user's field.
+// Render returns the objects of a Create action. Objects.Driver is the server's pod. Objects.Before contains the
+// ConfigMap and, if the server needs one, the Secret. An error is a *FieldError that names the user's field.
 func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)

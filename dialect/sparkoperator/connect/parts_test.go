@@ -239,7 +239,8 @@ func TestHashOfSpellings(t *testing.T) {
 	}
 }
 
-// TestConnectWarnings checks that one warning names each field that has no effect.
+// TestConnectWarnings checks that there is one warning for each field that has no effect, and that the warning names
+// the field.
 func TestConnectWarnings(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Labels = map[string]string{LabelConnectName: "other"}
@@ -688,7 +689,8 @@ func TestConnectExposed(t *testing.T) {
 	}
 }
 
-// FuzzConnectMemory checks a rule of every dialect: the next decision reads the same memory that the last one stored.
+// FuzzConnectMemory checks a rule of every dialect: each decision reads the same memory that the previous decision
+// stored.
 func FuzzConnectMemory(f *testing.F) {
 	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "abc", int32(3), int64(1_770_000_000_000_001), int64(0))
 	f.Add("", "", "", "", "", int32(0), int64(0), int64(-5))

@@ -73,7 +73,8 @@ func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkCon
 	}
 }
 
-// ingress adds the Ingress of the web UI. Its address is set by the spec, or else by the operator's configuration.
+// ingress adds the Ingress of the web UI. The Ingress has the address in the spec, or else the address in the
+// operator's configuration.
 func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) {
 	format, field := ui.IngressURLFormat, connectFormatField
 	switch {

@@ -70,7 +70,8 @@ func TestScheduleDoubts(t *testing.T) {
 	}
 }
 
-// TestDoubtComesLater checks that a second doubtful setting is reported without a repetition of the first.
+// TestDoubtComesLater checks that a doubtful setting that a later edit adds is reported, and that the first doubtful
+// setting is not reported again.
 func TestDoubtComesLater(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)

@@ -88,7 +88,7 @@ func put(object tree, s *Schema, path []string, value any) {
 	required(object, s, name)
 }
 
-// required sets the missing fields that a schema requires, except the field named but.
+// required sets the missing fields that a schema requires, except the field whose name is but.
 func required(object tree, s *Schema, but string) {
 	for _, key := range s.Required {
 		if _, there := object[key]; !there && key != but {

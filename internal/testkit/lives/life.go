@@ -53,7 +53,7 @@ func (l *Life) Fail(format string, args ...any) {
 // Story returns the last lines of the story, as many as a failed test prints.
 func (l *Life) Story() string { return strings.Join(l.log[max(0, len(l.log)-shown):], "\n") }
 
-// Waits reports whether no pass is due now: the pass that the operator requested is due later, or it requested none.
+// Waits reports whether no pass is due now, because the operator requested a later pass or none.
 func (l *Life) Waits() bool { return l.Due.IsZero() || l.Now.Before(l.Due) }
 
 // Wake requests the next pass after a duration. If the duration is zero, only an event starts the next pass.

@@ -10,7 +10,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// The names of the files in a mounted Secret of the type kubernetes.io/tls, and of the keys in a Secret.
+// The names of the files in a mounted Secret of the type kubernetes.io/tls. They are also the keys of the Secret's
+// data.
 const (
 	chainName = "tls.crt"
 	keyName   = "tls.key"

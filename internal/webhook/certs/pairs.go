@@ -18,7 +18,7 @@ const (
 	previousName  = "previous.crt"
 )
 
-// pair is a certificate with its key.
+// pair is a certificate with its key. The previous certificate has no key.
 type pair struct {
 	*x509.Certificate
 	certificate *tls.Certificate
