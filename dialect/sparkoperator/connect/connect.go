@@ -47,8 +47,8 @@ type Options struct {
 	Own dialect.ServiceAccount
 }
 
-// Policy selects the NetworkPolicy of servers. With every value except the empty one, only a server and its executors can
-// connect to the ports that are meant for executors.
+// Policy selects the NetworkPolicy of servers. With every value except the empty one, only a server and its executors
+// can connect to the ports that are meant for executors.
 type Policy string
 
 // Values of Policy. The empty value creates no NetworkPolicy.
