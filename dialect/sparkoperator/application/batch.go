@@ -29,7 +29,7 @@ type Batch struct {
 	KubeSchedulers []string
 }
 
-// names returns the batch schedulers that an application may name.
+// names returns the names of the batch schedulers that an application may use.
 func (b Batch) names() []string {
 	return append([]string{gang.VolcanoScheduler, gang.YuniKornScheduler}, slices.Sorted(slices.Values(b.KubeSchedulers))...)
 }
@@ -131,8 +131,9 @@ func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) erro
 	return nil
 }
 
-// joinGroup makes the driver and the executors members of a group by the label or annotation key, unless the
-// application sets the driver's group itself. what is "label" or "annotation".
+// joinGroup sets the label or annotation that makes the driver and the executors members of a group, unless the
+// application sets the driver's group itself. what is "label" or "annotation", and key is the key of the label or
+// annotation.
 func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
 	if ownGroup(app, what, key) {
 		return
@@ -143,8 +144,8 @@ func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group str
 	}
 }
 
-// ownGroup reports whether the application itself sets its driver's group by the label or annotation key, or enables
-// Spark's own feature step for Volcano, which creates a group.
+// ownGroup reports whether the application itself sets the label or annotation that names its driver's group, or
+// enables Spark's own feature step for Volcano, which creates a group. what is "label" or "annotation".
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
 	return setsKey(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }

@@ -51,7 +51,8 @@ func TestReviewWarns(t *testing.T) {
 	}
 }
 
-// TestRestartWarning checks that an edit returns a warning if it starts a new run, and that other edits return none.
+// TestRestartWarning checks that RestartWarning returns a warning about an edit that starts a new run, and no warning
+// about other edits.
 func TestRestartWarning(t *testing.T) {
 	running := func(piece string) *v1beta2.SparkApplication {
 		app := appOf(t, piece)

@@ -19,8 +19,8 @@ func TestReviewSaysWhatAPassSays(t *testing.T) {
 	}
 }
 
-// TestRestartWarning checks that an edit returns a warning if it replaces a running server, and that other edits return
-// none.
+// TestRestartWarning checks that RestartWarning returns a warning about an edit that replaces a running server, and no
+// warning about other edits.
 func TestRestartWarning(t *testing.T) {
 	running := func(mods ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 		sc := aConnect(mods...)

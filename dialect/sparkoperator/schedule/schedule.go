@@ -158,9 +158,9 @@ func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	return run
 }
 
-// RenderRun returns the SparkApplication of a Create action. It consists of the schedule's template and labels. The
-// schedule owns the SparkApplication, so the latter is deleted with the schedule, unless the schedule is deleted with
-// --cascade=orphan.
+// RenderRun returns the SparkApplication of a Create action. The SparkApplication has the content of the schedule's
+// template, and the schedule's labels. It is owned by the schedule and therefore deleted with it, unless the schedule
+// is deleted with --cascade=orphan.
 func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (*v1beta2.SparkApplication, error) {
 	run := &v1beta2.SparkApplication{}
 	run.APIVersion, run.Kind = v1beta2.SchemeGroupVersion.String(), "SparkApplication"
