@@ -199,7 +199,8 @@ func TestOfCreation(t *testing.T) {
 	}
 }
 
-// TestOfDryRun checks that OfDryRun returns a cause only if something would keep the pod itself from being created.
+// TestOfDryRun checks that OfDryRun returns a cause only if something other than the dry run itself, or the operator's
+// own rights, would keep the pod from being created.
 func TestOfDryRun(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -320,8 +321,8 @@ func TestUndeclaredField(t *testing.T) {
 	}
 }
 
-// TestQuotaCountsPredecessor checks that a quota counts as full because of the old StatefulSet only if the quota has
-// room after the old one is deleted.
+// TestQuotaCountsPredecessor checks that QuotaCountsPredecessor returns true only if the quota has room for the new
+// StatefulSet after the old StatefulSet is deleted.
 func TestQuotaCountsPredecessor(t *testing.T) {
 	sets := func(text string) error {
 		return fmt.Errorf("create: %w", apierrors.NewForbidden(appsv1.Resource("statefulsets"), "c", errors.New(text)))

@@ -65,8 +65,8 @@ func Rejection(err error) (cause lifecycle.Cause, permanent bool) {
 
 // isUnsettled reports whether the API server rejects a request only because it has not loaded all of its own state yet.
 //
-// A quota that was just created has no figures for a moment. The admission plugin that checks owners does not know a
-// definition for the first seconds.
+// For example, the status of a new quota is empty for a moment. For the first seconds after a definition is installed,
+// the admission plugin that checks owner references does not recognise the kind.
 func isUnsettled(message string) bool {
 	return strings.Contains(message, "status unknown for quota") || strings.Contains(message, "cannot find RESTMapping")
 }
@@ -101,10 +101,10 @@ func lacksRight(message string) bool {
 }
 
 // NotServed reports whether a creation failed because the API server does not serve the object's kind. The cause names
-// the definition to install: the definition of an optional kind is installed by another program.
+// the definition to install, because definitions of optional kinds are installed by another program than this operator.
 //
-// The client fails before the request if it never knew the kind. If it mapped the kind before the definition was
-// removed, it sends the request to a path that does not exist.
+// If the client has never mapped the kind, the client fails before it sends the request. If the client mapped the kind
+// before the definition was removed, the client sends the request to a path that does not exist.
 func NotServed(object client.Object, err error) (cause lifecycle.Cause, missing bool) {
 	kind := object.GetObjectKind().GroupVersionKind()
 	var status apierrors.APIStatus

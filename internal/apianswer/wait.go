@@ -13,12 +13,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// terminatingInterval is the After of a wait for a namespace that is being deleted. The application is deleted with its
-// namespace.
+// terminatingInterval is the value of Wait.After for a namespace that is being deleted. The wait needs no better
+// timing, because the application is deleted with its namespace.
 const terminatingInterval = 10 * time.Second
 
-// Wait is an error that ends a pass although the application has no fault. An object is being deleted, or somebody has
-// to repair something. The pass succeeds after that.
+// Wait is an error that ends a pass although the application has no fault: an object is being deleted, or somebody has
+// to repair something. A later pass succeeds when the deletion or the repair is complete.
 type Wait struct {
 	// After is the shortest time until the next pass. If it is zero, the wait has no lower bound of its own.
 	After time.Duration
@@ -48,11 +48,11 @@ func NamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// OfCreation classifies the error of a creation, other than AlreadyExists. It returns either the cause of a permanent
-// rejection, or an error: a Wait, or the wrapped transient error.
+// OfCreation classifies the error of a creation; the caller handles AlreadyExists. It returns either the cause of a
+// permanent rejection, or an error: a Wait, or the wrapped transient error.
 //
-// A missing definition is a Wait, like a missing right. The definition is installed by another program, perhaps at the
-// same time as the application.
+// A missing definition is a Wait, like a missing right. Another program installs the definition, perhaps at the same
+// time as the application is created.
 func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 	if NamespaceTerminating(err) {
 		return nil, &Wait{After: terminatingInterval, Message: "the namespace is being deleted, so nothing can be created in it"}
@@ -69,12 +69,12 @@ func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 	return nil, fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
 }
 
-// OfDryRun classifies the answer to a server-side dry run that creates a pod on behalf of somebody else. It returns the
-// cause that would keep the pod from being created, or an empty cause if nothing would. It returns an error if the
-// answer does not show that.
+// OfDryRun classifies the answer to a server-side dry run that creates a pod on behalf of another account. It returns
+// the cause that would keep the pod from being created, or an empty cause if nothing would. It returns an error if the
+// answer does not show whether the pod could be created.
 //
-// The answer does not show it if the operator itself lacks a right: the other account may have that right. A webhook
-// with side effects rejects every dry run, so its rejection is no cause.
+// For example, an answer shows nothing if the operator itself lacks a right, because the other account may have that
+// right. A webhook with side effects rejects every dry run, so its rejection is not returned as a cause.
 func OfDryRun(pod *corev1.Pod, err error) (lifecycle.Cause, error) {
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), NamespaceTerminating(err):

@@ -21,12 +21,13 @@ const (
 	ReasonPodMutated = "PodMutated"
 )
 
-// OfWebhook returns a wait if an admission webhook keeps an object from being created, and nil otherwise. The
-// application is not at fault, and continues when somebody has removed the webhook. The message says how to remove it.
+// OfWebhook returns a Wait if an admission webhook keeps an object from being created, and nil otherwise. The
+// application is not at fault, and continues when somebody has removed the webhook. The message of the Wait says how to
+// remove the webhook.
 //
-// The pods of sparkoperator.k8s.io carry a label by which the pod webhook of the kubeflow operator selects the pods
-// that it completes. The pods of this operator are complete. A webhook of a removed kubeflow operator either does not
-// answer any more, or adds the volumes a second time.
+// The pods of applications of sparkoperator.k8s.io carry the label by which the pod webhook of the kubeflow operator
+// selects pods. That webhook adds volumes to the pods, but our pods already have all their volumes. If the kubeflow
+// operator was removed and its webhook was not, the webhook either does not answer, or adds the volumes a second time.
 func OfWebhook(object client.Object, err error) *Wait {
 	const remedy = "kubectl get mutatingwebhookconfigurations lists the webhooks. If another Spark operator left this one, " +
 		"delete it, or make it skip pods with the label " + identity.ManagedLabel + " (docs/migrate-kubeflow.md)"
@@ -40,8 +41,8 @@ func OfWebhook(object client.Object, err error) *Wait {
 	return nil
 }
 
-// doubledField returns the field that the API server rejects as a duplicate, if the request had no duplicate; otherwise
-// an empty text.
+// doubledField returns the field that the API server rejects as a duplicate although the pod in the request had no
+// duplicates. Otherwise it returns "".
 func doubledField(object client.Object, err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {

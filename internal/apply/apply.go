@@ -1,5 +1,6 @@
 // Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes dependents. If an
-// action finds a fact that the decision did not know, the remaining actions wait until the decision is made again.
+// action finds a fact that was not known when the decision was made, the remaining actions are not carried out before a
+// new decision.
 package apply
 
 import (
@@ -65,8 +66,8 @@ type Spent struct {
 	Submitted time.Time     // when a submission's last object was created; zero without a submission
 }
 
-// Add returns the combined result of these actions and of the actions that followed them. It keeps the first fact and
-// the first rejection.
+// Add returns the combined result of the outcome o and of the outcome of the actions that followed. It keeps the first
+// fact and the first rejection.
 func (o Outcome) Add(next Outcome) Outcome {
 	if o.Fact == nil {
 		o.Fact = next.Fact
@@ -91,8 +92,9 @@ func RejectionFact(cause lifecycle.Cause) Fact {
 	return func(seen *lifecycle.Observed) { seen.Rejection = &cause }
 }
 
-// Apply carries out the plan's actions in order, up to the first action that finds a fact. An error is transient or a
-// *apianswer.Wait. With an error, the outcome holds the results of the actions before the failed one.
+// Apply carries out the plan's actions in order, up to the first action that finds a fact. A returned error is either
+// transient or a *apianswer.Wait. If an error is returned, the outcome still holds the results of all actions before
+// the failed action.
 func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (Outcome, error) {
 	var all Outcome
 	for _, action := range d.Plan.Actions {
@@ -144,8 +146,8 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 }
 
 // create creates the objects of a submission. First it creates the ConfigMaps and Services of the driver in parallel,
-// and then the driver pod. If a submitter pod is created instead, its Secret is created first. An existing object is
-// read only after its creation was rejected.
+// and then the driver pod. If a submitter pod is created instead of the driver pod, the Secret of the submitter is
+// created first. An existing object is read only after the creation of an object with its name was rejected.
 func (a Applier) create(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	begin := time.Now()
 	objects, cause := a.render(d, action)
@@ -221,8 +223,8 @@ func (a Applier) createOne(ctx context.Context, view dependents.View, object cli
 	return Outcome{}, nil
 }
 
-// identityOf returns a created object in the form in which the pass keeps it: a pod as a typed pod, and any other
-// object unchanged.
+// identityOf returns a created object in the form in which the rest of the pass uses the object: a pod as a typed pod,
+// and any other object unchanged.
 func identityOf(object client.Object) client.Object {
 	if pod := identity.PodOf(object); pod != nil {
 		return pod
@@ -230,8 +232,9 @@ func identityOf(object client.Object) client.Object {
 	return object
 }
 
-// foundOlder adds an object of another attempt to the facts. If the decision already knew the object, foundOlder
-// returns a Wait until the object no longer exists.
+// foundOlder returns the outcome of a creation that found an existing object of another attempt: a fact that adds the
+// object to the observed state. If the object was already observed, foundOlder returns a Wait instead, because the
+// object has to be deleted first.
 func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
 	kind, attempt := dependents.KindOf(existing), identity.Attempt(existing)
 	if view.Set.Has(existing) {

@@ -102,7 +102,7 @@ func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 	}
 }
 
-// TestHinder checks that a rejected deletion becomes a fact, and that it never replaces an earlier rejection.
+// TestHinder checks that a rejected deletion becomes a fact, and that this fact never replaces an earlier rejection.
 func TestHinder(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 	var view dependents.View

@@ -19,9 +19,9 @@ import (
 )
 
 // confirm reads the driver and submitter pods of all attempts from the API server and adds the pods that the cache did
-// not show. The cache may be late, and a launch that was not recorded may have another name if the spec was edited in
-// the meantime. For a submission, confirm also reads the ConfigMap that the driver mounts; for an attempt, it reads all
-// pods.
+// not show. The cache may be late, and a pod that an earlier pass launched without recording the launch may have
+// another name than the current spec gives it. If the action is about a submission, confirm also reads the ConfigMap
+// that the driver mounts. If the action is about a whole attempt, confirm reads the executor pods too.
 func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
@@ -67,8 +67,8 @@ func released(pod *corev1.Pod, owner client.Object) bool {
 	return pod.Labels[identity.AppUIDLabel] == string(owner.GetUID()) && metav1.GetControllerOfNoCopy(pod) == nil
 }
 
-// stillExists returns an error if the owner is being deleted or no longer exists. The cache may not show that yet.
-// Without this check, the operator would take the driver of such an owner for lost, and would delete the objects that
+// stillExists returns an error if the owner is being deleted or no longer exists, which the cache may not show yet.
+// Without this check, the operator would treat the driver of such an owner as lost, and would delete the objects that
 // the user wants to keep.
 func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	live, err := a.Dependents.ReadLiveMetadata(ctx, owner)
@@ -81,8 +81,8 @@ func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	return nil
 }
 
-// inspect reads from the API server whether the ConfigMap that a driver mounts exists. spark-submit creates the
-// ConfigMap last, so the submission is complete if it exists.
+// inspect reads from the API server whether the ConfigMap that a driver mounts exists, and returns a fact that says so.
+// spark-submit creates the ConfigMap last, so the submission is complete if the ConfigMap exists.
 func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (Fact, error) {
 	for i := range drivers {
 		driver := &drivers[i]

@@ -42,9 +42,9 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 	}
 }
 
-// TestConfirmOfAnOwnerThatIsOrphaned checks that an attempt whose custom resource is deleted with --cascade=orphan does
-// not look as if its driver were lost. Its driver has no owner any more, and the cache may still show the custom
-// resource as it was.
+// TestConfirmOfAnOwnerThatIsOrphaned checks that confirm does not report a driver as lost if the custom resource is
+// deleted with --cascade=orphan. The driver then has no owner any more, but the cache may still show the custom
+// resource as it was before the deletion.
 func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

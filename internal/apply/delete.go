@@ -45,9 +45,9 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	return all, err
 }
 
-// reportRejection turns a rejected deletion into a fact. The same request would be rejected again, and the application
-// must not wait for an object that the operator cannot delete. If a pass has several rejections, the first one is
-// reported.
+// reportRejection turns a rejected deletion into a fact, because the same request would be rejected again, and the
+// application must not wait for an object that the operator cannot delete. If a pass has several rejections, only the
+// first becomes a fact. Any other error is returned.
 func reportRejection(view dependents.View, err error) (Outcome, error) {
 	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {
@@ -56,7 +56,8 @@ func reportRejection(view dependents.View, err error) (Outcome, error) {
 	return rejectedAction(view, cause, err.Error()), nil
 }
 
-// rejectedAction returns the result of an action that the API server rejected. The other actions of the pass continue.
+// rejectedAction returns the outcome of an action that the API server rejected. The argument why is the message of the
+// rejection.
 func rejectedAction(view dependents.View, cause lifecycle.Cause, why string) Outcome {
 	outcome := Outcome{Rejected: &apianswer.Wait{Reason: cause.Reason, Message: why}}
 	if view.Seen.Rejection == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// probe finds out why requested executors are missing.
+// probe queries why requested executors are missing, and returns the answer as a fact.
 func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) Outcome {
 	short := explain.Shortage{Of: identity.Key(view.Owner), UID: view.Owner.GetUID(), Attempt: action.Attempt, Since: d.Plan.Next.ShortSince}
 	if driver := view.Seen.Driver(action.Attempt); driver != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestLeftWithPod checks that the operator waits for an object's name only if all owners of the object are pods that
-// are deleted or being deleted. An object that also has another owner, or a pod that stays, belongs to somebody else.
+// TestLeftWithPod checks that the operator waits for a name to become free only if all owners of the object with that
+// name are pods that are deleted or being deleted. If one of the owners is another kind of object, or a pod that is not
+// being deleted, the object belongs to somebody else.
 func TestLeftWithPod(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

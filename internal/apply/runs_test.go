@@ -34,8 +34,8 @@ func left(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, own
 	return run
 }
 
-// TestConfirmRuns checks that a confirmation reads a schedule's runs from the API server and adds those that have the
-// schedule's label and its UID. It adds no other runs, and each run once.
+// TestConfirmRuns checks that a confirmation reads a schedule's runs from the API server and adds exactly the runs that
+// have the schedule's label and its UID, each of them once.
 func TestConfirmRuns(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -78,8 +78,8 @@ func TestConfirmRuns(t *testing.T) {
 	}
 }
 
-// TestConfirmRunsIsNotAllowed checks that a failed read confirms nothing, whether the action names one run or means all
-// runs.
+// TestConfirmRunsIsNotAllowed checks that a confirmation whose read is forbidden confirms nothing, whether the action
+// names one run or covers all runs.
 func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

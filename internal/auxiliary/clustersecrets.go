@@ -38,8 +38,9 @@ func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object)
 	return state, nil
 }
 
-// sweepSecrets deletes the Secrets of a cluster that no pod of it mounts. These are all Secrets but the wanted ones, as
-// soon as every pod was created from the wanted StatefulSets. A failed sweep is retried at the next change.
+// sweepSecrets deletes the Secrets that no pod of a cluster mounts any more: all Secrets of the cluster except the
+// wanted Secrets. It does so only when every pod of the cluster was created from the wanted StatefulSets. A failed
+// sweep is retried at the next change.
 func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Object) {
 	if !k.Auxiliary.Sets {
 		return
@@ -69,8 +70,8 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 	k.Memory.sweep(key, digest)
 }
 
-// allMadeFrom reports whether every pod of a cluster was created from the wanted StatefulSets. If the cluster is to
-// have no pods, it reports whether none exist. Pods whose StatefulSet is being replaced count too, because they still
+// allMadeFrom reports whether every pod of a cluster was created from the wanted StatefulSets. If no pods are wanted,
+// it reports whether the cluster has no pods. Pods whose StatefulSet is being replaced count too, because they still
 // mount the Secrets of the old StatefulSet.
 func (w *work) allMadeFrom(wanted []client.Object) bool {
 	var made []string

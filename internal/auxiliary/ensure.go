@@ -1,7 +1,7 @@
-// Package auxiliary ensures the auxiliary objects of an owner: it creates, updates in place and deletes them until the
-// cluster has the wanted set. The auxiliary objects of a driver are those that other clients than Spark need (Services,
-// Ingresses, routes). All objects of a standalone cluster are auxiliary objects (StatefulSets, autoscalers, budgets,
-// Secrets). No failure stops the pass of the owner.
+// Package auxiliary ensures the auxiliary objects of an owner: it creates them, updates them in place and deletes the
+// unwanted ones. The auxiliary objects of a driver are those that Spark itself does not need but its clients do
+// (Services, Ingresses, routes). All objects of a standalone cluster are auxiliary objects (StatefulSets, autoscalers,
+// budgets, Secrets). A failure never stops the pass of the owner.
 package auxiliary
 
 import (
@@ -80,8 +80,9 @@ type work struct {
 	inheritedMark string     // the content label of inherited StatefulSets that stay as they are (inheritedContent)
 }
 
-// RecordResults lets the kind write the results into the object's status. It returns the events, or the plan and the
-// time of the next pass, that follow from the results.
+// RecordResults calls the kind's function that writes the results into the object's status, and returns the outcome. If
+// that function decides about the rest of the pass, the outcome has the plan and the time of the next pass. Otherwise
+// the outcome has only events.
 func RecordResults(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryObject, now time.Time) Outcome {
 	if wanted.Decide == nil {
 		return Outcome{Events: wanted.Record(results, now)}
@@ -146,8 +147,9 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Auxiliary
 	w.report(wanted, next.results)
 }
 
-// Clear deletes the auxiliary objects of a driver that has ended. It returns the time until the next pass; 0 = no
-// request. It runs after the status that reports the end of the driver was stored, so it does not delay that status.
+// Clear deletes the auxiliary objects of a driver that has ended. It returns the time until the next pass, or 0 if no
+// pass is needed. Clear runs after the status with the end of the driver was stored, so that the deletions do not delay
+// the status.
 func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client.Object) time.Duration {
 	if len(remove) == 0 {
 		return 0
@@ -221,7 +223,7 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 	return next
 }
 
-// addCauses puts the errors into the results and returns the time until the next try.
+// addCauses puts the causes of the errors into the results and returns the time until the next try.
 func (k Keeper) addCauses(ctx context.Context, results []lifecycle.AuxiliaryObject, errs []error, failures int) time.Duration {
 	first := rejectedInterval
 	for i, err := range errs {
@@ -301,7 +303,7 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 	return k.corrected(ctx, w, object, edited)
 }
 
-// corrected corrects an existing object and returns its state.
+// corrected calls correct for an existing object and returns the object's state for the status.
 func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, edited bool) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	existing, old, err := k.correct(ctx, w, object, edited)
@@ -354,7 +356,7 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 	return updated, false, nil
 }
 
-// treeOver returns the fields of the wanted object that are applied over the existing object.
+// treeOver returns the fields of the wanted object that the operator applies over the existing object.
 func (w *work) treeOver(object client.Object, existing *unstructured.Unstructured) (map[string]any, error) {
 	tree, err := AppliedTree(object)
 	if err != nil {
@@ -363,8 +365,8 @@ func (w *work) treeOver(object client.Object, existing *unstructured.Unstructure
 	return tree, w.keepScale(tree, existing)
 }
 
-// notOurs returns an error with the reason why the operator must not change the existing object of that name, or nil if
-// it may.
+// notOurs returns an error with the reason why the operator must not change the existing object, or nil if the operator
+// may change it.
 func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Unstructured) error {
 	switch {
 	case identity.OwnedBy(existing, w.Owner.GetUID()) && existing.GetDeletionTimestamp() != nil:
@@ -380,18 +382,20 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}
 }
 
-// drivenElsewhere reports whether an object belongs to an inherited driver. Another operator created both the driver
-// and the object.
+// drivenElsewhere reports whether an object belongs to an inherited driver, so that another operator created both the
+// driver and the object.
 func (w *work) drivenElsewhere(existing client.Object) bool {
 	return slices.ContainsFunc(w.Seen.Drivers, func(d lifecycle.Driver) bool {
 		return d.AttemptID != "" && identity.OwnedBy(existing, types.UID(d.UID))
 	})
 }
 
-// update applies the wanted object over the existing one, which belongs to the owner. It keeps the fields that others
-// set and removes the operator's own fields that are no longer wanted. It fails if the object was replaced or changed
-// since it was read. update first moves the ownership of the fields that a create request wrote to the apply: otherwise
-// a label that is no longer wanted would stay.
+// update applies the wanted object over the existing object, which belongs to the owner. It keeps the fields that
+// others set and removes the operator's own fields that are no longer wanted. It fails if the existing object was
+// replaced or changed since the operator read it.
+//
+// First update makes the apply the manager of the fields that the operator's create request wrote. Otherwise a label
+// that is no longer wanted would stay.
 func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	if err := k.clearPorts(ctx, existing, tree); err != nil {
 		return nil, err

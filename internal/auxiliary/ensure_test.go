@@ -20,7 +20,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestRenderedObjectHasIdentityAndDigest checks that an object is not created if a later pass could not find it again.
+// TestRenderedObjectHasIdentityAndDigest checks that an object without identity or digest is not created, because a
+// later pass could not find the object again.
 func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
 	whole := func() *corev1.Service {

@@ -218,9 +218,10 @@ func AppliedTree(object client.Object) (map[string]any, error) {
 // declared returns an object's tree without the fields that the operator's Go types lack. It returns nil for a kind
 // that has no Go type.
 //
-// A user's template may have fields that the operator's types lack: fields of a newer Kubernetes, and mistakes. These
-// fields are kept, as they are in pods (spark/podtemplate). If the API server does not know them either, it drops them
-// from created objects and rejects an apply. In that case they are left out.
+// A user's template may have fields that the operator's types lack: fields of a newer Kubernetes, and mistakes. The
+// operator normally sends these fields, as it does in pods (spark/podtemplate). If the API server does not have these
+// fields either, it drops them from a created object but rejects an apply. After such a rejection, the operator applies
+// the result of declared.
 func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	typed, err := scheme.New((&unstructured.Unstructured{Object: tree}).GroupVersionKind())
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(tree, typed) != nil {
@@ -251,7 +252,7 @@ func (k Keeper) separateKept(remove []client.Object, wanted []lifecycle.Auxiliar
 	return stay, goes
 }
 
-// objectsMissing reports whether an outdated object that existed after the last try does not exist any more.
+// objectsMissing reports whether an object that was outdated in the results of the last try does not exist any more.
 func (w *work) objectsMissing(results []lifecycle.AuxiliaryObject) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Outdated && !slices.ContainsFunc(w.Set.Others, func(other metav1.PartialObjectMetadata) bool {

@@ -56,8 +56,8 @@ func TestSaysAll(t *testing.T) {
 	}
 }
 
-// TestEditions checks that an object counts as edited if it is newer than the last write or read, or if the operator
-// does not know it.
+// TestEditions checks that an object counts as edited if it has changed since the operator last wrote or read it, or if
+// the operator has neither written nor read it.
 func TestEditions(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}

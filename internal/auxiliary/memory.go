@@ -25,17 +25,18 @@ type Memory struct {
 	sweeps memory.ByKey[types.NamespacedName, string]
 }
 
-// swept reports whether the earlier Secrets of a cluster were already deleted for these wanted objects (by their
-// digest).
+// swept reports whether the Secrets of a cluster's earlier objects were already deleted. The argument wanted is the
+// digest of the wanted objects.
 func (m *Memory) swept(key types.NamespacedName, wanted string) bool {
 	digest, known := m.sweeps.Get(key)
 	return known && digest == wanted
 }
 
-// sweep records that the earlier Secrets of a cluster were deleted for these wanted objects.
+// sweep records that the Secrets of a cluster's earlier objects were deleted. The argument wanted is the digest of the
+// wanted objects.
 func (m *Memory) sweep(key types.NamespacedName, wanted string) { m.sweeps.Set(key, wanted) }
 
-// revision is the state of an object when the operator last handled it.
+// revision is the version of an object when the operator last wrote or read it.
 type revision struct {
 	uid        types.UID
 	generation int64
@@ -53,18 +54,18 @@ func (e revision) olderThan(object client.Object) bool {
 	return err != nil || order < 0
 }
 
-// noteWrite records that the operator wrote an object, and when.
+// noteWrite records that the operator wrote an object at the given time.
 func (m *Memory) noteWrite(key types.NamespacedName, object client.Object, at time.Time) {
 	m.remember(key, object, func(e *revision) { e.at = at })
 }
 
-// verified records that the operator read an object and found it correct, and when.
+// verified records that the operator read an object at the given time and found it correct.
 func (m *Memory) verified(key types.NamespacedName, object client.Object, now time.Time) {
 	m.remember(key, object, func(e *revision) { e.verifiedAt = now })
 }
 
-// forgetSecrets forgets that Secrets exist, except the Secrets whose nameOf is in the list. The forgotten Secrets are
-// about to be deleted, and have to be created again if they are wanted again.
+// forgetSecrets drops the memory of Secrets, because these Secrets are about to be deleted, and have to be created
+// again if they are wanted again. It keeps the Secrets whose nameOf is in the list but.
 func (m *Memory) forgetSecrets(key types.NamespacedName, but []string) {
 	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map
@@ -101,8 +102,8 @@ func (m *Memory) seen(key types.NamespacedName, object client.Object) revision {
 	return revision{}
 }
 
-// lastWrite returns the remembered revision of an object, and whether the object was known. It remembers an unknown
-// object as it is now. It returns false for an object without a generation.
+// lastWrite returns the remembered revision of an object, and whether the memory had one. If the memory had none,
+// lastWrite stores the present revision of the object. It returns false for an object without a generation.
 func (m *Memory) lastWrite(key types.NamespacedName, object client.Object) (revision, bool) {
 	last := m.seen(key, object)
 	switch {
@@ -149,7 +150,7 @@ func (m *Memory) note(key types.NamespacedName, last attempt) {
 }
 
 // OwnDeletion reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary
-// objects. In that case the deletion event needs no pass, and OwnDeletion forgets the object.
+// objects. In that case the deletion event needs no pass, and OwnDeletion removes the object from the memory.
 func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (deleted bool) {
 	m.tries.Update(key, func(last attempt, known bool) (attempt, bool) {
 		if !known || last.failures > 0 || last.made[nameOf(object)].content != gone {

@@ -19,8 +19,9 @@ import (
 // This file finds the auxiliary objects of a driver or a standalone cluster in the cache, and compares them with the
 // wanted ones (see ensure.go).
 
-// checkRendered returns an error if a rendered object lacks its identity or the digest of its content. Without them a
-// later pass could not find the object again, or not see whether it differs. Such an object is an error in a dialect.
+// checkRendered returns an error if a rendered object lacks its identity or the digest of its content. Without the
+// identity a later pass could not find the object again, and without the digest it could not detect a difference. Such
+// an object is caused by an error in a dialect.
 func checkRendered(object, owner client.Object) error {
 	if object.GetLabels()[lifecycle.ContentLabel] == "" {
 		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
@@ -47,8 +48,8 @@ func clusterAddress(object client.Object) string {
 // deletes an unwanted object of another kind.
 var auxiliaryKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", dependents.KindBudget, dependents.StatefulSet.Kind, autoscaler.Kind}
 
-// unwanted returns the existing auxiliary objects that are no longer wanted. If no objects are wanted at all, it adds
-// the pods that have lost their StatefulSet, because no other StatefulSet will adopt them.
+// unwanted returns the existing auxiliary objects that are no longer wanted. If no objects are wanted at all, the
+// result includes the pods that have lost their StatefulSet, because no other StatefulSet will adopt these pods.
 func (w *work) unwanted(wanted []client.Object) []client.Object {
 	var remove []client.Object
 	for i := range w.Set.Others {
@@ -92,8 +93,8 @@ func (w *work) cached(object client.Object) string {
 // nameOf returns the key of an object among the objects of one owner: kind and name.
 func nameOf(object client.Object) string { return dependents.KindOf(object) + "/" + object.GetName() }
 
-// DigestOf returns a text that identifies a set of objects to ensure and to delete. If it changes, earlier results do
-// not count any more.
+// DigestOf returns a digest of the objects to ensure and of the objects to delete. If the digest changes, the results
+// of earlier tries are no longer valid.
 func DigestOf(wanted, remove []client.Object) string {
 	var words []string
 	for _, object := range wanted {

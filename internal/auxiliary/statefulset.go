@@ -30,7 +30,7 @@ import (
 // be changed in place, a new StatefulSet of the same name replaces the old one and adopts its pods. And an inherited
 // StatefulSet stays as it is until somebody edits the cluster.
 
-// autoscaler is the kind that scales StatefulSets of standalone clusters.
+// autoscaler is the kind of the objects that scale the StatefulSets of standalone clusters.
 var autoscaler = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")
 
 // isSet reports whether an object is a StatefulSet.
@@ -54,9 +54,9 @@ func autoscaled(objects []client.Object) (names []string) {
 	return names
 }
 
-// keepScale puts the current number of pods into the applied tree if an autoscaler decides that number. If the field
-// were left out, an apply would remove the number that the StatefulSet was created with, and Kubernetes would use its
-// default. Zero is not an autoscaler's number, because an autoscaler never scales a StatefulSet without pods.
+// keepScale puts the current number of pods into the applied tree if an autoscaler decides that number. Without the
+// field, an apply would remove the number that the create request wrote, and Kubernetes would use its default. A
+// current number of zero is not kept, because an autoscaler never scales a StatefulSet without pods.
 func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
 	if !isSet(existing) || !slices.Contains(w.scaled, existing.GetName()) {
 		return nil
@@ -68,7 +68,7 @@ func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructure
 	return unstructured.SetNestedField(tree, replicas, "spec", "replicas")
 }
 
-// createFirst creates an object, in the form that objectToCreate returns, and returns it.
+// createFirst creates the object that objectToCreate returns, and returns the created object.
 func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	first, err := k.objectToCreate(ctx, w, object.DeepCopyObject().(client.Object), existed)
 	if err != nil {
@@ -78,8 +78,8 @@ func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, 
 }
 
 // objectToCreate returns the object to create. A new StatefulSet that an autoscaler scales begins with as many pods as
-// the previous StatefulSet had, because a lower number would stop pods. These pods are counted live, because the cache
-// may lack some. If nothing shows that a previous StatefulSet existed, no read is needed.
+// the previous StatefulSet had, because a lower number would stop pods. The pods are counted live, because the cache
+// may lack some of them. If nothing shows that a previous StatefulSet existed, objectToCreate reads nothing.
 func (k Keeper) objectToCreate(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	name := object.GetName()
 	if !isSet(object) || !slices.Contains(w.scaled, name) {
@@ -151,7 +151,7 @@ func isInherited(existing *unstructured.Unstructured) bool {
 
 // markSet sets our labels on an inherited StatefulSet. It changes nothing else, because an update would restart the
 // pods, with one exception: it raises the number of pods if more are wanted. It never lowers that number, because the
-// other operator follows no edits, so people scale its StatefulSets themselves.
+// other operator ignored edits of the number in the custom resource, so users scaled its StatefulSets directly.
 func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	marks := maps.Clone(object.GetLabels())
 	marks[lifecycle.ContentLabel] = w.inheritedMark
@@ -172,9 +172,9 @@ func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, exis
 	return existing, nil
 }
 
-// replaceSet deletes a StatefulSet and orphans its pods, so that the next StatefulSet of its name adopts them. It first
-// checks that the API server would accept that next StatefulSet. If the API server rejects it or does not answer,
-// nothing is deleted, because nothing would adopt the pods.
+// replaceSet deletes a StatefulSet and orphans its pods, so that the next StatefulSet of that name adopts the pods.
+// Before that, it checks that the API server would accept the next StatefulSet. If the API server rejects the check or
+// does not answer, replaceSet deletes nothing, because no StatefulSet would adopt the pods.
 func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
 	next.SetUID("")

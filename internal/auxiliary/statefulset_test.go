@@ -35,8 +35,8 @@ func asTree(t *testing.T, object client.Object) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// TestAutoscaled checks that autoscaled returns the StatefulSet that an autoscaler names, even if the autoscaler has
-// unknown fields.
+// TestAutoscaled checks that autoscaled returns the name of the StatefulSet that an autoscaler scales, even if the
+// autoscaler has unknown fields.
 func TestAutoscaled(t *testing.T) {
 	t.Parallel()
 	scaler := func(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
@@ -73,7 +73,7 @@ func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.L
 }
 
 // TestNewSetKeepsThePodsOfThePrevious checks that a new StatefulSet with an autoscaler begins with as many pods as the
-// previous StatefulSet had. Without an autoscaler it begins with the wanted number.
+// previous StatefulSet had, and that a new StatefulSet without an autoscaler begins with the wanted number.
 func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	t.Parallel()
 	stray := func(name string) corev1.Pod {

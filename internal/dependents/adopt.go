@@ -18,7 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ReasonNameTaken is the reason of the cause if an object of another owner has the name that our object needs.
+// ReasonNameTaken is the reason of a cause that says that an object of another owner has the name that our object
+// needs.
 const ReasonNameTaken = "NameTaken"
 
 // Creation is the result of creating an object. The zero value means that a suitable object already existed.
@@ -29,8 +30,8 @@ type Creation struct {
 }
 
 // CreateOne creates an object of an attempt. It reads the existing object only if the API server answers AlreadyExists.
-// The argument mount is the pod of the attempt that mounts the object, or the object itself if it is that pod. An error
-// is transient, or a *apianswer.Wait.
+// The argument mount is the attempt's pod that mounts the object, or the object itself if the object is that pod. A
+// returned error is transient, or a *apianswer.Wait.
 func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
 	err := c.Create(ctx, object) // changes the object only if it was created
 	switch {
@@ -117,8 +118,8 @@ func (c Client) WhyNameFrees(existing client.Object, kind string, owner client.O
 	return identity.WhyNameFrees(existing, kind, owner, c.GroupKind(owner))
 }
 
-// GroupKind returns the group and kind of a custom resource. It is empty if the scheme has no type for the custom
-// resource.
+// GroupKind returns the group and kind of a custom resource, or the empty value if the scheme has no type for the
+// custom resource.
 func (c Client) GroupKind(owner client.Object) schema.GroupKind {
 	gvk, err := apiutil.GVKForObject(owner, c.Scheme())
 	if err != nil {
@@ -127,8 +128,8 @@ func (c Client) GroupKind(owner client.Object) schema.GroupKind {
 	return gvk.GroupKind()
 }
 
-// WhyPodFreesName returns why a name will become free if only pods own the object that has it, and all these pods are
-// deleted or being deleted. Otherwise it returns "". Another operator makes the driver pod the owner of the driver's
+// WhyPodFreesName returns why the name of an existing object will become free. It returns "" unless all owners of the
+// object are pods that are deleted or being deleted. Another operator makes the driver pod the owner of the driver's
 // objects, and the garbage collector deletes these objects some time after the pod.
 func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
 	refs := existing.GetOwnerReferences()
@@ -159,8 +160,8 @@ func NameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 		kind, existing.GetName(), identity.DescribeOwner(existing))}
 }
 
-// sameContent reports whether two ConfigMaps have the same data, which cannot be changed in place. For other kinds it
-// returns true.
+// sameContent reports whether two ConfigMaps have the same data and so need no replacement: the data of our ConfigMaps
+// cannot be changed in place. For other kinds it returns true.
 func sameContent(existing, wanted client.Object) bool {
 	config, ok := wanted.(*corev1.ConfigMap)
 	if !ok {
@@ -204,8 +205,8 @@ func (c Client) recreate(ctx context.Context, owner, object, existing client.Obj
 
 // recreateSecret handles an existing Secret that has the wanted name. If the pod that mounts the Secret exists, an
 // earlier pass created both, and the Secret stays because the pod may be reading it. Otherwise recreateSecret deletes
-// the Secrets of this application's attempt and creates the Secret again. If the name is still taken then, the Secret
-// belongs to somebody else.
+// the Secrets of this application's attempt and creates the wanted Secret again. If the name is still taken after that,
+// the existing Secret belongs to somebody else.
 func (c Client) recreateSecret(ctx context.Context, owner client.Object, secret *corev1.Secret, mount *corev1.Pod) (Creation, error) {
 	if mounted, err := c.mounted(ctx, owner, secret, mount); mounted || err != nil {
 		return Creation{}, err

@@ -68,9 +68,9 @@ func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev
 	return list.Items, others, nil
 }
 
-// Live lists are read in pages, and only a few pages are in memory at a time, for all namespaces together. The reason
-// is that no cache has trimmed the listed objects, and a tenant may have any number of objects with our labels, of 1.5
-// MiB each.
+// Live lists are read in pages. Only a few pages are in memory at a time, counted over all namespaces, because the
+// objects in a live list are not trimmed as they are in a cache, and a tenant may have any number of objects with our
+// labels, of 1.5 MiB each.
 const (
 	// LivePage is the number of objects in a page.
 	LivePage  = 20
@@ -80,8 +80,8 @@ const (
 // pagesInMemory is a semaphore that bounds the number of pages in memory.
 var pagesInMemory = make(chan struct{}, livePages)
 
-// EachLive lists objects live and calls do with each object. The function do may keep copies of parts of the object,
-// but not the object itself.
+// EachLive lists objects live and calls do with each object. The function do may keep copies of parts of an object, but
+// must not keep the object itself.
 func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, do func(runtime.Object) error, options ...client.ListOption) error {
 	more := ""
 	for {
@@ -93,7 +93,8 @@ func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, do
 	}
 }
 
-// onePage reads one page of a list and calls do with each object. It returns the token that continues the list.
+// onePage reads one page of a list and calls do with each object. It returns the token for the request of the next
+// page, which is "" after the last page.
 func (c Client) onePage(ctx context.Context, page client.ObjectList, do func(runtime.Object) error, options []client.ListOption) (string, error) {
 	select {
 	case pagesInMemory <- struct{}{}:
@@ -176,10 +177,12 @@ func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...clie
 	return nil
 }
 
-// requestsAtOnce is the number of concurrent requests of one pass that creates, corrects or deletes objects.
+// requestsAtOnce is the largest number of requests that one pass sends concurrently to create, correct or delete
+// objects.
 const requestsAtOnce = 8
 
-// InParallel calls do for each number below n, a few of them concurrently, and returns when all calls have returned.
+// InParallel calls do with each number from 0 to n-1, at most requestsAtOnce calls at a time, and returns when all
+// calls have returned.
 func InParallel(n int, do func(i int)) {
 	slots := make(chan struct{}, requestsAtOnce)
 	var all sync.WaitGroup
@@ -193,7 +196,7 @@ func InParallel(n int, do func(i int)) {
 	all.Wait()
 }
 
-// ForEach calls do with each object, a few of them concurrently, and returns the error of each call.
+// ForEach calls do with each object, at most requestsAtOnce calls at a time, and returns the error of each call.
 func ForEach(objects []client.Object, do func(client.Object) error) []error {
 	errs := make([]error, len(objects))
 	InParallel(len(objects), func(i int) { errs[i] = do(objects[i]) })

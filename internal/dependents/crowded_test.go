@@ -33,7 +33,7 @@ func claimedPods(n int) []corev1.Pod {
 	return pods
 }
 
-// TestManyClaimedPods checks that SortPods does not compare the pods of an application pair by pair.
+// TestManyClaimedPods checks that SortPods does not compare every pod of an application with every other pod of it.
 func TestManyClaimedPods(t *testing.T) {
 	worst.Linear(t, "pods that say they are an application's", func(n int) func() {
 		pods := claimedPods(n)

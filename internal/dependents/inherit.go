@@ -36,9 +36,8 @@ func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.O
 	return in.Adopt(owner, pods.Items), nil
 }
 
-// InheritedGroup reads the pod group that another operator created for an attempt. No cache contains such a group,
-// because it lacks our labels. The argument group has the identity that the result gets. The result is nil if there is
-// no such group.
+// InheritedGroup reads the pod group that another operator created for an attempt. Such a group is in no cache, because
+// it lacks our labels. The result has the identity of the argument group, and is nil if no such pod group exists.
 func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectMetadata, owner client.Object) (*metav1.PartialObjectMetadata, error) {
 	existing := identity.MetadataOnly(group.GroupVersionKind())
 	err := c.Live.Get(ctx, client.ObjectKeyFromObject(group), existing)
@@ -55,8 +54,8 @@ func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectM
 	return existing, nil
 }
 
-// WithIdentities returns pods that were read live. If another operator created a pod for the owner, WithIdentities
-// gives that pod an identity. It does not change pods that have our labels, or pods of other owners.
+// WithIdentities returns the given pods, which were read live. If another operator created a pod for the owner,
+// WithIdentities gives that pod an identity. It does not change pods that have our labels, or pods of other owners.
 func WithIdentities(in kind.Inherited, owner client.Object, pods []corev1.Pod) []corev1.Pod {
 	if in.Adopt == nil {
 		return pods
@@ -80,8 +79,8 @@ func withIdentity(in kind.Inherited, owner, object client.Object) client.Object 
 	return &WithIdentities(in, owner, []corev1.Pod{*pod})[0]
 }
 
-// Selector returns the selector for live reads of a custom resource's pods: all of them, or only the drivers and the
-// pods that submit drivers.
+// Selector returns the selector for live reads of a custom resource's pods. If all is false, it selects only drivers
+// and submitter pods.
 func Selector(in kind.Inherited, owner client.Object, all bool) labels.Selector {
 	key, value := in.NameLabel, owner.GetName()
 	if in.Adopt == nil {

@@ -30,8 +30,8 @@ var Kinds = []schema.GroupVersionKind{
 // KindOf returns the kind in an object's own type information. It is empty for a typed object whose kind was not set.
 func KindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
 
-// AlwaysWatched reports whether the kind of an object is one of Kinds. The watch of any other kind may not have started
-// yet, and the object may be deleted before the watch starts.
+// AlwaysWatched reports whether the kind of an object is one of Kinds. For any other kind the operator may not have
+// started a watch yet, and would miss the deletion of an object before that.
 func AlwaysWatched(object client.Object) bool {
 	return slices.ContainsFunc(Kinds, func(kind schema.GroupVersionKind) bool { return kind.Kind == KindOf(object) })
 }

@@ -22,8 +22,8 @@ var StatefulSet = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 // owner. The pods are found by their labels, as all pods are. But only the StatefulSet proves that a pod belongs to the
 // cluster, because anybody who may create pods can set a label.
 
-// AddMembers adds pods of a standalone cluster to a set. It adds the pods that a StatefulSet of the custom resource
-// owns to the members, and keeps the pods that have lost their StatefulSet separate from them.
+// AddMembers sorts the pods of a standalone cluster into a set. The pods that a StatefulSet of the custom resource owns
+// become members. The pods that have lost their StatefulSet are stored separately.
 func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, pods []corev1.Pod) error {
 	asked := map[types.UID]setOwner{}
 	for i := range pods {
