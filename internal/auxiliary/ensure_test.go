@@ -86,8 +86,8 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// TestOwnDeletionNeedsNoPass checks that the event of the operator's own deletion is dropped once, if nothing is left
-// to do for the owner. All other deletion events are passed on.
+// TestOwnDeletionNeedsNoPass checks that the event of the operator's own deletion is dropped if nothing is left to do
+// for the owner, and that a second event of the same object is passed on, as are all other deletion events.
 func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}

@@ -30,16 +30,15 @@ const (
 	ReasonEdited = "EditedAgain"
 )
 
-// edited reports whether somebody else may have changed an auxiliary object since the operator wrote or last read it.
-// Edits from a time when no operator ran are not detected.
+// edited reports whether somebody else may have changed an auxiliary object since the operator wrote or last read the
+// object. Edits from a time when no operator ran are not detected.
 //
 // For an Ingress or a route, a higher generation shows an edit. The operator reverses such edits at most once in
-// EditInterval, so that two parties that disagree do not keep each other busy. For a StatefulSet, a higher generation
-// shows an edit too, and a read then shows whether an autoscaler made that edit.
+// EditInterval, so that the operator and another writer of the same object do not keep each other busy. For a
+// StatefulSet, a higher generation shows an edit too, and a read then shows whether an autoscaler made that edit.
 //
-// For a vital object (Kind.Auxiliary.Vital), a newer resourceVersion shows that the object may have been edited. A
-// vital object that this process has not written or read may have been edited too. A read decides whether it was
-// (correct).
+// For a vital object (Kind.Auxiliary.Vital), edited returns true if the resourceVersion is newer, or if this process
+// has neither written nor read the object. A read then shows whether the object was really edited (correct).
 func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
 	var wait time.Duration
@@ -76,9 +75,9 @@ func (k Keeper) noteWrite(w *work, object client.Object, at time.Time) {
 	}
 }
 
-// needsRewrite reports whether the operator has to write an object that was edited or that this process has not handled
-// yet. A vital object that has all wanted content is not written. If an edit of the object was reversed a moment ago,
-// needsRewrite returns an error that makes the next reversal wait.
+// needsRewrite reports whether the operator has to write an object that was edited or that this process has neither
+// written nor read. It returns false for a vital object that has all wanted content. If the operator reversed an edit
+// of the object a moment ago, needsRewrite returns an error, so that the new edit is reversed later.
 func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
 	if !k.vital(existing) && !isSet(existing) {
 		return true, nil
@@ -97,7 +96,7 @@ func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructure
 	return true, nil
 }
 
-// matches reports whether an object has everything that is applied to it. Fields that the API server drops may be
+// matches reports whether an object has every field that the operator applies. Fields that the API server drops may be
 // missing.
 func (k Keeper) matches(tree map[string]any, existing *unstructured.Unstructured) bool {
 	if matchesAll(tree, existing) {
@@ -107,12 +106,12 @@ func (k Keeper) matches(tree map[string]any, existing *unstructured.Unstructured
 	return known != nil && matchesAll(known, existing)
 }
 
-// matchesAll reports whether an object has everything that is applied to it. The object may have more.
+// matchesAll reports whether an object has every field that the operator applies. The object may have more fields.
 func matchesAll(tree map[string]any, existing *unstructured.Unstructured) bool {
 	return selectsSamePods(tree, existing.Object) && contains(existing.Object, tree)
 }
 
-// selectsSamePods reports whether two Services have the same whole selector, and the existing one is not an
+// selectsSamePods reports whether two Services have exactly the same selector and the existing Service is not an
 // ExternalName. For other kinds it returns true.
 func selectsSamePods(wanted, existing map[string]any) bool {
 	if existing["kind"] != "Service" {
@@ -126,10 +125,12 @@ func selectsSamePods(wanted, existing map[string]any) bool {
 	return kind != "ExternalName" && maps.Equal(to(wanted), to(existing))
 }
 
-// clearPorts removes the ports of a Service that would make the apply fail or that the apply would leave. The first are
-// ports that somebody else added under a name that the wanted Service uses: an apply would treat the two as different
-// entries of one list, and the API server rejects such a list. The second are ports that another operator wrote and
-// that the kind wants on no Service (Kind.Auxiliary.ClosedPorts), because an apply keeps the fields of that operator.
+// clearPorts removes two sorts of ports from an existing Service before an apply:
+//
+// - Ports that somebody else added under a name that the wanted Service uses. An apply would keep both ports, because
+// their list keys differ, and the API server rejects two ports with the same name. - Ports that another operator wrote
+// and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts). An apply would keep them, because they are fields
+// of that operator.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil
@@ -162,7 +163,7 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 	return nil
 }
 
-// isClosedPort reports whether a port has the name and number of a port that the kind wants on no Service.
+// isClosedPort reports whether a port has the name and number of one of the kind's ClosedPorts.
 func (k Keeper) isClosedPort(port any) bool {
 	entry, _ := port.(map[string]any)
 	name, _ := entry["name"].(string)
@@ -170,7 +171,7 @@ func (k Keeper) isClosedPort(port any) bool {
 	return known && entry["port"] == int64(number)
 }
 
-// samePort reports whether one of the ports has the same list key (port and protocol) as an entry.
+// samePort reports whether one of the ports has the same list key (port and protocol) as the given entry.
 func samePort(ports []any, entry any) bool {
 	wanted, _ := entry.(map[string]any)
 	return slices.ContainsFunc(ports, func(other any) bool {

@@ -60,7 +60,7 @@ func strayPod(pod corev1.Pod) corev1.Pod {
 	return pod
 }
 
-// setOwner is the kind of owner of a StatefulSet.
+// setOwner says who owns a StatefulSet.
 type setOwner int
 
 const (
@@ -69,8 +69,8 @@ const (
 	setGone                   // none, because the StatefulSet does not exist any more
 )
 
-// setOwnerOf returns which kind of owner a StatefulSet has. It reads the StatefulSet live if the cache lacks it: the
-// cache lacks an inherited StatefulSet that does not have our labels yet, and may lack one that was just created.
+// setOwnerOf returns who owns a StatefulSet. It reads the StatefulSet live if the cache lacks it: the cache lacks
+// inherited StatefulSets without our labels, and may lack a StatefulSet that was just created.
 func (c Client) setOwnerOf(ctx context.Context, set *Set, owner client.Object, ref *metav1.OwnerReference) (setOwner, error) {
 	if slices.ContainsFunc(set.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == ref.UID }) {
 		return setOurs, nil

@@ -20,12 +20,12 @@ import (
 // DeletedOwners remembers the UIDs of deleted custom resources by their names, from the watch event of the deletion
 // until Sweep has deleted their orphans.
 //
-// If a custom resource is deleted in the background, as kubectl does it, Kubernetes' garbage collector deletes its
-// dependents in the end. But the collector sends two requests for each object, and a controller manager with default
-// settings deletes about twenty objects a second. The dependents of a thousand applications would take minutes, and
-// their drivers would keep running in that time. So the operator deletes at once the orphans that its caches show, by
-// the collector's own rule: all owners of an orphan no longer exist. The collector deletes the rest, and everything if
-// the operator stops before.
+// If a custom resource is deleted in the background, which is kubectl's default, Kubernetes' garbage collector deletes
+// its dependents. But the collector sends two requests for each object, and a controller manager with default settings
+// deletes about twenty objects a second. The dependents of a thousand applications would take minutes, and their
+// drivers would keep running in that time. So the operator itself deletes the orphans that its caches show at once. It
+// uses the collector's rule: an object is an orphan if none of its owners exists any more. The collector deletes all
+// other orphans, and all orphans if the operator stops earlier.
 type DeletedOwners struct {
 	memory.ByKey[types.NamespacedName, []types.UID]
 }
@@ -73,8 +73,8 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 	return again, nil
 }
 
-// orphansOf finds in the caches the orphans of a deleted custom resource. An orphan's only owners are the custom
-// resource and drivers that are orphans as well. Objects that only drivers own are returned separately.
+// orphansOf finds in the caches the orphans of a deleted custom resource. All owners of an orphan are the custom
+// resource or drivers that are orphans as well. Objects that only drivers own are returned separately.
 func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid types.UID) (orphans, ownedByDrivers []client.Object, err error) {
 	pods, others, err := c.Labelled(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid}})
 	if err != nil {
@@ -104,8 +104,8 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 }
 
 // deleteOrphans deletes orphans, and then the objects that only the deleted drivers own. If a driver was released from
-// its owner in the meantime, both the driver and its objects stay. That takes a check of the driver, because the
-// objects do not change when the driver is released.
+// its owner in the meantime, the driver and its objects stay. The objects are deleted only after their driver, because
+// a release changes the driver and not its objects.
 func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []client.Object) (changed bool, err error) {
 	changed, kept, err := deleteEach(orphans, func(object client.Object) error { return c.deleteUnchanged(ctx, object) })
 	ownedByDrivers = slices.DeleteFunc(ownedByDrivers, func(object client.Object) bool {
@@ -121,9 +121,9 @@ func (c Client) deleteUnchanged(ctx context.Context, object client.Object) error
 	return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
 }
 
-// deleteUnlessReleased deletes an object even if it has changed since it was read, unless its owners have changed. It
-// must not leave the object to the next sweep, which would not find it, because the caches no longer show its driver. A
-// change is likely, because executors that wait for a node change often.
+// deleteUnlessReleased deletes an object even if it has changed since it was read, unless its owners have changed. A
+// change is likely, because executors that wait for a node change often. A changed object cannot be left to the next
+// sweep, because the caches then no longer show its driver, and the sweep would not find the object.
 func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) error {
 	conflict := c.deleteUnchanged(ctx, object)
 	if !apierrors.IsConflict(conflict) {

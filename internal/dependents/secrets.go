@@ -29,9 +29,9 @@ func (c Client) DeleteSecrets(ctx context.Context, owner client.Object, attempt 
 	return nil
 }
 
-// MayHaveSecrets reports whether an attempt may have Secrets, as far as its remaining objects show that. An attempt
-// that was launched through spark-submit may have one, and every Connect server may have one. If no object of the
-// attempt remains, any attempt of a kind that uses spark-submit may have one.
+// MayHaveSecrets reports whether an attempt may have Secrets. An attempt of a Connect server always may. Any other
+// attempt may have Secrets if one of its remaining objects shows that it was launched through spark-submit. If no
+// object of the attempt remains, the result is whether the kind uses spark-submit.
 func MayHaveSecrets(secrets kind.Secrets, left []client.Object, attempt int32) bool {
 	if secrets.Servers {
 		return true

@@ -1,5 +1,5 @@
-// Package dependents finds the objects in the cluster that belong to one custom resource, by identity, and reads and
-// deletes them. It decides nothing about them.
+// Package dependents finds the objects in the cluster that belong to one custom resource, by their identity, and reads
+// and deletes these objects. The decisions about them are made elsewhere.
 package dependents
 
 import (
@@ -33,10 +33,10 @@ type Set struct {
 	setDrivers map[identity.SetDriver]bool
 }
 
-// SortPods returns the pods of a custom resource as drivers, submitters and executors. It leaves out pods that only
-// carry our labels, because anybody who may create pods can set a label. The controller of a driver or submitter is the
-// custom resource with the given UID. An executor is owned by the custom resource or by such a driver, or belongs to a
-// StatefulSet or Deployment of the driver.
+// SortPods divides the pods of a custom resource into drivers, submitters and executors. The controller of a driver or
+// submitter is the custom resource with the given UID. An executor is owned by the custom resource or by such a driver,
+// or belongs to a StatefulSet or Deployment of the driver. SortPods leaves out pods that only carry our labels, because
+// anybody who may create pods can set a label.
 func SortPods(pods []corev1.Pod, uid types.UID) Set {
 	var s Set
 	executors := 0
@@ -72,8 +72,8 @@ func SortPods(pods []corev1.Pod, uid types.UID) Set {
 	return s
 }
 
-// indexOf returns the two indexes of the drivers that Drives reads. The indexes exist because anybody who may create
-// pods can create thousands of drivers and executors, which must not be compared pair by pair.
+// indexOf returns the two indexes of the drivers that the method Drives reads. Without the indexes every executor would
+// be compared with every driver, and anybody who may create pods can create thousands of both.
 func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]bool) {
 	uids, ofSets := map[types.UID]bool{}, map[identity.SetDriver]bool{}
 	for i := range drivers {
@@ -85,8 +85,8 @@ func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]b
 	return uids, ofSets
 }
 
-// mayHaveSetExecutors reports whether executors of a StatefulSet or Deployment can belong to a driver. They can if the
-// driver has published Spark's id of the application and has not ended.
+// mayHaveSetExecutors reports whether executors in a StatefulSet or Deployment can belong to a driver. They can if the
+// driver pod has a label with Spark's id of the application and has not ended.
 func mayHaveSetExecutors(driver *corev1.Pod) bool {
 	if driver.Labels[submit.SelectorLabel] == "" {
 		return false
@@ -98,7 +98,7 @@ func mayHaveSetExecutors(driver *corev1.Pod) bool {
 	return true
 }
 
-// Drives reports whether a pod is an executor of one of the drivers that SortPods found.
+// Drives reports whether a pod is an executor of one of the drivers in the set.
 func (s *Set) Drives(executor *corev1.Pod) bool {
 	for _, ref := range executor.OwnerReferences {
 		if s.driverUIDs[ref.UID] {
@@ -169,7 +169,7 @@ func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
 	return d
 }
 
-// Has reports whether the set contains an object, by the object's UID. It does not search executors, members and runs.
+// Has reports whether the set contains an object with the object's UID. It does not search executors, members and runs.
 func (s *Set) Has(object metav1.Object) bool {
 	uid := object.GetUID()
 	hasUID := func(pod corev1.Pod) bool { return pod.UID == uid }
@@ -177,9 +177,9 @@ func (s *Set) Has(object metav1.Object) bool {
 		slices.ContainsFunc(s.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == uid })
 }
 
-// Behind reports whether pods that were read live have progressed further than this set shows: a driver has started, is
-// ready or has ended, or an executor is missing in this set or has another phase. Executors are compared only if
-// executors is true.
+// Behind reports whether pods that were read live differ from this set: a driver is missing in the set or has another
+// phase or readiness, or an executor is missing in the set or has another phase. Executors are compared only if the
+// argument executors is true.
 func (s *Set) Behind(live Set, executors bool) bool {
 	type state struct {
 		phase lifecycle.DriverPhase
@@ -206,8 +206,8 @@ func (s *Set) Behind(live Set, executors bool) bool {
 	})
 }
 
-// Deletable returns all objects that the end of an attempt may have to delete. Members, pods that have lost their
-// StatefulSet, and runs are not among them.
+// Deletable returns all objects that the end of an attempt may have to delete: drivers, submitters, executors and other
+// objects. It leaves out runs, members, and pods that have lost their StatefulSet.
 func (s *Set) Deletable() []client.Object {
 	var all []client.Object
 	for i := range s.Drivers {

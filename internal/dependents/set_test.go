@@ -101,7 +101,7 @@ func TestSortExecutorsOfSets(t *testing.T) {
 }
 
 // TestMayHaveSecrets checks that the Secrets of an attempt are deleted if an object of the attempt shows that Secrets
-// may exist, or if no object of the attempt remains. It also checks that no Secret is deleted by name.
+// may exist, or if no object of the attempt remains. It also checks that Secrets are never deleted by name.
 func TestMayHaveSecrets(t *testing.T) {
 	t.Parallel()
 	native, submitter := attemptPod(identity.RoleDriver, "driver"), attemptPod(identity.RoleSubmitter, "submitter")
@@ -157,8 +157,8 @@ func TestSortOrder(t *testing.T) {
 	}
 }
 
-// TestBehind checks that a set is behind live pods if a driver has progressed or is missing. Executors count only if
-// the caller wants them compared.
+// TestBehind checks that a set is behind live pods if a driver has progressed or is missing in the set, and that
+// executors are compared only if the caller wants that.
 func TestBehind(t *testing.T) {
 	t.Parallel()
 	pending := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending }

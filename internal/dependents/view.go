@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// View is the state of a custom resource in one pass. A view never changes: each later fact leads to a new view.
+// View is the state of a custom resource in one pass. A view never changes: a fact that is found later leads to a new
+// view.
 type View struct {
 	Owner   client.Object      // the custom resource, as it is stored
 	Set     Set                // its dependents

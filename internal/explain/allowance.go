@@ -18,8 +18,11 @@ const (
 
 // Allowance bounds the requests for explanations by the time that the API server takes to answer them. To list the
 // Events of one pod, the API server reads all Events of the namespace. An idle API server answers hundreds of such
-// requests a second. A busy API server takes a fifth of a second for each, so an operator that queried every pending
-// pod would keep it busy. The zero value has the full allowance saved; a nil Allowance bounds nothing.
+// requests a second. A busy API server takes a fifth of a second for each request, and an operator that queried every
+// pending pod would keep the API server busy.
+//
+// Saved time lets several requests follow each other at once. The zero value begins with as much saved time as an
+// Allowance can have. A nil Allowance bounds nothing.
 type Allowance struct {
 	mu         sync.Mutex
 	all        account
@@ -27,13 +30,13 @@ type Allowance struct {
 	last       time.Duration      // the duration of the last request, used as the estimate for the next
 }
 
-// account holds how much of allowedMost is used up, for all namespaces or for one.
+// account holds how much of allowedMost is used up, either for one namespace or for all namespaces together.
 type account struct {
 	owed time.Duration
 	at   time.Time // the time at which owed was computed
 }
 
-// now returns the account at the given time, after 1/share of the elapsed time was paid back.
+// now returns the account as it is at the given time: the owed time shrinks by 1/share of the elapsed time.
 func (a account) now(now time.Time, share time.Duration) account {
 	if !a.at.IsZero() {
 		a.owed = max(0, a.owed-max(0, now.Sub(a.at))/share)
@@ -47,7 +50,7 @@ func (a account) with(sum time.Duration) account {
 	return a
 }
 
-// do calls request if a request about the namespace is allowed now, and reports whether it called it.
+// do calls request if a request about the namespace is allowed now, and reports whether it called request.
 func (a *Allowance) do(namespace string, request func()) bool {
 	began := time.Now()
 	done, may := a.take(namespace, began)
@@ -84,7 +87,7 @@ func (a *Allowance) take(namespace string, now time.Time) (done func(took time.D
 	}, true
 }
 
-// put stores a namespace's account, and drops the accounts of namespaces that no longer owe anything.
+// put stores a namespace's account, and drops the accounts of other namespaces that no longer owe anything.
 func (a *Allowance) put(namespace string, current account) {
 	if a.namespaces == nil {
 		a.namespaces = map[string]account{}

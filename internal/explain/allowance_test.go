@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestAllowance checks that explanations use at most a tenth of the time after the saved time is used up, and one
-// namespace at most a twentieth. The limit does not depend on the duration of a request or on the number of calls.
+// TestAllowance checks that, after the saved time is used up, all explanations together take at most a tenth of the
+// time, and explanations of one namespace at most a twentieth. This limit does not depend on the duration of a request
+// or on the number of calls.
 func TestAllowance(t *testing.T) {
 	t.Parallel()
 	const tick, span = 20 * time.Millisecond, time.Minute
@@ -66,8 +67,9 @@ func TestAllowanceOfOne(t *testing.T) {
 	}
 }
 
-// TestAllowanceSideBySide checks concurrent requests. Requests that still run count with the duration of the last one.
-// A clock that is set back adds no time. If all concurrent requests time out, explanations are blocked only briefly.
+// TestAllowanceSideBySide checks concurrent requests. A request that still runs counts with the duration of the request
+// that ended last. If the system clock is set back, the allowance does not grow. If all concurrent requests time out,
+// explanations are blocked only briefly.
 func TestAllowanceSideBySide(t *testing.T) {
 	t.Parallel()
 	var a Allowance

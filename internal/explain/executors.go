@@ -33,13 +33,14 @@ type Shortage struct {
 	Executor func() (*corev1.Pod, error)
 }
 
-// Executors finds out why wanted executors do not exist. The driver itself receives only a status 403, which ends up in
-// its log. So the operator sends a server-side dry run of such an executor pod, which the API server rejects for the
-// same reason: quota, pod security, service account or priority class. If the API server accepts the dry run, the
-// operator checks the rights of the driver's service account.
+// Executors finds out why wanted executors do not exist. The driver itself receives only an answer with status 403,
+// which it writes to its log. So the operator sends a server-side dry run that creates such an executor pod. The API
+// server rejects the dry run for the reason for which it rejected the executors: quota, pod security, service account
+// or priority class. If the API server accepts the dry run, the operator checks the rights of the driver's service
+// account.
 //
-// The answer is kept for a while, however many passes need it. If the query fails, or is not allowed now (Allowance),
-// Executors returns the previous answer.
+// The answer is kept for a while, so that several passes can use it. If the query fails, or is not allowed now
+// (Allowance), Executors returns the previous answer.
 func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) Answer {
 	asked := apianswer.Question{Key: s.Of, Part: lifecycle.Executors}
 	cause, fresh := e.replies.Last(asked, s.UID, s.Attempt, now)
@@ -66,8 +67,8 @@ func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cau
 }
 
 // executorCause returns the cause that prevents another executor, or an empty cause. If the operator cannot build an
-// executor from the spec, Spark usually cannot either, unless the spec needs a JVM. That error is returned only if no
-// other cause is found.
+// executor from the spec, executorCause returns that error as the cause unless it finds another cause. Usually Spark
+// cannot build the executor either, except from a spec that needs a JVM.
 func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	if s.Executor == nil {
 		return lifecycle.Cause{}, nil
@@ -91,8 +92,8 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 	return cause, err
 }
 
-// accountCause returns a cause that names the right that the driver's account lacks, or an empty cause. Only a complete
-// set of rights is remembered, so that a right that is granted later is noticed soon.
+// accountCause returns a cause that names the right that the driver's account lacks, or an empty cause. Only the result
+// that no right is missing is kept, so that a right that is granted later is noticed soon.
 func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: s.Of, Part: partAllowed}
 	if _, fresh := e.replies.Last(asked, s.Driver, s.Attempt, now); fresh {

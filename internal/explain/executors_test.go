@@ -47,8 +47,7 @@ func short(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
 	return Shortage{Of: pi, UID: "u", Attempt: 1, Driver: driver, Account: "default", Since: noon, Executor: executor}
 }
 
-// TestExecutorsAnswerIsKept checks that an answer is kept for a while, and for longer if no newer answer can be
-// obtained.
+// TestExecutorsAnswerIsKept checks that an answer is kept for a while, and that it is kept longer if a new query fails.
 func TestExecutorsAnswerIsKept(t *testing.T) {
 	message := errors.New("timeout")
 	api := &answering{err: message}
@@ -91,8 +90,8 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// reviewing is a client whose API server accepts every executor, and whose reviews report that the account lacks one
-// right.
+// reviewing is a client whose API server accepts every executor, and whose reviews of rights say that the account lacks
+// one right.
 type reviewing struct {
 	client.Client
 	lacks                 string // the verb of the missing right
@@ -110,8 +109,8 @@ func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.
 	return nil
 }
 
-// TestExecutorThatCannotBeRendered checks the reason if no executor can be built from a spec. The error names the
-// field. A missing right takes precedence over it, because that right certainly prevents executors.
+// TestExecutorThatCannotBeRendered checks that the cause names the faulty field if no executor can be built from a
+// spec. If a right is missing too, the cause is the missing right, because that certainly prevents executors.
 func TestExecutorThatCannotBeRendered(t *testing.T) {
 	api := &reviewing{}
 	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
@@ -131,8 +130,8 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 	}
 }
 
-// TestRightsAreTrusted checks how often an account's rights are reviewed. A complete set of rights is reviewed once a
-// minute for each driver. If a right is missing, each query reviews the rights again.
+// TestRightsAreTrusted checks how often an account's rights are reviewed: once a minute for each driver if the account
+// has all rights, and at each query if a right is missing.
 func TestRightsAreTrusted(t *testing.T) {
 	api := &reviewing{lacks: "watch"}
 	e := New(nil, api, nil)

@@ -1,6 +1,6 @@
 // Package explain finds reasons that neither a pod's status nor its driver reports: why a pod is pending, why wanted
-// executors do not exist, and which right a failed driver lacked. No decision depends on an explanation. If none can
-// be found, the pass continues without it.
+// executors do not exist, and which right a failed driver lacked. No decision depends on an explanation. If no
+// explanation can be found, the pass continues without it.
 package explain
 
 import (
@@ -17,7 +17,8 @@ import (
 // timeout bounds the reads for one explanation.
 const timeout = 3 * time.Second
 
-// These are the parts of questions to the API server, besides lifecycle.Executors.
+// These are the values of apianswer.Question.Part for the questions of this package, in addition to
+// lifecycle.Executors.
 const (
 	partWarnings lifecycle.Part = "Warnings" // the Events of a pending pod
 	partRights   lifecycle.Part = "Rights"   // the rights of a failed driver
@@ -35,8 +36,8 @@ type Explainer struct {
 	eventsUnreadable atomic.Bool // the last read of Events failed
 }
 
-// New returns an explainer that reads from live and sends reviews of rights and dry runs through writer, within the
-// allowance. The explainer creates nothing that the API server stores.
+// New returns an explainer that reads through live and sends dry runs and reviews of rights through writer, within the
+// allowance. None of its requests makes the API server store an object.
 func New(live client.Reader, writer client.Writer, allowed *Allowance) *Explainer {
 	return &Explainer{live: live, writer: writer, allowed: allowed}
 }
@@ -50,8 +51,8 @@ type Answer struct {
 	Skipped bool
 }
 
-// skipped returns the last answer if no query is allowed now. If there is no last answer, another process may have
-// found one, so the reason in the status may still be valid.
+// skipped returns the Answer with the last cause if no query is allowed now. If this process has no last cause, the
+// Answer is marked as Skipped: another process may have found a cause, so the reason in the status may still be valid.
 func skipped(last lifecycle.Cause) Answer {
 	return Answer{Cause: last, QueryAfter: lifecycle.QueryInterval(0), Skipped: last.Reason == ""}
 }

@@ -22,9 +22,11 @@ const (
 )
 
 // Pod finds the wait reason of a pod whose status has none. Only Kubernetes Events report a missing volume, Secret or
-// ConfigMap, or a sandbox that cannot be created. Events are read on demand, by the pod's UID, and never cached,
-// because a cluster has more Events than all other objects that the operator watches. They are read at most every few
-// seconds, not before the pod's grace period is over, and less often if the API server is busy (Allowance).
+// ConfigMap, or a sandbox that cannot be created.
+//
+// The Events of the pod's UID are read on demand and never cached, because a cluster has more Events than all other
+// objects that the operator watches. They are not read before the pod's grace period is over. After that they are read
+// at most every few seconds, and less often if the API server is busy (Allowance).
 func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod PendingPod, now time.Time) Answer {
 	age := now.Sub(pod.created)
 	if age < pod.grace {
@@ -46,8 +48,9 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 	return Answer{Cause: unlessUnresponsive(cause, pod.name, pod.silent, age), QueryAfter: e.replies.RetryAfter(asked, now)}
 }
 
-// unlessUnresponsive returns the cause if there is one. If there is none and the pod's scheduler has reported nothing
-// for too long, it returns that fact as the cause, because Kubernetes never reports that a scheduler does not exist.
+// unlessUnresponsive returns the given cause unless it is empty. For an empty cause, it returns the cause that the
+// pod's scheduler does not respond if the scheduler has reported nothing for too long. Kubernetes itself never reports
+// that a scheduler does not exist.
 func unlessUnresponsive(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
 	if cause.Reason == "" && scheduler != "" && age >= silentGrace {
 		return lifecycle.UnresponsiveSchedulerCause(pod, scheduler)
@@ -55,7 +58,7 @@ func unlessUnresponsive(cause lifecycle.Cause, pod, scheduler string, age time.D
 	return cause
 }
 
-// warningCause returns the latest warning of the Events about a pod, and whether they could be read.
+// warningCause returns the latest warning in the Events about a pod, and whether the Events could be read.
 func (e *Explainer) warningCause(ctx context.Context, namespace, name string, uid types.UID) (cause lifecycle.Cause, read bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -69,8 +72,8 @@ func (e *Explainer) warningCause(ctx context.Context, namespace, name string, ui
 	return latestWarning(events.Items, uid), true
 }
 
-// logUnreadable logs a failed read of Events: the first one at info level, later ones at debug level until a read
-// succeeds.
+// logUnreadable logs a failed read of Events: the first failure at info level, and later failures at debug level until
+// a read succeeds.
 func (e *Explainer) logUnreadable(ctx context.Context, pod string, err error) {
 	logger := log.FromContext(ctx)
 	if e.eventsUnreadable.Swap(true) {

@@ -155,7 +155,7 @@ func pending(name, uid string, age time.Duration, change ...func(*corev1.Pod)) c
 }
 
 // TestOfThoseThatWaitOneIsExplained checks that Events are read only for the oldest pending pod without a wait reason,
-// and at most every few seconds. The rule applies to executors and to the pods of a standalone cluster.
+// and at most every few seconds. It checks this for executors and for the pods of a standalone cluster.
 func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 	running := func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }
 	deleting := func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) }
@@ -226,8 +226,8 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 	}
 }
 
-// TestPodIsAskedAboutAgain checks that an explanation is refreshed after a while, and that the last one is kept if the
-// Events cannot be read.
+// TestPodIsAskedAboutAgain checks that an explanation is refreshed after a while, and that the last explanation is kept
+// if the Events cannot be read.
 func TestPodIsAskedAboutAgain(t *testing.T) {
 	reads := &warnings{causes: map[types.UID]string{}}
 	e := New(reads, nil, nil)
@@ -248,8 +248,8 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWhoIsBusy checks answers while no request is allowed. The last answer is returned. If there is none,
-// the answer is marked as Skipped.
+// TestNobodyIsAskedWhoIsBusy checks that, while no request is allowed, the last answer is returned, or an answer that
+// is marked as Skipped if no last answer exists.
 func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 	reads := &warnings{causes: map[types.UID]string{"d": "FailedMount"}}
 	busy := &Allowance{}

@@ -14,13 +14,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// rightsWindow is the time after a driver's failure in which the driver's rights are reviewed. Once the operator has
-// decided about the failure, nothing needs the answer any more.
+// rightsWindow is the time after a driver's failure in which the driver's rights are reviewed. Later the operator has
+// decided about the failure, and nothing needs the answer any more.
 const rightsWindow = time.Minute
 
-// driverRights are the rights that Spark's scheduler backend uses first with the driver's service account. If one is
-// missing, the driver ends with an exception whose message is usually lost behind its stack trace
-// (KubernetesClusterSchedulerBackend, ExecutorPodsAllocator).
+// driverRights are the rights that Spark's scheduler backend (KubernetesClusterSchedulerBackend, ExecutorPodsAllocator)
+// needs first. If the driver's service account lacks one of them, the driver ends with an exception whose message is
+// usually lost behind its stack trace.
 var driverRights = []authorizationv1.ResourceAttributes{
 	{Verb: "get", Resource: "pods"},
 	{Verb: "list", Resource: "pods"},
@@ -52,8 +52,8 @@ func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName
 	return why
 }
 
-// missingRightCause returns a cause that names the right that a driver's account lacks, or an empty cause, and how long
-// that answer is kept. After a failed review, the answer is kept only briefly.
+// missingRightCause returns a cause that names the right that a driver's account lacks, or an empty cause, and for how
+// long to keep the answer. The answer of a failed review is kept only briefly.
 func (e *Explainer) missingRightCause(ctx context.Context, namespace, account, driver string) (lifecycle.Cause, time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

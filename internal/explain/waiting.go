@@ -44,8 +44,7 @@ func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []PendingPo
 	return pods
 }
 
-// drivers returns the pending drivers without a wait reason, and the pending pods without a wait reason that submit
-// drivers.
+// drivers returns the pending drivers and the pending submitter pods that have no wait reason.
 func drivers(seen *lifecycle.Observed) []PendingPod {
 	var pods []PendingPod
 	for i := range seen.Drivers {
@@ -72,8 +71,8 @@ func waiting(pod *corev1.Pod, attempt int32, silent string, why *lifecycle.Cause
 	return PendingPod{Why: why, name: pod.Name, uid: pod.UID, attempt: attempt, created: pod.CreationTimestamp.Time, grace: submittedGrace, silent: silent}
 }
 
-// waitingExecutor returns the oldest pending executor of a running driver. It returns nil if no executor is pending,
-// or if one of them has a wait reason already: executors mostly wait for the same reason.
+// waitingExecutor returns the oldest pending executor of a running driver. It returns nil if no executor is pending, or
+// if a pending executor already has a wait reason, because executors mostly wait for the same reason.
 func waitingExecutor(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev1.Pod, facts *lifecycle.Executor) {
 	for i := range seen.Executors {
 		e, pod := &seen.Executors[i], &pods[i]
@@ -91,7 +90,7 @@ func waitingExecutor(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev
 }
 
 // waitingMember returns the oldest pending pod of a standalone cluster. It returns nil if no pod is pending, or if a
-// pending one has a wait reason already.
+// pending pod already has a wait reason.
 func waitingMember(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev1.Pod, facts *lifecycle.Member) {
 	for i := range seen.Members {
 		m, pod := &seen.Members[i], &pods[i]

@@ -28,19 +28,19 @@ const (
 	ownEnds = 10
 )
 
-// Ended remembers executors until a pass has counted them: a failed executor from the watch event that shows the
-// failure, and a deleted executor from its deletion.
+// Ended remembers executors until a pass has counted them. It remembers a failed executor when a watch event shows the
+// failure, and a deleted executor when a watch event shows the deletion.
 //
 // Spark deletes an executor a second after it failed. A later pass finds neither the failure nor the pod, and would
-// count the executor as completed. And if passes are seconds late, the executors of a short run start and end between
-// two passes, or before a debounced status is written. A new process remembers no executors.
+// count the executor as completed. In addition, if passes are seconds late, the executors of a short run start and end
+// between two passes, or before a debounced status is written. A new process remembers no executors.
 type Ended struct {
 	mu   sync.Mutex
 	keys map[types.NamespacedName]map[types.UID]End
 	held map[endsOf]int
 }
 
-// endsOf is the key of a group of remembered executors that has a bound of its own.
+// endsOf identifies a group of remembered executors whose number is bounded separately.
 type endsOf struct {
 	namespace string // "" for all namespaces
 	gone      bool
@@ -126,8 +126,8 @@ func (e *Ended) Forget(key types.NamespacedName) {
 	delete(e.keys, key)
 }
 
-// LastState returns a deleted executor as it is remembered. An executor that was about to fail counts as failed, and
-// any other as completed.
+// LastState returns a deleted executor in the form in which Ended remembers it. An executor that was about to fail
+// counts as failed, and any other executor that has not failed counts as completed.
 func LastState(pod *corev1.Pod) corev1.Pod {
 	facts := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
 	if facts.Phase == lifecycle.DriverFailed {

@@ -1,6 +1,6 @@
-// Package feed puts the owners of dependents into the controllers' queues when the dependents change: at once if a
-// decision waits for the change, and otherwise a little later, so that several changes need one pass. It also remembers
-// the ended executors that a later pass could no longer find.
+// Package feed puts the owners of dependents into the controllers' queues when the dependents change. It does so at
+// once if a decision waits for the change, and otherwise a little later, so that one pass handles several changes. It
+// also remembers the ended executors that a later pass could no longer find.
 package feed
 
 import (
@@ -21,11 +21,11 @@ import (
 )
 
 // Listener is one informer event handler for one kind of dependents. It passes each event on to the controllers of all
-// kinds of custom resources. If each controller had its own handler at the informer, each would have two goroutines
-// that every event wakes, mostly without need: that costs more than the work on the event.
+// kinds of custom resources. If each controller had its own handler at the informer, each handler would have two
+// goroutines that every event wakes, mostly without need, and that costs more than the work on the event.
 //
 // A controller that is created while the operator runs has its own handler, because the informer has already delivered
-// the existing objects to the shared one.
+// the existing objects to the shared handler.
 type Listener struct {
 	cache cache.Cache
 	kind  client.Object
@@ -57,8 +57,8 @@ type Source struct {
 
 var _ source.SyncingSource = &Source{}
 
-// Source returns an event source for one controller. Every shared source has to be started, because the other shared
-// sources wait for it.
+// Source returns an event source for one controller. If shared is true, the source has to be started, because all
+// shared sources wait until the last of them is started.
 func (l *Listener) Source(shared bool, to handler.EventHandler, predicates ...predicate.Predicate) *Source {
 	if shared {
 		l.mu.Lock()
@@ -106,8 +106,8 @@ func (s *Source) join(ctx context.Context) error {
 	return err
 }
 
-// register adds the event handler to the informer. Shared sources have one handler in common, which the last of them to
-// start adds.
+// register adds the event handler to the informer. Shared sources have a common handler, which the last source to start
+// adds.
 func (s *Source) register(ctx context.Context, informer cache.Informer) (toolscache.ResourceEventHandlerRegistration, error) {
 	if !s.shared {
 		return informer.AddEventHandler(s)
@@ -179,8 +179,8 @@ func (s *Source) OnUpdate(old, changed any) {
 	s.handler.Update(s.ctx, update, s.queue)
 }
 
-// OnDelete implements toolscache.ResourceEventHandler. If the deletion was missed while the watch was broken, it passes
-// on the last known state of the object.
+// OnDelete implements toolscache.ResourceEventHandler. If the watch was broken when the object was deleted, OnDelete
+// passes on the last known state of the object.
 func (s *Source) OnDelete(object any) {
 	last, unseen := object.(toolscache.DeletedFinalStateUnknown)
 	if unseen {

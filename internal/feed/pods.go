@@ -18,8 +18,9 @@ import (
 )
 
 // gather is the delay of events that no decision waits for, so that one pass handles several of them. For example, five
-// executors that start cause fifteen events within a second or two, and one pass costs as much as all these events. The
-// delay does not show, because the status shows executors even later (statuswrite.Quiet).
+// executors that start cause fifteen events within a second or two, and one pass costs as much as all these events.
+// Users do not notice the delay, because changes of executors are written to the status with an even longer delay
+// (statuswrite.Quiet).
 const gather = time.Second
 
 // gathered is a queue whose Add delays the key by gather.
@@ -29,9 +30,9 @@ type gathered struct {
 
 func (q gathered) Add(request reconcile.Request) { q.AddAfter(request, gather) }
 
-// Arrivals puts the owners of dependents into the queue, and delays the event of a creation. If this operator created
-// the dependent, the pass that created it is probably still running. If another operator created it, the creation of
-// the dependent's owner is an event as well.
+// Arrivals puts the owners of dependents into the queue, and delays the events of creations. If this operator created
+// the dependent, the pass that created it is probably still running. If another operator created the dependent, the
+// creation of the owner is an event as well.
 type Arrivals struct{ handler.EventHandler }
 
 // Create puts the owner of a new dependent into the queue, with a delay.
@@ -89,8 +90,8 @@ func gatherUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingIn
 	return q
 }
 
-// isStart reports whether a driver is starting without a problem. No status shows that state, apart from the name of a
-// driver that spark-submit creates, and that name can be written a little later.
+// isStart reports whether a driver is starting without a problem. The status does not show the changes of such a
+// driver, with one exception: the name of a driver that spark-submit creates, which can be written a little later.
 func isStart(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {
@@ -100,7 +101,8 @@ func isStart(object client.Object) bool {
 	return driver.Phase == lifecycle.DriverPending && driver.Why.Reason == ""
 }
 
-// noteEnds remembers an executor if this event is the first that shows its failure, and reports whether it is.
+// noteEnds remembers an executor if this event is the first that shows the executor's failure, and reports whether it
+// is.
 func (w Pods) noteEnds(ctx context.Context, before, now client.Object) (fails bool) {
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false

@@ -114,8 +114,8 @@ func TestLastState(t *testing.T) {
 	}
 }
 
-// TestDeletedRunningExecutorIsTaken checks that an executor counts as deleted by somebody else if it ran in the last
-// state of its pod. That state does not count if it is outdated because the watch was broken.
+// TestDeletedRunningExecutorIsTaken checks that an executor counts as deleted by somebody else if its pod ran in the
+// last state before the deletion. If the watch was broken, the last state may be outdated and does not count.
 func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 	t.Parallel()
 	runs, leads := endedExecutor("1", -1), make(chan struct{})
@@ -171,8 +171,8 @@ func (q *strictQueue) AddAfter(_ reconcile.Request, after time.Duration) {
 }
 
 // TestEventsAreNotRateLimited checks that each event of a pod queues its application without the queue's rate limiter,
-// which is for failed passes. The event queues the application at once. For an executor that does not fail and for a
-// driver that is starting, the event queues it with a delay.
+// which is for failed passes. Most events queue the application at once. Events of an executor that does not fail and
+// of a driver that is starting queue the application with a delay.
 func TestEventsAreNotRateLimited(t *testing.T) {
 	t.Parallel()
 	leads := make(chan struct{})

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// OwnerOf returns a function that maps a dependent to the custom resource of the kind whose passes depend on it; see
-// identity.CustomResource.
+// OwnerOf returns a function that maps a dependent to the custom resource of the given kind that has to be reconciled
+// when the dependent changes; see identity.CustomResource.
 func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	return func(_ context.Context, dependent client.Object) []reconcile.Request {
 		key, found := identity.CustomResource(dependent, kind, nameLabel)
@@ -28,13 +28,14 @@ func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	}
 }
 
-// createdOrDeleted returns a predicate that passes on creations and deletions, but no updates. No decision depends on
-// the content of such a dependent.
+// createdOrDeleted returns a predicate that passes on creations and deletions, but no updates. It is for dependents on
+// whose content no decision depends.
 func createdOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// ChangesOf returns a predicate that passes on the events that decisions depend on, for one kind of dependents.
+// ChangesOf returns a predicate for one kind of dependents that passes on the events that decisions depend on. The
+// argument vital lists the kinds whose changes matter too.
 func ChangesOf(kind string, vital []string) predicate.Predicate {
 	if slices.Contains(vital, kind) {
 		return createdOrChanged()
@@ -43,8 +44,8 @@ func ChangesOf(kind string, vital []string) predicate.Predicate {
 }
 
 // createdOrChanged returns a predicate that passes on creations, deletions, and changes of auxiliary objects. Any
-// change of the resourceVersion counts, because a Service has no generation, and its metadata does not show who changed
-// what.
+// change of the resourceVersion counts, because a Service has no generation, and its metadata does not show which
+// writer changed which field.
 func createdOrChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
@@ -52,7 +53,7 @@ func createdOrChanged() predicate.Predicate {
 }
 
 // CreatedOrEdited returns a predicate that passes on creations, deletions, and edits of auxiliary objects by others. An
-// update is such an edit if it changes the generation and not the digest of the wanted content.
+// update is an edit by others if it changes the generation but not the digest of the wanted content.
 func CreatedOrEdited() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew

@@ -56,8 +56,8 @@ func (h *Hold) RecentError() error {
 	return nil
 }
 
-// RequeueAfter returns the time until the next pass. It grows with the duration of the wait. It need not be short,
-// because an event that ends the wait queues the key at once.
+// RequeueAfter returns the time until the next pass, which grows with the duration of the wait. A short time is not
+// needed, because an event that ends the wait queues the key at once.
 func (h *Hold) RequeueAfter() time.Duration {
 	after := max(h.After, min(max(h.Waited, minRequeueDelay), MaxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {
@@ -78,7 +78,7 @@ type state struct {
 	reported time.Time
 }
 
-// Note remembers and returns the wait that the error of a pass means. It returns nil if err is nil.
+// Note remembers and returns the wait that follows from the error of a pass. It returns nil if err is nil.
 func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error) *Hold {
 	if err == nil {
 		return nil
@@ -105,8 +105,8 @@ func brief(why string) string {
 	return why
 }
 
-// begin remembers that a pass had to wait. It returns the start of the first consecutive pass that had to wait, and
-// whether this pass waits for another reason than the pass before.
+// begin remembers that a pass had to wait. It returns the start of the first pass in the present series of passes that
+// had to wait, and whether the reason of this pass differs from the reason of the previous pass.
 func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	digest := sha256.Sum256([]byte(why))
 	m.Update(key, func(current state, known bool) (state, bool) {
@@ -122,8 +122,8 @@ func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (s
 	return since, first
 }
 
-// ShouldReport reports whether to report the wait of a key now: when its reason has lasted for 3 s, and every 10
-// minutes after that.
+// ShouldReport reports whether the operator should report the wait of a key now. It returns true when the reason of the
+// wait has lasted for 3 s, and every 10 minutes after that.
 func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool) {
 	m.Update(key, func(current state, known bool) (state, bool) {
 		due = known && now.Sub(current.since) >= grace && (current.reported.IsZero() || now.Sub(current.reported) > reportInterval)
@@ -135,7 +135,8 @@ func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool
 	return due
 }
 
-// Begun returns the start of the first consecutive pass that had to wait, or now if the last pass succeeded.
+// Begun returns the start of the first pass in the present series of passes that had to wait, or now if the last pass
+// succeeded.
 func (m *Memory) Begun(key types.NamespacedName, now time.Time) time.Time {
 	if current, known := m.Get(key); known {
 		return current.begun

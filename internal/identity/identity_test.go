@@ -144,8 +144,8 @@ func TestIndexKeys(t *testing.T) {
 	}
 }
 
-// TestCustomResource checks that an event of a dependent queues the dependent's owner in its own namespace, and no
-// other custom resource.
+// TestCustomResource checks that an event of a dependent queues the owner in the dependent's namespace, and no other
+// custom resource.
 func TestCustomResource(t *testing.T) {
 	const nameLabel = sparkoperator.LabelAppName
 	ours := map[string]string{AppUIDLabel: "u"}
@@ -243,7 +243,8 @@ func TestWhose(t *testing.T) {
 	}
 }
 
-// TestWhyFreed checks that the names of orphans and of objects that are being deleted become free, and no other names.
+// TestWhyFreed checks that WhyNameFrees returns a reason for the names of orphans and of objects that are being
+// deleted, and for no other names.
 func TestWhyFreed(t *testing.T) {
 	owner := podWith(nil)
 	owner.Name, owner.UID = "pi", "second"

@@ -1,9 +1,9 @@
 // Package identity finds the owner and the attempt of a dependent: by its labels, by its owner references and, for
-// objects of another operator, by the custom resource that a label names.
+// objects of another operator, by a label that names the custom resource.
 //
-// Identity is the pair of the owner's UID and the attempt, never a name. The labels carry the pair, so that caches and
-// live lists can select by it. But anybody who may create a pod can set a label. So the labels find an object, and the
-// owner references decide who owns it.
+// An identity is the pair of the owner's UID and the attempt, never a name. Labels carry this pair, so that caches and
+// live lists can select by it. But anybody who may create a pod can set a label. So labels are used only to find an
+// object, and the owner references decide who owns the object.
 package identity
 
 import (

@@ -29,9 +29,8 @@ func OfKind(ref metav1.OwnerReference, kind schema.GroupKind) bool {
 	return err == nil && ref.Kind == kind.Kind && version.Group == kind.Group
 }
 
-// BelongsTo reports whether an object that was read live belongs to the owner. For a pod, the owner must be the
-// controller, as it must be for the garbage collector and the scheduler. For any other object, an owner reference is
-// enough.
+// BelongsTo reports whether an object that was read live belongs to the owner. A pod belongs to the owner only if the
+// owner is its controller. For any other object, an owner reference is enough.
 func BelongsTo(object, owner client.Object) bool {
 	if _, isPod := object.(*corev1.Pod); isPod {
 		ref := metav1.GetControllerOf(object)
@@ -47,8 +46,8 @@ func Inherited(object, owner client.Object) bool {
 	return !isPod && Unlabelled(object) && metav1.IsControlledBy(object, owner)
 }
 
-// Orphan reports whether an object belongs to an earlier custom resource with the owner's name and kind and another
-// UID. That custom resource was deleted before the owner was created.
+// Orphan reports whether an object belongs to an earlier custom resource that had the owner's name and kind but another
+// UID, and that was deleted before the owner was created.
 func Orphan(object, owner client.Object, kind schema.GroupKind) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
 		return OfKind(ref, kind) && ref.Name == owner.GetName() && ref.UID != owner.GetUID()
@@ -56,10 +55,11 @@ func Orphan(object, owner client.Object, kind schema.GroupKind) bool {
 }
 
 // WhyNameFrees returns why the name of an object that does not belong to the owner will become free, in words for a
-// user. It returns an empty text if the object stays.
+// user. It returns "" if the object stays.
 //
-// The dependents of a deleted custom resource may take long to stop. If another custom resource with the same name is
-// created at once, as `kubectl replace --force` does, the garbage collector may not have found these dependents yet.
+// The dependents of a deleted custom resource may take long to stop. If a new custom resource with the same name is
+// created at once, as `kubectl replace --force` does, these dependents may still exist, and the garbage collector may
+// not have begun to delete them.
 func WhyNameFrees(object client.Object, objectKind string, owner client.Object, kind schema.GroupKind) string {
 	switch {
 	case Orphan(object, owner, kind):
@@ -73,7 +73,7 @@ func WhyNameFrees(object client.Object, objectKind string, owner client.Object, 
 }
 
 // DescribeOwner returns a description of the owner of an object, in words for a user. If the object has several owners,
-// the description names the first.
+// it describes the first owner.
 func DescribeOwner(object metav1.Object) string {
 	if refs := object.GetOwnerReferences(); len(refs) > 0 {
 		return fmt.Sprintf("it is owned by %s %q", refs[0].Kind, refs[0].Name)
@@ -82,7 +82,7 @@ func DescribeOwner(object metav1.Object) string {
 }
 
 // Verify returns an error if a rendered object has another namespace than its owner, or lacks the identity by which a
-// later pass finds it again. It guards against a bug in a dialect, and not against users.
+// later pass finds the object again. Users cannot cause such an object; only a bug in a dialect can.
 func Verify(object, owner client.Object, attempt int32) error {
 	switch {
 	case object.GetNamespace() != owner.GetNamespace():
@@ -96,12 +96,12 @@ func Verify(object, owner client.Object, attempt int32) error {
 }
 
 // CustomResource returns the key of the custom resource of the given kind that has to be reconciled when a dependent
-// changes. That is the custom resource on which the UID label and an owner reference agree. Without such an owner, it
-// is the custom resource that nameLabel names; an empty nameLabel names none. An owner is missing if another operator
-// created the dependent, if a workload controller owns it, or if it is an executor that only a Connect server's pod
-// owns.
+// changes. This is the owner to which both the UID label and an owner reference of the dependent refer. If no such
+// owner exists, it is the custom resource that the label nameLabel names; if nameLabel is empty, the result is false.
+// No such owner exists if another operator created the dependent, if a workload controller owns it, or if the dependent
+// is an executor that only a Connect server's pod owns.
 //
-// The key only says which custom resource to reconcile. The pass decides who owns the dependent.
+// The key says only which custom resource to reconcile. The pass decides who owns the dependent.
 func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel string) (types.NamespacedName, bool) {
 	uid := dependent.GetLabels()[AppUIDLabel]
 	for _, ref := range dependent.GetOwnerReferences() {
@@ -132,9 +132,10 @@ func SoleOwner(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 // InSet reports whether a StatefulSet or a ReplicaSet controls a pod.
 //
 // A driver may run its executors in a StatefulSet or a Deployment (spark.kubernetes.allocation.pods.allocator). The
-// driver owns that set, and the set is deleted with the driver's pod. The executors have the labels of the operator's
-// template, and the set as their only owner. They are counted by their labels, as long as the driver runs. But anybody
-// can set a label, so the operator deletes none of them and does not wait for their deletion.
+// driver owns that StatefulSet or Deployment, and the garbage collector deletes it after the driver's pod. The
+// executors have the labels of the operator's template, and the StatefulSet or ReplicaSet as their only owner. The
+// operator counts them by their labels, as long as the driver runs. But anybody can set a label, so the operator
+// neither deletes such executors nor waits for their deletion.
 func InSet(pod metav1.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(pod)
 	return ref != nil && ref.APIVersion == "apps/v1" && (ref.Kind == "StatefulSet" || ref.Kind == "ReplicaSet")

@@ -8,8 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Dependents returns a selector of the objects that carry the UID of a custom resource, whichever custom resource it
-// is.
+// Dependents returns a selector of the objects that have an AppUIDLabel, for any custom resource.
 func Dependents() labels.Selector {
 	return labels.NewSelector().Add(requirement(AppUIDLabel, selection.Exists))
 }
@@ -26,14 +25,14 @@ func SparkPods(clusters bool) labels.Selector {
 	return labels.NewSelector().Add(requirement(RoleLabel, selection.In, roles...))
 }
 
-// PodsNamed returns a selector of the pods that have the given value of a label: of AppUIDLabel, or of the label that
-// names their custom resource. It panics if the value is not valid for a label; UIDs and names of custom resources are
-// valid.
+// PodsNamed returns a selector of the pods that have the given value of a label. The label is AppUIDLabel, or a label
+// that names the pods' custom resource. PodsNamed panics if the value is not a valid label value; UIDs and names of
+// custom resources are valid.
 func PodsNamed(label, value string) labels.Selector {
 	return labels.NewSelector().Add(requirement(label, selection.Equals, value))
 }
 
-// LaunchedPodsNamed returns a selector of those pods of PodsNamed that IsLaunched accepts.
+// LaunchedPodsNamed returns a selector of the drivers and submitters among the pods that PodsNamed selects.
 func LaunchedPodsNamed(label, value string) labels.Selector {
 	return PodsNamed(label, value).Add(requirement(RoleLabel, selection.In, launchedRoles...))
 }
@@ -61,8 +60,8 @@ func IndexKeys(object client.Object) []string {
 // NameKeys returns the index keys of an object of another operator: a key for each custom resource that the object's
 // labels name.
 //
-// An object can name several custom resources. A Connect server passes its own labels on to its pods, including a label
-// that names a SparkApplication. Kind.Adopt and the owner references decide who owns the object.
+// An object can name several custom resources. For example, a Connect server passes its own labels on to its pods,
+// including a label that names a SparkApplication. Kind.Adopt and the owner references decide who owns the object.
 func NameKeys(object metav1.Object) []string {
 	var keys []string
 	for _, label := range NameLabels {
@@ -73,7 +72,8 @@ func NameKeys(object metav1.Object) []string {
 	return keys
 }
 
-// NameKey returns the index key of the custom resource that a label names. It never equals a UID.
+// NameKey returns the index key of the custom resource that a label names. The key never equals a UID, which is the
+// other sort of index key.
 func NameKey(label, name string) string { return label + "=" + name }
 
 // Key returns the namespace and the name of an object.

@@ -58,7 +58,7 @@ type Definition struct {
 	RequiredKinds []schema.GroupVersionKind
 }
 
-// Served determines which objects the operator acts on, and when.
+// Served determines which objects of a kind the operator acts on, and when.
 type Served struct {
 	// Selects reports whether the operator acts on an object at all. The operator does not change other objects,
 	// including their status and finalizers. If the function is nil, all objects are selected.
@@ -99,7 +99,7 @@ type Executors struct {
 	Remembers func(client.Object) *v1beta2.OperatorStatus
 }
 
-// Auxiliary describes the auxiliary objects of a driver, which other clients than Spark need.
+// Auxiliary describes the auxiliary objects of a driver, which Spark does not need but its clients do.
 type Auxiliary struct {
 	// Wanted returns the wanted auxiliary objects, and the functions that write their state into the object's status.
 	// Its arguments are the object after Decide and the facts that Decide got. If the function is nil, the kind has no
@@ -117,7 +117,8 @@ type Auxiliary struct {
 	ClosedPorts map[string]int32
 }
 
-// Inherited describes the objects that another operator of the same API created and that this operator continues.
+// Inherited describes the objects that another operator of the same API created and that this operator continues to
+// use.
 type Inherited struct {
 	// Adopt returns those of the candidates that another operator created for the object, with the identity that they
 	// lack: identity.AppUIDLabel, identity.AttemptLabel, and a controller for a driver. Candidates carry none of the

@@ -21,12 +21,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ApacheApplicationName is the name of the controller of spark.apache.org's SparkApplications. The controller of
-// sparkoperator.k8s.io's has the name sparkapplication.
+// ApacheApplicationName is the name of the controller of the SparkApplications of spark.apache.org. It differs from
+// sparkapplication, which is the name of the controller of the SparkApplications of sparkoperator.k8s.io.
 const ApacheApplicationName = "apachesparkapplication"
 
-// ApacheApplications returns the kind of the SparkApplications of spark.apache.org/v1. Each pass reads the current
-// settings.
+// ApacheApplications returns the kind of the SparkApplications of spark.apache.org/v1. Each pass calls now for the
+// current settings, because some settings can change while the operator runs.
 func ApacheApplications(now func() config.Configuration) kind.Kind {
 	type application = sparkv1.SparkApplication
 	applications := func() apacheapp.Applications { return apacheapp.Applications{Options: apacheOptions(now())} }
@@ -94,8 +94,8 @@ func ownAccount(cfg config.Configuration) dialect.ServiceAccount {
 	return dialect.ServiceAccount{Namespace: cfg.Identity.Namespace, Name: cfg.Identity.ServiceAccount}
 }
 
-// actsOn returns a function that reports whether the selector matches an object's labels. An invalid selector matches
-// nothing, but the validation of the configuration excludes that.
+// actsOn returns a function that reports whether the selector matches an object's labels. An invalid selector would
+// match nothing, but the validation of the configuration rejects invalid selectors.
 func actsOn(selector string) func(client.Object) bool {
 	parsed, err := labels.Parse(selector)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 const ClusterName = "sparkcluster"
 
 // SparkClusters returns the kind of the SparkClusters of spark.apache.org/v1, which are standalone clusters. They have
-// no attempts and no drivers. All objects of a cluster are auxiliary objects, in every phase that wants them, and its
-// pods belong to the StatefulSets among these objects.
+// no attempts and no drivers. All objects of a cluster are auxiliary objects, and its pods belong to the StatefulSets
+// among these objects.
 func SparkClusters(now func() config.Configuration) kind.Kind {
 	type cluster = sparkv1.SparkCluster
 	clusters := func() apachecluster.Clusters { return apachecluster.Clusters{Options: clusterOptions(now())} }
@@ -86,8 +86,9 @@ var (
 	autoscalerKind  = autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler")
 )
 
-// clusterKinds returns the kinds of a standalone cluster's objects that an application does not have, if clusters are
-// served. Every Kubernetes cluster has these kinds, but not every installation has the right to list them.
+// clusterKinds returns the kinds of objects that a standalone cluster has and an application does not have, or nothing
+// if SparkClusters are not served. Every Kubernetes cluster has these kinds, but not every installation of the operator
+// has the right to list them.
 func clusterKinds(cfg config.Configuration) []schema.GroupVersionKind {
 	if !cfg.SparkClusters() {
 		return nil

@@ -79,8 +79,8 @@ func toEvents(all []dialect.Event) []kind.Event {
 	return events
 }
 
-// Optional returns the kinds of dependents that the configuration switches on and that a cluster may lack or the
-// operator may not be allowed to list.
+// Optional returns the kinds of dependents that the configuration switches on and that may be unavailable: the
+// Kubernetes cluster may lack such a kind, or the operator may lack the right to list it.
 func Optional(cfg config.Configuration) []schema.GroupVersionKind {
 	return slices.Concat(uiKinds(cfg), gangKinds(cfg), clusterKinds(cfg))
 }

@@ -13,8 +13,8 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// TestResultOf checks that notices of ended runs and of runs that never started have a result for the metrics. Other
-// notices have none; the start of a run is counted elsewhere.
+// TestResultOf checks that notices of ended runs and of runs that never started have a result for the metrics. It also
+// checks that all other notices have no result; the start of a run is counted elsewhere.
 func TestResultOf(t *testing.T) {
 	for reason, want := range map[string]string{
 		machine.ReasonCompleted: telemetry.RunSucceeded,
@@ -32,7 +32,7 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
-// TestDueOf checks that the delay of a run by its jitter does not count as lateness.
+// TestDueOf checks that a run that its jitter delays does not count as late.
 func TestDueOf(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {

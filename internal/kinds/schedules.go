@@ -67,7 +67,7 @@ func runSummary(object client.Object) client.Object {
 	return head
 }
 
-// resultOf returns the result of a run for the metrics, from a notice of the run's schedule. It is empty for a notice
+// resultOf returns the result of a run for the metrics, from a notice of the run's schedule. It returns "" for a notice
 // that reports no result.
 func resultOf(notice lifecycle.Notice) string {
 	switch notice.Cause.Reason {
@@ -85,8 +85,8 @@ func resultOf(notice lifecycle.Notice) string {
 	return ""
 }
 
-// dueOf returns when a run was due. That is the run's time in the schedule, or that time plus jitter if the status had
-// the latter as the time of the next run. It is zero for a run that somebody requested.
+// dueOf returns when a run was due. This is the run's time in the schedule, or, if the status names a time of the next
+// run that is later by at most the jitter, that later time. It returns the zero time for a run that somebody requested.
 func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	due, err := time.Parse(time.RFC3339, run.GetAnnotations()[v1beta2.ScheduledAtAnnotation])
 	if err != nil {

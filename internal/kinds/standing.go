@@ -23,7 +23,7 @@ func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 }
 
 // serverStanding reads the state of a SparkConnect from its status. It leaves out the counts of ended executors,
-// because the server replaces them.
+// because the server replaces ended executors.
 func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
 	s := &sc.Status
 	standing := telemetry.Standing{
@@ -35,7 +35,8 @@ func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
 	return standing
 }
 
-// remembered adds the phase, the attempt and their start from the part of a status that the operator keeps for itself.
+// remembered copies the phase, the attempt and the start of the phase from the operator's own part of a status into the
+// standing.
 func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
 	if o == nil {
 		return
@@ -46,8 +47,8 @@ func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
 	}
 }
 
-// waitReason returns from the conditions why an object has not reached its wanted state. It is empty if the object has
-// reached that state or does not progress any more.
+// waitReason returns why an object has not reached its wanted state, as its conditions report it. It returns "" if the
+// object has reached that state, is suspended, or does not progress any more.
 func waitReason(conditions []metav1.Condition, fresh bool) string {
 	if degraded := meta.FindStatusCondition(conditions, sparkoperator.ConditionDegraded); degraded != nil {
 		return degraded.Reason

@@ -16,8 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// Validate returns everything that makes a custom resource of one of the five kinds invalid, as its dialect reports it.
-// A launch may find other faults of values. It returns nothing for an object of another kind.
+// Validate returns the faults that make a custom resource of one of the five kinds invalid, as its dialect reports
+// them. A launch may still find faults in values that Validate does not check. Validate returns nothing for an object
+// of another kind.
 func Validate(cfg config.Configuration, object client.Object, now time.Time) []*dialect.FieldError {
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:

@@ -1,6 +1,7 @@
 // Package typed adapts the functions of a dialect to the reconciler. A dialect's function takes its own type of custom
-// resource, and the reconciler needs a function that takes any type. A kind is adapted once, when it is registered. The
-// reconciler passes only objects that the kind's New created or that its cache decoded as that type.
+// resource, but the reconciler needs a function that takes any client.Object. The functions of a kind are adapted when
+// the kind is registered. The reconciler calls them only with objects that the kind's New created or that its cache
+// decoded as that type.
 package typed
 
 import (
