@@ -37,7 +37,7 @@ func (r *root) docsCommand() *cobra.Command {
 	return cmd
 }
 
-// pageWidth is the width of the text on the page, which is that of all Markdown here.
+// pageWidth is the largest number of columns of a line on the page, as in all Markdown files of this repository.
 const pageWidth = 120
 
 // writePage writes docs/cli.md.
@@ -71,7 +71,7 @@ func writePage(out io.Writer, top *cobra.Command) error {
 	return err
 }
 
-// documented returns the verbs that users call.
+// documented returns the verbs that are meant for users.
 func documented(top *cobra.Command) (verbs []*cobra.Command) {
 	for _, cmd := range top.Commands() {
 		if !cmd.Hidden && cmd.Name() != "help" {
@@ -81,7 +81,7 @@ func documented(top *cobra.Command) (verbs []*cobra.Command) {
 	return verbs
 }
 
-// paragraphs writes a text whose paragraphs are separated by empty lines.
+// paragraphs writes a text, wrapped, whose paragraphs are separated by empty lines.
 func paragraphs(b *strings.Builder, text string) {
 	for part := range strings.SplitSeq(text, "\n\n") {
 		b.WriteString(terminal.Wrap("", strings.ReplaceAll(part, "\n", " "), pageWidth) + "\n\n")

@@ -26,7 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// kubelet is a node that serves logs to a real API server, and does nothing else that a kubelet does.
+// kubelet is a fake kubelet. It serves logs to a real API server, and does nothing else that a kubelet does.
 type kubelet struct {
 	node string
 	mu   sync.Mutex
@@ -35,7 +35,7 @@ type kubelet struct {
 	queries []string
 }
 
-// startKubelet creates the node. Kubernetes itself signs its certificate.
+// startKubelet creates a node and starts its fake kubelet, with a certificate that Kubernetes itself signs.
 func startKubelet(t *testing.T, name string) *kubelet {
 	t.Helper()
 	testkit.NeedsControllers(t, "a certificate of a kubelet")
@@ -71,7 +71,7 @@ func startKubelet(t *testing.T, name string) *kubelet {
 	return k
 }
 
-// servingCertificate requests a certificate of a kubelet, as kubelets do.
+// servingCertificate requests a serving certificate for a node from the API server, as kubelets do.
 func servingCertificate(t *testing.T, core kubernetes.Interface, node string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -109,7 +109,7 @@ func servingCertificate(t *testing.T, core kubernetes.Interface, node string) tl
 	return tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
 }
 
-// serve answers /containerLogs/NAMESPACE/POD/CONTAINER.
+// serve answers requests for /containerLogs/NAMESPACE/POD/CONTAINER with the log of the pod.
 func (k *kubelet) serve(w http.ResponseWriter, request *http.Request) {
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	if len(parts) != 4 || parts[0] != "containerLogs" {
@@ -122,14 +122,14 @@ func (k *kubelet) serve(w http.ResponseWriter, request *http.Request) {
 	fmt.Fprint(w, k.texts[parts[2]])
 }
 
-// logs sets the log of a pod.
+// logs sets the text that the kubelet serves as the log of a pod.
 func (k *kubelet) logs(pod, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.texts[pod] = text
 }
 
-// asked reports whether a request had an option.
+// asked reports whether the kubelet received a request with the option.
 func (k *kubelet) asked(option string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

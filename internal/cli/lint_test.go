@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// TestLint: the findings of each file, in each format. All five kinds are checked.
+// TestLint checks the findings of each file, in each format, for all five kinds.
 func TestLint(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -32,7 +32,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestLintOfExamples: the examples have no errors.
+// TestLintOfExamples checks that lint finds no errors in the examples.
 func TestLintOfExamples(t *testing.T) {
 	got := run(t, "lint", "-f", "../../examples", "-o", "json")
 	if got.code != exit.OK {
@@ -44,7 +44,8 @@ func TestLintOfExamples(t *testing.T) {
 	}
 }
 
-// TestLintReadsStandardInput: - is the standard input, and its findings fit a narrow terminal.
+// TestLintReadsStandardInput checks that the file name - means the standard input, and that the findings fit a narrow
+// terminal.
 func TestLintReadsStandardInput(t *testing.T) {
 	in, err := os.Open("testdata/lint/faults.yaml")
 	if err != nil {
@@ -63,7 +64,8 @@ func TestLintReadsStandardInput(t *testing.T) {
 	}
 }
 
-// TestLintUsesTheConfiguration: a batch scheduler is known only if the configuration enables it.
+// TestLintUsesTheConfiguration checks that lint accepts a batch scheduler only if the configuration enables that
+// scheduler.
 func TestLintUsesTheConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "operator.yaml")
 	text := "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nbatchScheduler: {enabled: true}\n"

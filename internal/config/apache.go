@@ -79,8 +79,8 @@ type ApacheClusters struct {
 	Domain string `json:"domain,omitempty"`
 }
 
-// Sentinels configures how the operator probes itself. Whatever these fields are, the operator never launches Spark for
-// a sentinel.
+// Sentinels configures how the operator probes itself with sentinel custom resources. Whatever these fields are, the
+// operator never launches Spark for a sentinel.
 type Sentinels struct {
 	// Enabled makes the operator write to the sentinels in the served namespaces, and report by /healthz whether it
 	// receives these changes. It has no effect if there are no sentinels. Default false.
@@ -94,7 +94,7 @@ type Sentinels struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// ApacheMetrics configures a second address for the metrics.
+// ApacheMetrics configures an additional address at which the operator serves the metrics.
 type ApacheMetrics struct {
 	// BindAddress is the address as host:port. Default "0": off.
 	BindAddress string `json:"bindAddress,omitempty"`
@@ -102,7 +102,7 @@ type ApacheMetrics struct {
 	Path string `json:"path,omitempty"`
 }
 
-// ApacheHealth configures a second address for the probes.
+// ApacheHealth configures an additional address at which the operator serves the probes.
 type ApacheHealth struct {
 	// BindAddress is the address as host:port. Default "0": off.
 	BindAddress string `json:"bindAddress,omitempty"`

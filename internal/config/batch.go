@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// BatchScheduler configures schedulers that place an application's driver and executors as a whole.
+// BatchScheduler configures the use of schedulers that place an application's driver and executors as a group.
 type BatchScheduler struct {
 	// Enabled lets applications choose a batch scheduler (spec.batchScheduler). The operator needs rights on the
 	// PodGroups of Volcano and, if KubeSchedulerNames names a scheduler, on the PodGroups of the coscheduling plugin.

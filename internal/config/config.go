@@ -1,7 +1,7 @@
 // Package config holds the operator's configuration: one typed, versioned file, its defaults and its validation.
 //
-// All settings are in the file: command line flags name the file, and the environment names the cluster. An unknown
-// field is an error that names it, so that a typo never silently means the default.
+// All settings are in the file: command line flags name only the file, and the environment names only the cluster. An
+// unknown field is an error that names the field, so that a misspelt field never leaves the default in place unnoticed.
 package config
 
 import (
@@ -74,8 +74,8 @@ const (
 	SubmissionSparkSubmit = "SparkSubmit"
 )
 
-// Submission configures whether the operator creates driver pods itself, or a separate pod runs the spark-submit of the
-// application's image.
+// Submission configures how driver pods are created: by the operator itself, or by a separate pod that runs the
+// spark-submit of the application's image.
 type Submission struct {
 	// Mode is the submission mode of applications that do not set spec.submission.mode. Auto: the operator creates the
 	// driver pod if it can, and otherwise spark-submit does. SparkSubmit: always spark-submit. Native: always the
@@ -111,8 +111,8 @@ type Namespaces struct {
 // All reports whether all namespaces are served.
 func (n Namespaces) All() bool { return len(n.Names) == 0 && n.Selector == "" }
 
-// LeaderElection configures the Lease by which the replicas elect a leader. The defaults of the three durations are
-// those that Kubernetes' own components use.
+// LeaderElection configures the Lease by which the replicas elect a leader. The three durations have the same defaults
+// as in Kubernetes' own components.
 type LeaderElection struct {
 	// Enabled lets the replicas elect a leader. If false, a second replica would act as well. Default true.
 	Enabled *bool `json:"enabled,omitempty"`
@@ -155,8 +155,8 @@ type Logging struct {
 	Configuration bool `json:"configuration,omitempty"`
 }
 
-// Controller configures the number of workers and the queues of the reconcilers. It has no limit for the rate of
-// requests: the API server's priority and fairness limits that rate.
+// Controller configures the number of workers and the queues of the reconcilers. It has no field that limits the rate
+// of requests, because the API server limits that rate (API Priority and Fairness).
 type Controller struct {
 	// Workers is how many passes run at the same time, for each kind. A quarter of the workers is reserved for existing
 	// applications, so that launches do not delay them. While another namespace waits, one namespace gets at most half

@@ -226,8 +226,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that for any input Parse returns an error or a configuration that is valid, complete, and unchanged
-// after it is written and read again.
+// FuzzParse checks that for any input Parse returns either an error or a valid, complete configuration, and that this
+// configuration does not change when it is written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(header))
 	f.Add([]byte(header + "namespaces: {names: [a]}\ncontroller: {workers: 2}\n"))
@@ -265,8 +265,9 @@ func TestStringHidesAddresses(t *testing.T) {
 	}
 }
 
-// TestIdentity checks that an account without its namespace is a fault, because such a setting would reject no request.
-// It also checks that metrics without authentication cannot be combined with metrics.authentication.
+// TestIdentity checks that a service account without its namespace is a fault, because the operator would not reject
+// any request with such a setting. It also checks that metrics without authentication cannot be combined with
+// metrics.authentication.
 func TestIdentity(t *testing.T) {
 	for text, field := range map[string]string{
 		"identity: {serviceAccount: operator}":                                               "identity.namespace",

@@ -16,7 +16,8 @@ import (
 // page is the path of the documentation of the configuration file.
 const page = "../../docs/configuration.md"
 
-// examples returns the two whole files that the page shows: the shortest one, and the one that has every field.
+// examples returns the two complete configuration files on the page: the shortest one, and the one that has every
+// field.
 func examples(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -65,7 +66,7 @@ func TestPageOfTheConfiguration(t *testing.T) {
 }
 
 // unwritten returns the fields of a struct, and of the structs in it, that are not among the keys of a written file. It
-// does not check fields inside lists, because the page describes those in comments.
+// does not check the fields of list entries, because the page describes those fields in comments.
 func unwritten(kind reflect.Type, written map[string]any, path string) (missing []string) {
 	for field := range kind.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -25,8 +25,8 @@ func Load(path string) (Configuration, error) {
 	return c, nil
 }
 
-// Parse decodes YAML or JSON strictly, sets the defaults and validates. An unknown or repeated field is an error that
-// names it.
+// Parse decodes YAML or JSON strictly, sets the defaults and validates the result. An unknown or repeated field is an
+// error that names the field.
 func Parse(data []byte) (Configuration, error) {
 	var c Configuration
 	if err := decode(data, &c); err != nil {
@@ -39,7 +39,7 @@ func Parse(data []byte) (Configuration, error) {
 	return c, nil
 }
 
-// removed maps the fields that earlier versions of the file had to an explanation of what to do instead.
+// removed maps each field that only earlier versions of the file had to an explanation of what to do instead.
 var removed = map[string]string{
 	"sharding": "it was removed, because several replicas were no faster than one; leave it out. " +
 		"To split the work, run one operator for each group of namespaces (docs/tuning.md#several-releases)",

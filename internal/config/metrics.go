@@ -62,7 +62,8 @@ func (t *Tracing) applyDefaults() {
 // maxMetricLabels limits the configured labels, because each label multiplies the number of series.
 const maxMetricLabels = 10
 
-// maxBuckets limits the buckets of a histogram, because each of its series has a line for each bucket in every scrape.
+// maxBuckets limits the buckets of a histogram, because every scrape has a line for each bucket of each of the
+// histogram's series.
 const maxBuckets = 100
 
 var (

@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// precisions are the units of the time in the names of runs, as in the kubeflow operator's flag.
+// precisions are the allowed units of the time in the names of runs. They are the same as in the corresponding flag of
+// the kubeflow operator.
 var precisions = []string{"nanos", "micros", "millis", "seconds", "minutes"}
 
 // ScheduledApplications configures schedules (ScheduledSparkApplication of sparkoperator.k8s.io/v1beta2) and the names

@@ -128,7 +128,7 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 	return errs
 }
 
-// allHosts reports whether the host of a bind address means every address of the pod.
+// allHosts reports whether a bind address with this host accepts connections at every address of the pod.
 func allHosts(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
 
 func validateLogging(c *Configuration) (errs field.ErrorList) {
@@ -179,8 +179,8 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 	return append(errs, accountName(field.NewPath("submission", "serviceAccount"), c.Submission.ServiceAccount)...)
 }
 
-// validateIdentity checks the names of the operator's namespace and service account. An account without its namespace
-// is a fault, because such a setting would reject no request.
+// validateIdentity checks the names of the operator's namespace and service account. A service account without its
+// namespace is a fault, because the operator would not reject any request with such a setting.
 func validateIdentity(c *Configuration) (errs field.ErrorList) {
 	path, i := field.NewPath("identity"), &c.Identity
 	errs = append(errs, accountName(path.Child("serviceAccount"), i.ServiceAccount)...)

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Webhook configures the validating admission webhook. Nothing depends on it: a pass checks every spec again.
+// Webhook configures the validating admission webhook. The operator does not depend on the webhook, because each pass
+// checks every spec again.
 type Webhook struct {
 	// BindAddress as host:port, where every replica serves the webhook by TLS. Default "0": off. The chart sets
 	// ":9443".
@@ -34,7 +35,8 @@ type SelfSigned struct {
 	Lifetime metav1.Duration `json:"lifetime,omitzero"`
 }
 
-// MinCertificateLifetime leaves time for a rotation, in which all API servers and replicas take part.
+// MinCertificateLifetime is the shortest accepted lifetime of a certificate. It leaves time for a rotation, in which
+// all API servers and replicas take part.
 const MinCertificateLifetime = time.Minute
 
 func (w *Webhook) applyDefaults(operatorNamespace string) {

@@ -1,5 +1,5 @@
-// Package cluster reads and changes custom resources of the five kinds with the rights of the user. Its errors say what
-// is wrong with the cluster or the rights, and what to do.
+// Package cluster reads and changes custom resources of the five kinds with the rights of the user. Its error messages
+// say what is wrong with the cluster or with the user's rights, and what to do.
 package cluster
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// pageSize is the number of objects that one request for a list returns at most.
+// pageSize is the largest number of objects that the API server returns for one list request.
 const pageSize = 500
 
 // nowhere is the address that kubectl's libraries assume if no cluster is configured.
@@ -73,7 +73,7 @@ func New(rc *rest.Config, namespace string) (*Client, error) {
 	return &Client{WithWatch: c, core: core, host: rc.Host, Namespace: namespace}, nil
 }
 
-// Explain makes an error of a request readable: one line with the cause and the way out.
+// Explain converts the error of a request into an error whose message is one line with the cause and what to do.
 func (c *Client) Explain(err error) error { return explain(err, c.host) }
 
 // Query selects objects.
@@ -83,8 +83,9 @@ type Query struct {
 	Kinds     []*Kind         // empty: all
 }
 
-// List returns the objects of all kinds, one request a page. Kinds without a definition are left out, as are kinds that
-// the user must not list; the notes name the latter. It fails if nothing can be listed.
+// List returns the selected objects of all kinds, and reads them page by page. It leaves out kinds without a
+// definition, and kinds that the user has no right to list; the notes name the kinds that the user has no right to
+// list. It returns an error if no kind can be listed.
 func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, notes []string, err error) {
 	if len(q.Kinds) == 0 {
 		for i := range Kinds {
@@ -137,7 +138,8 @@ func (c *Client) listKind(ctx context.Context, k *Kind, q Query) (objects []clie
 	}
 }
 
-// Find returns the object that an argument names: NAME, or KIND/NAME if several kinds have an object of that name.
+// Find returns the object that an argument names. The argument is NAME, or KIND/NAME if objects of several kinds have
+// that name.
 func (c *Client) Find(ctx context.Context, argument string) (client.Object, error) {
 	kindName, name, isQualified := strings.Cut(argument, "/")
 	candidates := make([]*Kind, 0, len(Kinds))
@@ -186,7 +188,8 @@ func qualified(objects []client.Object) (names []string) {
 	return names
 }
 
-// unknown returns the error about a name that no object has, with near names in this and other namespaces.
+// unknown returns the error for a name that no object has. The error lists similar names in this namespace and in other
+// namespaces.
 func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) error {
 	what := "application, schedule, Connect server or cluster"
 	if len(candidates) == 1 {
@@ -203,7 +206,8 @@ func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) e
 	return exit.Errorf(exit.Cluster, "%s; sparkctl list -A shows all", message)
 }
 
-// nearNames returns the arguments for up to three objects whose name is nearly the given one, the nearest first.
+// nearNames returns the arguments that name up to three objects whose names are similar to the given name, the most
+// similar first.
 func nearNames(objects []client.Object, name, namespace string) (near []string) {
 	type candidate struct {
 		text     string
@@ -233,7 +237,7 @@ func nearNames(objects []client.Object, name, namespace string) (near []string) 
 	return near
 }
 
-// editDistance returns the number of letters to insert, remove or replace.
+// editDistance returns the smallest number of letters to insert, remove or replace to turn a into b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -253,7 +257,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// Pods returns the pods that belong to an object, of all attempts.
+// Pods returns the pods of all attempts that belong to an object.
 func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := c.WithWatch.List(ctx, &pods, client.InNamespace(object.GetNamespace()), client.MatchingLabels{lifecycle.AppUIDLabel: string(object.GetUID())})

@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
-// resourceError is an error of a request for a kind.
+// resourceError is the error of a request for objects of one kind.
 type resourceError struct {
 	error
 	kind *Kind
@@ -34,16 +34,16 @@ func withResource(err error, k *Kind) error {
 	return &resourceError{err, k}
 }
 
-// noDefinition reports whether the API server does not serve the requested kind. Its answer is no object then, and
-// client-go writes the message.
+// noDefinition reports whether an error means that the API server does not serve the requested kind. In that case the
+// body of the API server's answer is not a Status object, so the message in the error comes from client-go.
 func noDefinition(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && strings.Contains(err.Error(), "the server could not find the requested resource")
 }
 
-// forbidden matches the API server's answer to a request without the right.
+// forbidden matches the API server's answer to a request for which the user lacks the right.
 var forbidden = regexp.MustCompile(`cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 
-// explain makes an error of a request readable. Errors that have an exit code stay.
+// explain makes the error of a request readable. It returns errors that have an exit code unchanged.
 func explain(err error, host string) error {
 	if _, coded := errors.AsType[*exit.Error](err); coded || err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -76,7 +76,7 @@ func readable(err error, host string) error {
 	return err
 }
 
-// cause returns the last error of a chain, which is the reason.
+// cause returns the innermost error of a chain of wrapped errors.
 func cause(err error) error {
 	for {
 		next := errors.Unwrap(err)
@@ -112,7 +112,7 @@ func missingRight(err error) error {
 		verb, resource, where, verb, resource, flag)
 }
 
-// EventTime returns when an Event was last seen.
+// EventTime returns when an Event was last observed.
 func EventTime(e *corev1.Event) time.Time {
 	for _, at := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time} {
 		if !at.IsZero() {
@@ -122,10 +122,10 @@ func EventTime(e *corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-// ExplainFor is Explain for an error of a request for a kind.
+// ExplainFor does what Explain does, for the error of a request for objects of one kind.
 func (c *Client) ExplainFor(err error, k *Kind) error { return c.Explain(withResource(err, k)) }
 
-// Missing reports whether an error says that an object of a resource is missing.
+// Missing reports whether an error says that an object of the given resource does not exist.
 func Missing(err error, resource schema.GroupResource) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

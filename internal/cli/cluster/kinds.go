@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// Kind is one of the five kinds.
+// Kind describes one of the five kinds of custom resources.
 type Kind struct {
 	// Name is the short name by which users choose the kind, such as "app".
 	Name string
@@ -51,10 +51,10 @@ func (k *Kind) New() client.Object {
 	return object
 }
 
-// FullName returns the name of the resource with its group, as in rights and definitions.
+// FullName returns the name of the resource with its API group, as RBAC rules and definitions write it.
 func (k *Kind) FullName() string { return k.Resource + "." + k.Group }
 
-// KindNames returns the short names.
+// KindNames returns the short names of the five kinds.
 func KindNames() (names []string) {
 	for _, k := range Kinds {
 		names = append(names, k.Name)
@@ -62,7 +62,7 @@ func KindNames() (names []string) {
 	return names
 }
 
-// KindNamed returns the kind with a short name, or with the name of a resource as kubectl takes it.
+// KindNamed returns the kind with the given short name, or with the given resource name in a form that kubectl accepts.
 func KindNamed(name string) (*Kind, error) {
 	lower := strings.ToLower(name)
 	for i := range Kinds {
@@ -75,7 +75,7 @@ func KindNamed(name string) (*Kind, error) {
 	return nil, fmt.Errorf("unknown kind %q; the kinds are: %s", name, strings.Join(KindNames(), ", "))
 }
 
-// KindOf returns the kind of an object; nil if it is none of the five.
+// KindOf returns the kind of an object, or nil if the kind is not one of the five.
 func KindOf(object client.Object) *Kind {
 	for i := range Kinds {
 		if reflect.TypeOf(Kinds[i].create()) == reflect.TypeOf(object) {
@@ -96,7 +96,8 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newMapper returns the resources that the program uses. So no request is spent on discovery.
+// newMapper returns a mapper that has the resources that the program uses, so that the program sends no discovery
+// requests.
 func newMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for _, k := range Kinds {

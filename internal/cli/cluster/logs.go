@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// LogOptions choose logs.
+// LogOptions select the logs to write.
 type LogOptions struct {
 	// Executor is the id of an executor, or "all". If it is empty, the log is the driver's, the Connect server's or the
 	// master's.
@@ -33,14 +33,14 @@ type LogOptions struct {
 	Tail     int64         // only the last lines; negative means all
 }
 
-// AllExecutors chooses the logs of all executors.
+// AllExecutors is the value of LogOptions.Executor that selects the logs of all executors.
 const AllExecutors = "all"
 
-// logInterval is the time between two looks for pods whose log is to be followed.
+// logInterval is the time between two reads of the list of pods, while Logs waits for the next log.
 const logInterval = time.Second
 
-// Logs writes logs of an object's pods. With Follow, it continues across restarts and attempts until the object is over
-// or the context ends.
+// Logs writes the logs of an object's pods. If the option Follow is set, Logs continues across restarts and attempts
+// until the object has ended or the context is canceled.
 func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
 	if o.Executor == AllExecutors {
 		return c.merged(ctx, object, o, out)
@@ -61,8 +61,8 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 	}
 }
 
-// nextPod returns the pod whose log comes after that of the last pod, once its container has started. It returns nil if
-// the object is over. The last pod is nil at first.
+// nextPod waits for the pod whose log follows the log of the pod last, and returns that pod when its container has
+// started. It returns nil if the object has ended. For the first log, last is nil.
 func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()
@@ -88,14 +88,15 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 	}
 }
 
-// after returns the pods that are newer than the last pod; all of them if that is nil.
+// after returns the pods that are newer than the pod last, or all pods if last is nil.
 func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool {
 		return last != nil && (p.UID == last.UID || p.CreationTimestamp.Before(&last.CreationTimestamp))
 	})
 }
 
-// noMore reports whether no further log will come. It is an error if there was none at all.
+// noMore reports whether no further log will follow. The argument some says whether a log was already written. If no
+// log was written and none will follow, noMore returns an error.
 func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, some bool) (bool, error) {
 	live := KindOf(object).New()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
@@ -129,7 +130,7 @@ func noPod(s *Summary, o LogOptions) error {
 	return exit.Errorf(exit.Cluster, "%s any more, and a log lasts as long as its pod; sparkctl status %s/%s shows how it ended", text, s.Kind.Name, s.Name)
 }
 
-// logged returns the pods that the options choose, the newest last.
+// logged returns the pods that the options select, the newest last.
 func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
@@ -148,7 +149,7 @@ func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
 	return chosen
 }
 
-// containerOf returns the container that Spark runs in.
+// containerOf returns the name of the container in which Spark runs.
 func containerOf(pod *corev1.Pod) string {
 	if name := pod.Annotations[submit.DefaultContainerAnnotation]; name != "" || len(pod.Spec.Containers) == 0 {
 		return name
@@ -204,7 +205,7 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 	}
 }
 
-// lines writes whole lines of several logs.
+// lines writes the lines of several concurrent logs, each line as a whole.
 type lines struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -216,8 +217,8 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.out.Write(p)
 }
 
-// merged writes the logs of all executors, with the names of their pods as prefixes. With Follow, it adds new executors
-// until the object is over.
+// merged writes the logs of all executors, each line with the name of the pod as its prefix. If the option Follow is
+// set, it adds the logs of new executors until the object has ended.
 func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()

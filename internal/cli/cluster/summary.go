@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// Result is what the states of all kinds have in common.
+// Result is the state of an object in terms that are common to all kinds.
 type Result string
 
 // The results.
@@ -147,5 +147,5 @@ func (s *Summary) conclude() {
 	s.State = cmp.Or(s.State, "New")
 }
 
-// Over reports whether the object has come to its end: no pass will change its result unless somebody edits it.
+// Over reports whether the object has ended, so that its result does not change unless somebody edits the object.
 func (s *Summary) Over() bool { return s.Observed && (s.Result == Succeeded || s.Result == Failed) }

@@ -27,7 +27,8 @@ const (
 // Goals are all goals.
 var Goals = []string{GoalRunning, GoalReady, GoalSucceeded, GoalEnded, GoalDeleted}
 
-// reached reports whether an object has reached a goal. The error says that it never will.
+// reached reports whether an object has reached a goal. It returns an error if the object has failed and so will never
+// reach the goal.
 func reached(s *Summary, goal string) (bool, error) {
 	if !s.Observed {
 		return false, nil // the status is about an older spec
@@ -53,8 +54,9 @@ func (s *Summary) why() string {
 	return "its state is " + s.State
 }
 
-// Wait waits until an object reaches a goal, and calls changed with each new state. The error has the code of a failed
-// application if the object failed instead. A canceled context ends the wait and leaves the object as it is.
+// Wait waits until an object reaches a goal, and calls changed with each new state. If the object fails instead, the
+// error has the exit code of a failed application. If the context is canceled, Wait returns and the object stays
+// unchanged.
 func (c *Client) Wait(ctx context.Context, object client.Object, goal string, changed func(*Summary)) error {
 	last := ""
 	for {
@@ -69,7 +71,7 @@ func (c *Client) Wait(ctx context.Context, object client.Object, goal string, ch
 	}
 }
 
-// look reads the object. It returns the version to watch from, or an empty one if the goal is reached.
+// look reads the object and returns the resourceVersion from which to watch, or "" if the object has reached the goal.
 func (c *Client) look(ctx context.Context, object client.Object, goal string, last *string, changed func(*Summary)) (version string, err error) {
 	live := KindOf(object).New()
 	err = c.Get(ctx, client.ObjectKeyFromObject(object), live)
@@ -94,7 +96,8 @@ func judge(object client.Object, goal string, last *string, changed func(*Summar
 	return reached(&s, goal)
 }
 
-// follow watches the object until it reaches the goal or the watch ends, as it does every few minutes.
+// follow watches the object until the object reaches the goal or the API server ends the watch, as it does every few
+// minutes. It reports whether the goal was reached.
 func (c *Client) follow(ctx context.Context, object client.Object, version, goal string, last *string, changed func(*Summary)) (done bool, err error) {
 	watcher, err := c.Watch(ctx, KindOf(object).list(), &client.ListOptions{
 		Namespace: object.GetNamespace(), FieldSelector: fields.OneTermEqualSelector("metadata.name", object.GetName()),
@@ -127,7 +130,7 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 	}
 }
 
-// ended explains why a wait ended early: a time limit, an interruption, or an error of the cluster.
+// ended returns the error that says why a wait ended early: a time limit, an interruption, or an error of the cluster.
 func (c *Client) ended(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
@@ -138,10 +141,10 @@ func (c *Client) ended(ctx context.Context, err error) error {
 	return context.Canceled
 }
 
-// resumeFrom makes a watch begin at a version.
+// resumeFrom is a list option: the resourceVersion from which a watch begins.
 type resumeFrom string
 
-// ApplyToList sets the version.
+// ApplyToList sets the resourceVersion in the options.
 func (r resumeFrom) ApplyToList(options *client.ListOptions) {
 	if options.Raw == nil {
 		options.Raw = &metav1.ListOptions{}
@@ -149,7 +152,7 @@ func (r resumeFrom) ApplyToList(options *client.ListOptions) {
 	options.Raw.ResourceVersion = string(r)
 }
 
-// Within limits a context; 0 means no limit.
+// Within returns a context with a time limit. A limit of 0 means no limit.
 func Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		return context.WithCancel(ctx)
@@ -157,7 +160,7 @@ func Within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return context.WithTimeout(ctx, limit)
 }
 
-// String returns the state in one line.
+// String returns the summary of the state in one line.
 func (s *Summary) String() string {
 	text := fmt.Sprintf("%s %s/%s: %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
 	if s.Message != "" && s.Result != Running && s.Result != Succeeded {
@@ -166,7 +169,7 @@ func (s *Summary) String() string {
 	return text
 }
 
-// podsInterval is the time between two looks at the pods of a deleted object.
+// podsInterval is the time between two reads of the pods of a deleted object.
 const podsInterval = time.Second
 
 // WaitPodsGone waits until no pod of a deleted object exists.

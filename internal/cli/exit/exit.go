@@ -1,4 +1,4 @@
-// Package exit holds the exit codes of sparkctl, and errors that carry one.
+// Package exit holds the exit codes of sparkctl, and an error type that has an exit code.
 package exit
 
 import (
@@ -33,8 +33,7 @@ var Codes = []struct {
 	{Interrupted, "interrupted by Ctrl-C; the application continues"},
 }
 
-// Error is an error with the exit code that it leads to. Err may be nil if everything about the error was already
-// printed.
+// Error is an error with an exit code for the process. Err may be nil if the message was already printed.
 type Error struct {
 	Code Code
 	Err  error
@@ -51,7 +50,7 @@ func (e *Error) Error() string {
 // Unwrap returns the error without its code.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf returns an error with a code.
+// Errorf returns an error with an exit code.
 func Errorf(code Code, format string, args ...any) error {
 	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
 }
@@ -59,7 +58,7 @@ func Errorf(code Code, format string, args ...any) error {
 // Usagef returns an error about the command line.
 func Usagef(format string, args ...any) error { return Errorf(Usage, format, args...) }
 
-// With gives an error a code, unless it has one. Nil stays nil.
+// With returns the error with an exit code. It returns an error that already has a code unchanged, and nil for nil.
 func With(code Code, err error) error {
 	if _, has := errors.AsType[*Error](err); has || err == nil {
 		return err
@@ -67,8 +66,8 @@ func With(code Code, err error) error {
 	return &Error{Code: code, Err: err}
 }
 
-// CodeOf returns the code of an error. A canceled context means that the user interrupted the process. An error without
-// a code comes from the parser of the command line.
+// CodeOf returns the exit code of an error. A canceled context means that the user interrupted the process. An error
+// without a code comes from the command line's parser, so it has the code of wrong usage.
 func CodeOf(err error) Code {
 	coded, has := errors.AsType[*Error](err)
 	switch {

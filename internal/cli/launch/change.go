@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Change is what an edit of a stored object leads to.
+// Change describes what the operator would do after an edit of a stored object.
 type Change struct {
 	// Restarts says that the running attempt is stopped, and another one started if the spec allows it.
 	Restarts bool
@@ -21,8 +21,8 @@ type Change struct {
 	Beside []string
 }
 
-// Change makes the operator's next passes over a stored object as it would be with another spec, labels and
-// annotations.
+// Change computes the operator's next passes over a stored object twice, without and with the spec and the labels of
+// the wanted object, and returns the differences.
 func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change Change, err error) {
 	k, err := o.Kind(live)
 	if err != nil {
@@ -50,7 +50,7 @@ func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change 
 	return change, nil
 }
 
-// active reports whether a driver runs or is being made.
+// active reports whether a driver runs or is being launched.
 func active(seen *lifecycle.Observed) bool {
 	if len(seen.Drivers) == 0 {
 		return len(seen.Submitters) > 0
@@ -60,8 +60,8 @@ func active(seen *lifecycle.Observed) bool {
 	})
 }
 
-// Edited returns a stored object with the spec, the labels and the annotations of another. Its generation is the next
-// one if the spec differs.
+// Edited returns a copy of the stored object live with the spec and the labels of the object wanted. If the specs
+// differ, the generation of the copy is higher by one.
 func Edited(live, wanted client.Object) client.Object {
 	edited := live.DeepCopyObject().(client.Object)
 	fresh := wanted.DeepCopyObject().(client.Object)
@@ -75,13 +75,14 @@ func Edited(live, wanted client.Object) client.Object {
 	return edited
 }
 
-// outcome is what some passes over an object do.
+// outcome holds the results of several computed passes over an object.
 type outcome struct {
 	did    []lifecycle.Action
 	beside map[string]string // digests of the wanted auxiliary objects, by kind and name
 }
 
-// after makes passes over an object. Deletions wait until their reason is stored, so one pass is not enough.
+// after computes several passes over an object and returns their outcome. One pass is not enough, because a deletion
+// waits until its reason is stored in the status.
 func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observed) outcome {
 	if object.GetUID() == "" {
 		object.SetUID(PlaceholderUID)
@@ -108,7 +109,7 @@ func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observ
 	return out
 }
 
-// differences returns the names whose digests differ, sorted.
+// differences returns the names whose digests differ between the two maps, sorted.
 func differences(before, after map[string]string) (names []string) {
 	for name, digest := range after {
 		if before[name] != digest {

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// withDefaults sets the defaults of the definitions that change objects: the protocol of ports. The API
-// server sets them before the operator reads a custom resource.
+// withDefaults sets the defaults that the CustomResourceDefinitions contain and that change objects, such as the
+// protocol of ports. The API server sets these defaults before the operator reads a custom resource.
 func withDefaults(object client.Object) {
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:

@@ -1,5 +1,6 @@
-// Package launch computes the operator's first passes over a custom resource in an empty cluster: what is wrong with
-// it, and which objects the operator would create. It uses the operator's own decisions and nothing else.
+// Package launch computes the operator's first passes over a custom resource in an empty cluster. It returns the faults
+// of the custom resource, and the objects that the operator would create. It calls the same decision functions as the
+// operator.
 package launch
 
 import (
@@ -29,21 +30,22 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// PlaceholderUID stands for the UID of a custom resource that is not stored yet. Names and labels depend on it.
+// PlaceholderUID replaces the UID of a custom resource that is not stored yet, because names and labels depend on the
+// UID.
 const PlaceholderUID types.UID = "00000000-0000-4000-8000-000000000000"
 
-// maxPasses is the most passes that are made until the operator creates something. Some launches are announced in the
-// status by a pass before.
+// maxPasses is the largest number of passes to compute until the operator creates an object. More than one pass is
+// needed if the operator announces a launch in the status first.
 const maxPasses = 4
 
-// Operator is an operator with a configuration, at a time.
+// Operator stands for an operator with a given configuration at a given time.
 type Operator struct {
 	Config config.Configuration
 	Now    time.Time
 }
 
-// Load returns an operator with a configuration file, at the present time. Without a file, all settings have their
-// defaults.
+// Load returns an Operator with the configuration of a file, at the present time. An empty file name means the defaults
+// of all settings.
 func Load(file string) (Operator, error) {
 	cfg, err := config.Load(file)
 	return Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
@@ -67,7 +69,7 @@ func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 	return kind.Kind{}, fmt.Errorf("the operator does not serve %T", object)
 }
 
-// Fresh returns a copy of an object as it is right after its creation, without a status.
+// Fresh returns a copy of an object as the object is right after its creation, without a status.
 func (o Operator) Fresh(object client.Object) client.Object {
 	fresh := object.DeepCopyObject().(client.Object)
 	if fresh.GetUID() == "" {
@@ -86,7 +88,7 @@ func (o Operator) Fresh(object client.Object) client.Object {
 	return fresh
 }
 
-// Faults returns everything for which the operator would reject an object.
+// Faults returns all faults for which the operator would reject an object.
 func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
 	k, err := o.Kind(object)
 	if err != nil {
@@ -114,7 +116,7 @@ func asFaults(err error) []*dialect.FieldError {
 	return []*dialect.FieldError{{Field: "spec", Message: err.Error()}}
 }
 
-// Launch is what the operator would do with an object.
+// Launch describes what the operator would do with an object.
 type Launch struct {
 	// Objects are what the operator creates, in order: before the driver pod, the driver pod, and the auxiliary objects.
 	Objects []client.Object
@@ -126,7 +128,7 @@ type Launch struct {
 	Why string
 }
 
-// Launch makes the operator's first passes over an object that was just created.
+// Launch computes the operator's first passes over an object that was just created.
 func (o Operator) Launch(object client.Object) (Launch, error) {
 	k, err := o.Kind(object)
 	if err != nil {
@@ -164,7 +166,8 @@ func (o Operator) Launch(object client.Object) (Launch, error) {
 	return l, nil
 }
 
-// create carries out the create actions of a plan, and returns what would be observed afterwards.
+// create adds the objects that the create actions of a plan would create, and returns what the operator would observe
+// afterwards.
 func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, now time.Time) (seen lifecycle.Observed, err error) {
 	for _, action := range plan.Actions {
 		if action.Verb != lifecycle.Create {
@@ -191,7 +194,7 @@ func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, 
 	return seen, nil
 }
 
-// observed returns the facts right after the creation of a driver or of a pod that runs spark-submit.
+// observed returns the facts that the operator observes right after it has created the given driver or submitter pod.
 func observed(pod *corev1.Pod, attempt int32) (seen lifecycle.Observed) {
 	pod = pod.DeepCopy()
 	pod.UID, pod.Status.Phase = PlaceholderUID, corev1.PodPending
@@ -209,7 +212,7 @@ func observed(pod *corev1.Pod, attempt int32) (seen lifecycle.Observed) {
 	return seen
 }
 
-// beside adds the auxiliary objects.
+// beside adds the wanted auxiliary objects to the launch.
 func (l *Launch) beside(k kind.Kind, object client.Object, seen lifecycle.Observed, now time.Time) {
 	if k.Auxiliary.Wanted == nil {
 		return
@@ -224,7 +227,7 @@ func (l *Launch) beside(k kind.Kind, object client.Object, seen lifecycle.Observ
 	}
 }
 
-// run computes the next run of a schedule.
+// run returns the Launch of a schedule: the next run that the operator would create.
 func (o Operator) run(k kind.Kind, schedule *v1beta2.ScheduledSparkApplication) (Launch, error) {
 	var l Launch
 	k.Decide(schedule, lifecycle.Observed{}, o.Now)
@@ -256,7 +259,8 @@ func Conditions(object client.Object) []metav1.Condition {
 	return reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Interface().([]metav1.Condition)
 }
 
-// conditionWarnings returns the messages of conditions that report doubts about a spec that can be launched.
+// conditionWarnings returns the messages of the conditions that report doubts about a spec although the spec can be
+// launched.
 func conditionWarnings(object client.Object) (warnings []string) {
 	for _, c := range Conditions(object) {
 		doubts := slices.Contains([]string{sparkapp.ConditionFieldsOverwritten, sparkapp.ConditionMonitoringImpaired}, c.Type) ||
@@ -268,7 +272,8 @@ func conditionWarnings(object client.Object) (warnings []string) {
 	return warnings
 }
 
-// sentences splits a message about several fields. Each part begins with its field.
+// sentences splits a message about several fields into one part for each field. Each part begins with the path of its
+// field.
 func sentences(message string) []string {
 	parts := strings.Split(message, "; spec.")
 	for i := range parts[1:] {

@@ -13,9 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Next returns the plan of the operator's next pass over a stored object with the given pods. It uses the operator's
-// decision, which needs no cluster, and changes nothing. Objects other than pods are taken to be as the plan wants
-// them.
+// Next returns the plan of the operator's next pass over a stored object with the given pods. It calls the operator's
+// decision function, which needs no cluster, and changes nothing. It assumes that all objects other than pods are as
+// the plan wants them.
 func (o Operator) Next(object client.Object, pods []corev1.Pod) (lifecycle.Plan, error) {
 	k, err := o.Kind(object)
 	if err != nil {
@@ -26,7 +26,7 @@ func (o Operator) Next(object client.Object, pods []corev1.Pod) (lifecycle.Plan,
 	return plan, nil
 }
 
-// seenPods reads pods into facts.
+// seenPods returns the facts that the operator would observe about the given pods.
 func seenPods(pods []corev1.Pod) (seen lifecycle.Observed) {
 	for i := range pods {
 		pod := &pods[i]

@@ -40,7 +40,7 @@ var Rules = []struct{ ID, Text string }{
 	{RuleNoEffect, "All fields that the manifest sets have an effect."},
 }
 
-// Finding is a result of the check.
+// Finding is one problem that the check found.
 type Finding struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
@@ -72,7 +72,7 @@ func (r *Report) Count(severity string) int {
 	return n
 }
 
-// Add checks a file.
+// Add checks the custom resources in a file and adds the findings to the report.
 func (r *Report) Add(o launch.Operator, file string, data []byte) {
 	r.Files++
 	documents, faults := manifest.Read(file, data)
@@ -100,7 +100,7 @@ func at(place manifest.Place, f Finding) Finding {
 	return f
 }
 
-// check checks one custom resource.
+// check returns the findings about one custom resource.
 func check(o launch.Operator, d *manifest.Document, object client.Object) (found []Finding) {
 	name := object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
 	add := func(severity, rule, field, message string) {
@@ -149,7 +149,7 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 	return found
 }
 
-// ignored are fields that are accepted and have no effect, with what to do instead.
+// ignored maps each field that is accepted but has no effect to what to do instead.
 var ignored = func() map[string]string {
 	fields := map[string]string{}
 	for _, spec := range []string{"spec.", "spec.template."} {
@@ -160,7 +160,7 @@ var ignored = func() map[string]string {
 	return fields
 }()
 
-// warnings returns the operator's warnings about a launch. Those of a schedule are about its next run.
+// warnings returns the operator's warnings about the launch of an object. For a schedule, they are about its next run.
 func warnings(o launch.Operator, object client.Object) []string {
 	launched, err := o.Launch(object)
 	if err != nil {
@@ -184,8 +184,8 @@ func warnings(o launch.Operator, object client.Object) []string {
 	return found
 }
 
-// fieldOf splits a warning into the field that it begins with and the rest. A key of the Spark configuration stands for
-// the entry of sparkConf.
+// fieldOf splits a warning into the field with which the warning begins, and the rest. If the warning begins with a key
+// of the Spark configuration, the field is the entry of sparkConf with that key.
 func fieldOf(d *manifest.Document, warning string) (field, message string) {
 	end := strings.IndexAny(warning, " :")
 	if end < 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// Flags holds the command line flags of the kubeflow operator. A flag with a counterpart is an alias of a field of the
-// configuration file and takes precedence over it. A flag without a counterpart is accepted and reported.
+// Flags holds the command line flags of the kubeflow operator. A flag with a counterpart in the configuration file sets
+// the counterpart and takes precedence over the file. A flag without a counterpart is accepted and reported.
 type Flags struct {
 	flags []*flag
 	// Properties is the path of a properties file of the operator of spark.apache.org. It takes precedence over
@@ -26,7 +26,7 @@ type Flags struct {
 	Properties string
 }
 
-// Unused is a flag or a property that was given and has no effect.
+// Unused is a flag or a property that is set but has no effect.
 type Unused struct {
 	// Name is the name of the flag, without hyphens, or of the property.
 	Name string
@@ -43,7 +43,7 @@ type flag struct {
 	text  string
 }
 
-// known describes a flag of the kubeflow operator: its kind and its effect here.
+// known describes a flag of the kubeflow operator: the type of its value and its effect in this operator.
 type known struct {
 	name string
 	// kind is the type of the flag's value. The help shows it, and it determines how the value is parsed.
@@ -94,7 +94,7 @@ func (f *Flags) AddController(to *pflag.FlagSet) {
 // String returns the value that the flag was given, as text.
 func (f *flag) String() string { return f.text }
 
-// Type returns the kind of the flag's value, for the help text.
+// Type returns the type of the flag's value, for the help text.
 func (f *flag) Type() string { return string(f.kind) }
 
 // Set sets the flag's value. If a list flag is given again, Set appends its values, as the kubeflow operator does.
@@ -109,7 +109,7 @@ func (f *flag) Set(value string) error {
 	return nil
 }
 
-// read converts a flag's text to the value that the file would hold.
+// read converts a flag's text to the value that the configuration file would have.
 func (k kind) read(value string) (any, error) {
 	switch k {
 	case boolean:
@@ -148,8 +148,9 @@ func (k kind) read(value string) (any, error) {
 	return value, nil
 }
 
-// Load reads the configuration file at path; an empty path means no file. It merges the properties file over the
-// configuration file, if there is one, and the flags over both. It also returns the settings that have no effect.
+// Load reads the configuration file at path; an empty path means an empty file. It merges the properties file, if one
+// is configured, over the configuration file, and the flags over both. It also returns the settings that have no
+// effect.
 func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 	fromFlags, unused, err := f.overlay()
 	if err != nil {
@@ -180,7 +181,7 @@ func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 	return c, unused, nil
 }
 
-// overlay returns the part of a configuration file that the flags set, and the flags that have no effect.
+// overlay returns the fields of the configuration file that the flags set, and the flags that have no effect.
 func (f *Flags) overlay() (fields overlay, unused []Unused, _ error) {
 	fields = overlay{}
 	for _, option := range f.flags {

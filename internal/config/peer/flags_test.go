@@ -29,8 +29,8 @@ func given(t *testing.T, args ...string) *Flags {
 	return f
 }
 
-// TestFlagsAreAliases checks that each flag with a counterpart changes the configuration as the configuration file
-// would.
+// TestFlagsAreAliases checks that each flag with a counterpart changes the configuration in the same way as the
+// counterpart in the configuration file.
 func TestFlagsAreAliases(t *testing.T) {
 	for _, c := range []struct {
 		args   string
@@ -185,8 +185,8 @@ func TestFlagsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsAreThePeers checks that all flags of the kubeflow operator are accepted by name. If a flag were missing, the
-// manifests of that operator would not start this one.
+// TestFlagsAreThePeers checks that all flags of the kubeflow operator are accepted by name. If a flag were missing,
+// this operator would not start with the manifests of the kubeflow operator.
 func TestFlagsAreThePeers(t *testing.T) {
 	const controller = `cache-sync-timeout controller-threads default-batch-scheduler default-time-to-live-seconds driver-pod-creation-grace-period
 		enable-batch-scheduler enable-driver-pdb enable-metrics enable-ui-service feature-gates health-probe-bind-address ingress-annotations
@@ -233,7 +233,7 @@ func TestPeersDeployment(t *testing.T) {
 	}
 }
 
-// TestFlagsAreDocumented checks that docs/migrate-kubeflow.md has every flag, and no others.
+// TestFlagsAreDocumented checks that docs/migrate-kubeflow.md lists every flag, and no other flags.
 func TestFlagsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-kubeflow.md")
 	if err != nil {

@@ -77,8 +77,8 @@ var controllerFlags = []known{
 	{name: "zap-time-encoding", kind: text, why: fixedLog},
 }
 
-// IgnoredEnvironment maps the environment variables that the kubeflow operator passes to its spark-submit to the
-// reasons why they have no effect here.
+// IgnoredEnvironment maps each environment variable that the kubeflow operator passes to its spark-submit to the reason
+// why that variable has no effect in this operator.
 var IgnoredEnvironment = map[string]string{
 	"SPARK_CONF_DIR":    "no spark-submit runs in the operator, so a spark-defaults.conf of its image has no effect; use an application's sparkConf or sparkConfigMap",
 	"SPARK_SUBMIT_OPTS": "no spark-submit runs in the operator; use an application's driver.javaOptions",
@@ -128,8 +128,8 @@ func secureMetrics(_ overlay, value string) error {
 	return fmt.Errorf("metrics are not served over TLS by this flag; leave it out and use metrics.authentication, or a proxy in front of the controller")
 }
 
-// gates are the feature gates of the kubeflow operator. Their features are always on in this operator, or have no
-// counterpart.
+// gates are the feature gates of the kubeflow operator. The feature of a gate is either always on in this operator, or
+// has no counterpart.
 var gates = []string{"PartialRestart", "LoadSparkDefaults", "RestSubmitter", "DefaultTimeToLive"}
 
 // gatesOn returns the names of the gates that a flag's value switches on.
@@ -160,7 +160,7 @@ func featureGates(_ overlay, value string) error {
 	return err
 }
 
-// lostGates returns, as one text, the gates that are switched on and have no counterpart, with the reasons.
+// lostGates returns a text that lists the gates that are switched on and have no counterpart, with the reasons.
 func lostGates(value string) string {
 	on, _ := gatesOn(value) // featureGates has reported the error
 	var why []string
@@ -196,7 +196,8 @@ func logEncoder(to overlay, value string) error {
 	return nil
 }
 
-// logLevel sets the log level. It accepts zap's names and numbers; numbers above 0 mean debug and more detailed levels.
+// logLevel sets the log level. It accepts zap's level names, and integers above 0, which all mean debug. The levels
+// panic, dpanic and fatal become error.
 func logLevel(to overlay, value string) error {
 	level := strings.ToLower(value)
 	if n, err := strconv.Atoi(level); err == nil && n > 0 {

@@ -31,7 +31,7 @@ func (o overlay) set(path string, value any) {
 	below.set(rest, value)
 }
 
-// merge merges another overlay over this one: maps are merged, everything else is replaced.
+// merge merges another overlay over the overlay o: maps are merged, all other values are replaced.
 func (o overlay) merge(over overlay) {
 	for _, key := range slices.Sorted(maps.Keys(over)) {
 		below, isMap := over[key].(overlay)
@@ -67,7 +67,7 @@ func readOverlay(path string) (overlay, error) {
 	return file, nil
 }
 
-// asOverlay returns the content of a configuration file that would be read as the given configuration.
+// asOverlay returns the content of a configuration file from which Parse would read the given configuration.
 func asOverlay(c *config.Configuration) (overlay, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -86,7 +86,7 @@ func (o overlay) parse() (config.Configuration, error) {
 	return config.Parse(data)
 }
 
-// text returns a field of a section if the field is a string, and "" otherwise.
+// text returns the field of a section if the field is a string, and "" otherwise.
 func (o overlay) text(section, field string) string {
 	within, _ := o[section].(map[string]any)
 	text, _ := within[field].(string)

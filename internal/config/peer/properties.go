@@ -39,8 +39,8 @@ type property struct {
 	why string
 }
 
-// errRefused marks an invalid value that the operator must not ignore, because it would then serve more than was
-// requested.
+// errRefused marks an invalid value that the operator must not ignore, because without the value the operator would
+// serve more than was requested.
 var errRefused = errors.New("correct it: the operator cannot ignore it, because it would then serve more than was requested")
 
 // refused returns an error for an invalid value that the operator must not ignore (errRefused).
@@ -70,9 +70,9 @@ func LoadProperties(path string) (map[string]string, error) {
 	return values, nil
 }
 
-// propertiesOver returns the part of a configuration file that a properties file sets, and the properties that have no
-// effect. It also reports a file that does not set the served namespaces, because the default here differs from that of
-// the operator of spark.apache.org.
+// propertiesOver returns the fields of the configuration file that a properties file sets, and the properties that have
+// no effect. It also reports a properties file that does not set the served namespaces, because the default of this
+// operator differs from that of the operator of spark.apache.org.
 func propertiesOver(path string) (overlay, []Unused, error) {
 	values, err := LoadProperties(path)
 	if err != nil {
@@ -90,8 +90,8 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 	return laid, unused, nil
 }
 
-// layProperties sets the properties in a configuration file, in the order of the table, and returns the properties that
-// have no effect. A blank value counts as no value.
+// layProperties merges the properties into a configuration file, in the order of the table, and returns the properties
+// that have no effect. A blank value counts as no value.
 func layProperties(to overlay, values map[string]string) (unused []Unused, _ error) {
 	for _, p := range properties {
 		value := strings.TrimSpace(values[p.key])
@@ -174,7 +174,7 @@ func Override(c *config.Configuration, values map[string]string) (config.Configu
 	return next, append(unused, more...), err
 }
 
-// with returns the configuration with a part of a configuration file merged over it.
+// with returns the configuration with some fields of a configuration file merged over it.
 func with(c *config.Configuration, over overlay) (config.Configuration, error) {
 	file, err := asOverlay(c)
 	if err != nil {
@@ -184,7 +184,7 @@ func with(c *config.Configuration, over overlay) (config.Configuration, error) {
 	return file.parse()
 }
 
-// toField returns a function that sets a field to a property's text, unchanged.
+// toField returns a function that sets the named field to the text of a property, unchanged.
 func toField(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		to.set(field, value)
@@ -192,7 +192,7 @@ func toField(field string) func(overlay, string) error {
 	}
 }
 
-// boolTo returns a function that sets a field to a property's boolean value.
+// boolTo returns a function that sets the named field to the boolean value of a property.
 func boolTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		if value != "true" && value != "false" {
@@ -203,7 +203,8 @@ func boolTo(field string) func(overlay, string) error {
 	}
 }
 
-// seconds returns a function that sets a field to a property's number of seconds, an integer above 0.
+// seconds returns a function that sets the named field to the value of a property: a number of seconds, an integer
+// above 0.
 func seconds(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -218,8 +219,8 @@ func seconds(field string) func(overlay, string) error {
 	}
 }
 
-// portTo returns a function that sets a bind address from a property's port. The address binds that port on all IP
-// addresses.
+// portTo returns a function that sets the named field to a bind address with the port that a property gives, on all IP
+// addresses of the pod.
 func portTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
@@ -318,8 +319,8 @@ func layName(to overlay, value string) error {
 	return nil
 }
 
-// layDelay sets the delay between probes of the sentinels and switches the probes on, because a user who sets a delay
-// has sentinels.
+// layDelay sets the delay between probes of the sentinels. It also switches the probes on, because a user who sets the
+// delay has sentinels.
 func layDelay(to overlay, value string) error {
 	if err := seconds("apache.sentinels.delay")(to, value); err != nil {
 		return err

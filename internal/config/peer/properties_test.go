@@ -63,8 +63,8 @@ func changed(t *testing.T, c config.Configuration) map[string]string {
 	return out
 }
 
-// TestEveryProperty checks that each property changes its own fields and no others, or is reported with the reason why
-// it changes none.
+// TestEveryProperty checks that each property either changes exactly the fields that belong to it, or changes no field
+// and is reported with the reason.
 func TestEveryProperty(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	takes := []struct {
@@ -161,8 +161,9 @@ func TestDynamicProperties(t *testing.T) {
 	}
 }
 
-// TestValuesOfProperties checks that a blank value is ignored, and that an invalid value is ignored and reported. An
-// invalid value stops the start if the operator would serve more than was requested without it.
+// TestValuesOfProperties checks that a blank value is ignored, and that an invalid value is ignored and reported, with
+// one exception: an invalid value stops the start if the operator would serve more than was requested without the
+// value.
 func TestValuesOfProperties(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	for _, test := range []struct{ name, properties, wants, err string }{
@@ -221,8 +222,9 @@ func TestValuesOfProperties(t *testing.T) {
 	}
 }
 
-// TestPrecedenceOfProperties checks that properties take precedence over the file, and flags over properties. The path
-// in the flag takes precedence over the path in the file.
+// TestPrecedenceOfProperties checks that properties take precedence over the configuration file, and flags over
+// properties. It also checks that the path of the properties file in the flag takes precedence over the path in the
+// configuration file.
 func TestPrecedenceOfProperties(t *testing.T) {
 	const values = "spark.kubernetes.operator.reconciler.parallelism=50\nspark.kubernetes.operator.informer.cacheSyncTimeoutSeconds=7\n" + watchedNamespaces + "=a\n"
 	c, _, err := withProperties(t, "controller: {workers: 3, cacheSyncTimeout: 4s, shutdownTimeout: 5s}\nnamespaces: {names: [b], selector: x=y}\n"+
@@ -258,7 +260,7 @@ func TestPrecedenceOfProperties(t *testing.T) {
 }
 
 // TestNamespacesLeftOut checks that a properties file that does not set the served namespaces is reported, because the
-// default of the operator of spark.apache.org differs.
+// default of this operator differs from that of the operator of spark.apache.org.
 func TestNamespacesLeftOut(t *testing.T) {
 	c, unused, err := withProperties(t, "", "spark.kubernetes.operator.name=mine\n")
 	if err != nil || len(c.Namespaces.Names) > 0 {
@@ -360,8 +362,8 @@ func TestConfigurationIsShown(t *testing.T) {
 	}
 }
 
-// TestPageOfTheProperties checks that the page has a row for every property, and that the row says "no effect" if the
-// table gives a reason for that.
+// TestPageOfTheProperties checks that docs/migrate-apache.md has a row for every property, and that the row says "no
+// effect" exactly if the table in the code gives a reason for that.
 func TestPageOfTheProperties(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-apache.md")
 	if err != nil {
