@@ -51,7 +51,7 @@ type recorder struct {
 	made []*unstructured.Unstructured
 }
 
-// recording is one client's way to the API server. Creations that succeed are recorded as the client sent them.
+// recording is an HTTP transport to the API server that records each successful creation as the client sent it.
 type recording struct {
 	*recorder
 	next http.RoundTripper
@@ -75,7 +75,7 @@ func (r recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// decoded decodes the body of a request.
+// decoded returns the object in the body of a request.
 func decoded(body []byte) *unstructured.Unstructured {
 	tree := &unstructured.Unstructured{}
 	if object, kind, err := clientgoscheme.Codecs.UniversalDeserializer().Decode(body, nil, nil); err == nil {
@@ -90,7 +90,7 @@ func decoded(body []byte) *unstructured.Unstructured {
 	return tree
 }
 
-// of returns what was created for an owner, in order.
+// of returns the objects that were created for an owner, in the order of their creation.
 func (r *recorder) of(owner client.Object) (objects []*unstructured.Unstructured) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *recorder) of(owner client.Object) (objects []*unstructured.Unstructured
 	return objects
 }
 
-// runOperator runs a whole operator until the end of the test, and records what it creates.
+// runOperator runs a complete operator until the end of the test, and records the objects that the operator creates.
 func runOperator(t *testing.T, w *scene.World) *recorder {
 	t.Helper()
 	cfg := config.Default()
@@ -128,8 +128,9 @@ func runOperator(t *testing.T, w *scene.World) *recorder {
 	return record
 }
 
-// TestRenderIsWhatTheOperatorCreates: for examples of all kinds, a whole operator on a real API server sends byte for
-// byte what render prints for the stored object, and the stored objects have all of it.
+// TestRenderIsWhatTheOperatorCreates checks, for examples of all kinds, that a complete operator sends to a real API
+// server byte for byte what render prints for the stored object, and that the stored objects have everything that was
+// sent.
 func TestRenderIsWhatTheOperatorCreates(t *testing.T) {
 	w := scene.New(t)
 	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "spark-operator-spark"}})
@@ -216,8 +217,8 @@ func compareCreated(t *testing.T, w *scene.World, record *recorder, file string,
 	}
 }
 
-// podFollows checks that a driver pod is created after the objects of its attempt and before the auxiliary objects, as
-// render prints them.
+// podFollows checks that the operator creates a driver pod after the other objects of the attempt and before the
+// auxiliary objects, which is the order in which render prints them.
 func podFollows(t *testing.T, file string, made []*unstructured.Unstructured) {
 	t.Helper()
 	pod := slices.IndexFunc(made, func(object *unstructured.Unstructured) bool { return object.GetKind() == "Pod" })
@@ -240,7 +241,8 @@ func namesOf(objects []*unstructured.Unstructured) (names []string) {
 	return names
 }
 
-// submitTimeOf returns the time that the operator wrote into the driver's properties; empty if there is none.
+// submitTimeOf returns the submit time that the operator wrote into the driver's properties, or "" if the objects have
+// no such time.
 func submitTimeOf(objects []*unstructured.Unstructured) string {
 	for _, object := range objects {
 		data, _, _ := unstructured.NestedStringMap(object.Object, "data")
@@ -255,8 +257,8 @@ func submitTimeOf(objects []*unstructured.Unstructured) string {
 	return ""
 }
 
-// missing returns the paths of the values that are in want and not in got. The API server adds fields, and items at the
-// end of lists.
+// missing returns the paths of the values in want that got lacks. Additional values in got are ignored, because the API
+// server adds fields, and adds items at the end of lists.
 func missing(path string, want, got any) (lost []string) {
 	switch want := want.(type) {
 	case map[string]any:
@@ -286,7 +288,7 @@ func missing(path string, want, got any) (lost []string) {
 	return lost
 }
 
-// TestRenderedSecrets: nothing that render prints by default shows a secret, in any format.
+// TestRenderedSecrets checks that the default output of render shows no secret, in any format.
 func TestRenderedSecrets(t *testing.T) {
 	const file = "testdata/render/everything.yaml"
 	for _, args := range [][]string{{"-o", "yaml"}, {"-o", "json"}, {"--spark-submit"}} {
@@ -304,7 +306,7 @@ func TestRenderedSecrets(t *testing.T) {
 	}
 }
 
-// TestRenderGolden: the names of the objects of each example, in order, and a spark-submit line.
+// TestRenderGolden checks the names of the objects of each example, in order, and one spark-submit command line.
 func TestRenderGolden(t *testing.T) {
 	files, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil {
@@ -323,8 +325,8 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-// TestSubmitLineBuildsTheSameDriver: spark-submit, given the printed line, builds the driver pod that the operator
-// builds, except for names, labels and the owner.
+// TestSubmitLineBuildsTheSameDriver checks that spark-submit builds from the printed command line the same driver pod
+// as the operator, except for names, labels and the owner.
 func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 	for _, file := range []string{"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "testdata/render/everything.yaml", "../../examples/apache-pi.yaml"} {
 		documents, err := manifest.Objects([]string{file}, nil)
@@ -370,8 +372,9 @@ func podIn(t *testing.T, objects []client.Object) *corev1.Pod {
 	return nil
 }
 
-// neutral returns the spec of a driver pod without the names of the objects that it mounts, and with its variables in
-// the order of their names: spark-submit puts those of the template first.
+// neutral returns the spec of a driver pod in a form that can be compared: without the names of the objects that the
+// pod mounts, and with the environment variables sorted by name. Spark-submit writes the variables in another order
+// than the operator.
 func neutral(t *testing.T, pod *corev1.Pod) corev1.PodSpec {
 	t.Helper()
 	spec := *pod.Spec.DeepCopy()

@@ -1,5 +1,6 @@
-// Package cli is the program sparkctl. It reads and changes a cluster with the rights of the user, and never imports
-// the reconciler. The verbs are in the packages offline and online; those about the program itself are here.
+// Package cli is the program sparkctl. The program reads and changes a cluster with the rights of the user, and never
+// imports the reconciler. The packages offline and online contain the verbs, except the verbs about the program itself,
+// which this package contains.
 package cli
 
 import (
@@ -19,10 +20,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// pluginName is the binary's name as a plugin of kubectl, which runs it for `kubectl spark`.
+// pluginName is the name of the binary as a kubectl plugin: kubectl runs a binary of this name for `kubectl spark`.
 const pluginName = "kubectl-spark"
 
-// root is what all verbs share.
+// root holds what the verbs of this package need.
 type root struct {
 	terminal.Streams
 }
@@ -42,7 +43,7 @@ func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Cod
 	return code
 }
 
-// nameOf returns the name by which users call the program.
+// nameOf returns the name by which users run the program, from the path of the binary.
 func nameOf(path string) string {
 	if strings.TrimSuffix(filepath.Base(path), ".exe") == pluginName {
 		return "kubectl spark"
@@ -60,7 +61,7 @@ func messageOf(err error) string {
 	return err.Error()
 }
 
-// Command returns the command with all verbs. The name is shown in usage texts.
+// Command returns the command with all verbs. The argument name is the name of the program in usage texts.
 func Command(streams terminal.Streams, name string) *cobra.Command {
 	r := &root{Streams: streams}
 	top := &cobra.Command{
@@ -94,14 +95,14 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	return top
 }
 
-// codeErrors gives the errors of a verb the code of a cluster problem, unless they have one. Errors of the command
-// line's parser come from elsewhere and keep none.
+// codeErrors gives each error of a verb the exit code for a problem of the cluster, unless the error has a code. Errors
+// of the command line's parser do not pass through the verb, so they get no code here.
 func codeErrors(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return exit.With(exit.Cluster, run(cmd, args)) }
 }
 
-// connectionFlags are the flags of kubectl about the connection.
+// connectionFlags are kubectl's connection flags.
 var connectionFlags = func() *pflag.FlagSet {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	genericclioptions.NewConfigFlags(true).AddFlags(set)

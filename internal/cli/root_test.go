@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files and docs/cli.md")
 
-// result is what a run of the program printed, and its exit code.
+// result is the output of one run of the program, with the exit code.
 type result struct {
 	out, err string
 	code     exit.Code
@@ -36,7 +36,7 @@ func runWith(ctx context.Context, streams terminal.Streams, args ...string) resu
 	return result{out.String(), err.String(), code}
 }
 
-// golden compares a text with a file of testdata, which -update writes.
+// golden compares a text with a file in testdata. With the flag -update, it writes the file instead.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -57,7 +57,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestExitCodes: scripts can rely on the exit codes of wrong usage.
+// TestExitCodes checks the exit codes for wrong usage, on which scripts may rely.
 func TestExitCodes(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -84,14 +84,14 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestInterruptedIsACodeOfItsOwn: a canceled context leads to the exit code of Ctrl-C.
+// TestInterruptedIsACodeOfItsOwn checks that a canceled context leads to the exit code of Ctrl-C.
 func TestInterruptedIsACodeOfItsOwn(t *testing.T) {
 	if code := exit.CodeOf(exit.With(exit.Cluster, context.Canceled)); code != exit.Interrupted {
 		t.Errorf("exit code %d", code)
 	}
 }
 
-// TestPluginName: as a plugin of kubectl, the program names itself as users call it.
+// TestPluginName checks that the program, as a plugin of kubectl, uses in its texts the name by which users run it.
 func TestPluginName(t *testing.T) {
 	for path, want := range map[string]string{"/usr/bin/sparkctl": "sparkctl", "kubectl-spark": "kubectl spark", "kubectl-spark.exe": "kubectl spark", "/x/renamed": "sparkctl"} {
 		if got := nameOf(path); got != want {
@@ -105,7 +105,7 @@ func TestPluginName(t *testing.T) {
 	}
 }
 
-// TestPage: docs/cli.md is what the commands say.
+// TestPage checks that docs/cli.md agrees with the descriptions of the commands.
 func TestPage(t *testing.T) {
 	got := run(t, "docs")
 	if got.code != exit.OK {
@@ -126,7 +126,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestManPages: each verb has a man page.
+// TestManPages checks that each verb has a man page.
 func TestManPages(t *testing.T) {
 	dir := t.TempDir()
 	if got := run(t, "docs", "--man", dir); got.code != exit.OK {
@@ -140,7 +140,8 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// TestEveryVerbIsDescribed: each verb and each flag has a description, and a line of help fits a terminal.
+// TestEveryVerbIsDescribed checks that each verb and each flag has a description, and that each line of the help fits a
+// terminal.
 func TestEveryVerbIsDescribed(t *testing.T) {
 	for _, cmd := range documented(Command(terminal.Streams{}, "sparkctl")) {
 		if cmd.Short == "" || len(cmd.Short) > 70 || strings.HasSuffix(cmd.Short, ".") {
@@ -149,7 +150,7 @@ func TestEveryVerbIsDescribed(t *testing.T) {
 	}
 }
 
-// TestCompletionScripts: each shell gets a script.
+// TestCompletionScripts checks that the program prints a completion script for each shell.
 func TestCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if got := run(t, "completion", shell); got.code != exit.OK || !strings.Contains(got.out, "sparkctl") {

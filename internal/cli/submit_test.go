@@ -19,7 +19,7 @@ import (
 
 const image = "--conf=spark.kubernetes.container.image=docker.io/apache/spark:4.1.4"
 
-// withoutSpark removes what the tests' machine has of Spark.
+// withoutSpark hides a Spark installation of the test machine from the program.
 func withoutSpark(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
@@ -33,7 +33,7 @@ func withoutSpark(t *testing.T) {
 	}
 }
 
-// lines are command lines of spark-submit, as users have them.
+// lines are command lines of spark-submit as users write them.
 var lines = map[string][]string{
 	"java": {
 		"--master", "k8s://https://cluster.example.org:6443", "--deploy-mode", "cluster", "--name", "Spark Pi", "--class", "org.apache.spark.examples.SparkPi",
@@ -50,7 +50,7 @@ var lines = map[string][]string{
 	"r": {"--deploy-mode", "cluster", image, "--conf", "spark.kubernetes.driver.pod.name=r-driver", "local:///opt/job.R", "a", "b c"},
 }
 
-// TestSubmitDryRun: the manifests of command lines, without a cluster.
+// TestSubmitDryRun checks the manifests that the verb submit prints for command lines without a cluster.
 func TestSubmitDryRun(t *testing.T) {
 	withoutSpark(t)
 	for name, line := range lines {
@@ -62,8 +62,9 @@ func TestSubmitDryRun(t *testing.T) {
 	}
 }
 
-// TestSubmitBuildsWhatSparkSubmitBuilds: the operator builds the same driver pod from the manifest as spark-submit from
-// the line, except for names, labels, and the settings that the operator adds to all pods.
+// TestSubmitBuildsWhatSparkSubmitBuilds checks that the operator builds from the manifest the same driver pod as
+// spark-submit builds from the command line, except for names, labels, and the settings that the operator adds to all
+// pods.
 func TestSubmitBuildsWhatSparkSubmitBuilds(t *testing.T) {
 	withoutSpark(t)
 	for name, line := range lines {
@@ -114,7 +115,8 @@ func slicesWithout(line []string, words ...string) (rest []string) {
 	return rest
 }
 
-// TestSubmitRefuses: what cannot be honoured is refused with a reason and the way out.
+// TestSubmitRefuses checks that options that cannot be converted are rejected with the reason and with what to do
+// instead.
 func TestSubmitRefuses(t *testing.T) {
 	withoutSpark(t)
 	secret := filepath.Join(t.TempDir(), "keytab")
@@ -150,7 +152,8 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 }
 
-// TestSubmitTakesEveryOption: each option of each supported Spark line is honoured, or named in an error or a warning.
+// TestSubmitTakesEveryOption checks that each option of each supported Spark release line is either converted, or named
+// in an error or a warning.
 func TestSubmitTakesEveryOption(t *testing.T) {
 	withoutSpark(t)
 	properties := filepath.Join(t.TempDir(), "p.conf")

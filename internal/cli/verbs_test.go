@@ -25,14 +25,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// user runs the program as a user of a real cluster, in a namespace of its own that an operator serves.
+// user runs the program as a user of a real cluster would, in a namespace of its own in which an operator runs
+// applications.
 type user struct {
 	*scene.World
 	t          *testing.T
 	kubeconfig string
 }
 
-// newUser writes the kubeconfig of an administrator.
+// newUser returns a user with the rights of an administrator, and writes the user's kubeconfig.
 func newUser(t *testing.T, w *scene.World) *user {
 	t.Helper()
 	rc := testkit.Rest(t)
@@ -50,7 +51,7 @@ func newUser(t *testing.T, w *scene.World) *user {
 	return &user{World: w, t: t, kubeconfig: path}
 }
 
-// does runs a verb and checks its exit code, and that the output has some texts.
+// does runs a verb, and checks its exit code and that the output contains a text.
 func (u *user) does(code exit.Code, has string, args ...string) result {
 	u.t.Helper()
 	return u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader("")}, code, has, args...)
@@ -68,7 +69,7 @@ func (u *user) doesWith(ctx context.Context, streams terminal.Streams, code exit
 	return got
 }
 
-// manifest writes a manifest of an application.
+// manifest writes a manifest of an application to a file and returns the path.
 func (u *user) manifest(name, more string) string {
 	u.t.Helper()
 	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: " + name + ", labels: {team: data}}\n" +
@@ -81,7 +82,7 @@ func (u *user) manifest(name, more string) string {
 	return path
 }
 
-// driver waits for the driver pod of an application, and plays its kubelet.
+// driver waits for the driver pod of an application, and then writes the pod's status as a kubelet would.
 func (u *user) driver(name string, phase corev1.PodPhase, state corev1.ContainerState) {
 	u.t.Helper()
 	pod := &corev1.Pod{}
@@ -100,7 +101,8 @@ func running() corev1.ContainerState {
 	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
 }
 
-// TestVerbsOnACluster: the life of applications as a user sees it, with a whole operator on a real API server.
+// TestVerbsOnACluster checks the verbs with a complete operator on a real API server, from the creation of applications
+// to their deletion.
 func TestVerbsOnACluster(t *testing.T) {
 	withoutSpark(t)
 	w := scene.New(t)
@@ -179,7 +181,7 @@ func (u *user) shows() {
 	}
 }
 
-// waits has two applications: one that succeeds, and one that fails.
+// waits checks the verb wait with an application that succeeds and an application that fails.
 func (u *user) waits() {
 	ctx, interrupt := context.WithCancel(u.t.Context())
 	interrupt()
@@ -238,7 +240,7 @@ func (u *user) schedules() {
 	u.does(exit.OK, "nightly resumed", "resume", "schedule/nightly")
 }
 
-// logs follows an application whose first attempt fails and whose second succeeds.
+// logs checks that the verb log follows an application whose first attempt fails and whose second attempt succeeds.
 func (u *user) logs() {
 	node := startKubelet(u.t, "node-"+u.Namespace)
 	u.does(exit.OK, "again created", "create", "-f", u.manifest("again", "  restartPolicy: {type: OnFailure, onFailureRetries: 1, onFailureRetryInterval: 1}\n"))
@@ -293,7 +295,7 @@ func (u *user) onNode(node *kubelet, name, notUID string) {
 	u.Bind(pod, node.node)
 }
 
-// executor creates an executor that runs, as a driver does.
+// executor creates a running executor of an application, as the driver would.
 func (u *user) executor(node *kubelet, app *v1beta2.SparkApplication) {
 	u.t.Helper()
 	pod := &corev1.Pod{
@@ -317,7 +319,7 @@ func (u *user) executor(node *kubelet, app *v1beta2.SparkApplication) {
 	node.logs(pod.Name, "I am one\n")
 }
 
-// example returns an example for the user's namespace.
+// example writes an example manifest for the user's namespace to a file and returns the path.
 func (u *user) example(name string) string {
 	u.t.Helper()
 	text, err := os.ReadFile("../../examples/" + name + ".yaml")
@@ -358,7 +360,8 @@ func (u *user) scales() {
 	u.does(exit.OK, "next:", "explain", "apache-cluster")
 }
 
-// explains has an application whose driver finds no node, and one that is over.
+// explains checks the verb explain with an application whose driver pod cannot be scheduled, and with an application
+// that has ended.
 func (u *user) explains() {
 	u.does(exit.OK, "stuck created", "create", "-f", u.manifest("stuck", ""))
 	pod := &corev1.Pod{}
@@ -388,7 +391,8 @@ func (u *user) explains() {
 	u.does(exit.OK, "the next run starts at", "explain", "nightly")
 }
 
-// diffs compares manifests with an application that runs, one that is over, and others.
+// diffs checks the verb diff with manifests of a running application, of an ended application, and of objects of other
+// kinds.
 func (u *user) diffs() {
 	u.does(exit.OK, "live created", "create", "-f", u.manifest("live", ""))
 	u.driver("live", corev1.PodRunning, running())
@@ -407,7 +411,7 @@ func (u *user) diffs() {
 	u.does(exit.OK, "StatefulSet apache-cluster-worker", "diff", "-f", u.example("apache-cluster"))
 }
 
-// errors are those of the cluster: each is one line with the way out.
+// errors checks the messages for errors of the cluster: each message is one line that says what to do.
 func (u *user) errors() {
 	u.does(exit.Cluster, "did you mean pi?", "status", "pie")
 	u.does(exit.Cluster, "pi -n "+u.Namespace, "status", "pi", "-n", "default")

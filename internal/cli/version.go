@@ -15,7 +15,7 @@ import (
 // Version is set at link time with -X. Without it, the version that Go recorded in the binary is used.
 var Version string
 
-// build describes this binary.
+// build describes the binary that is running.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"`

@@ -61,8 +61,8 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 	}
 }
 
-// nextPod waits for the pod whose log follows the log of the pod last, and returns that pod when its container has
-// started. It returns nil if the object has ended. For the first log, last is nil.
+// nextPod returns the newest pod that is newer than the pod last, or nil if no further log will follow. For the first
+// log, last is nil. If the option Follow is set, nextPod waits until such a pod exists and its container has started.
 func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()

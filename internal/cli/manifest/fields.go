@@ -11,12 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Differences are the fields of a document that its kind does not have, and those that it must have and that the
-// document lacks. Both are paths. Fields that keep raw JSON, such as pod templates, are not looked into: their unknown
-// fields are kept. Required fields of Kubernetes' own types, such as a volume's name, are not looked for.
+// Differences holds the paths of two sorts of fields: the fields of a document that its kind does not have, and the
+// required fields of the kind that the document lacks. Compare does not look into fields that keep raw JSON, such as
+// pod templates, because the operator keeps unknown fields there. It does not look for required fields of Kubernetes'
+// own types, such as a volume's name.
 type Differences struct{ Unknown, Missing []string }
 
-// Compare compares a document with the type of its kind.
+// Compare returns the differences between the fields of a document and the fields of the object's Go type.
 func Compare(d *Document, object client.Object) (diff Differences, err error) {
 	var tree map[string]any
 	if err := json.Unmarshal(d.JSON, &tree); err != nil {
@@ -37,21 +38,21 @@ func Compare(d *Document, object client.Object) (diff Differences, err error) {
 	return diff, nil
 }
 
-// field is a field of a struct in JSON.
+// field describes the JSON field of a struct.
 type field struct {
 	of       reflect.Type
 	required bool
 }
 
-// ours is the beginning of the paths of the packages with the operator's types.
+// ours is the prefix of the import paths of the packages with the operator's API types.
 const ours = "github.com/sparkoperator/spark-operator/api/"
 
-// alwaysRequired is a field of the entries of a driver's lists that a marker makes required, although Go may leave it
-// out.
+// alwaysRequired is a field of the entries of a driver's lists. A marker makes the field required in the definition,
+// although its JSON tag has omitempty.
 const alwaysRequired = "serviceSpec"
 
-// fieldsOf returns the fields of a struct by their JSON names. A field of our types without omitempty and omitzero is
-// required, as in the definitions.
+// fieldsOf returns the fields of a struct by their JSON names. A field of our types is required if its JSON tag has
+// neither omitempty nor omitzero, as in the definitions.
 func fieldsOf(t reflect.Type) map[string]field {
 	fields := map[string]field{}
 	for f := range t.Fields() {

@@ -15,8 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// served are the kinds of the operator, by their version and kind. The older version of spark.apache.org has the same
-// schema as the stored one.
+// served maps the version and the kind of each custom resource that the operator serves to a function that returns an
+// empty object. The older version of spark.apache.org has the same schema as the stored version, so it has the same
+// type.
 var served = map[schema.GroupVersionKind]func() client.Object{
 	v1beta2.SchemeGroupVersion.WithKind("SparkApplication"):          func() client.Object { return &v1beta2.SparkApplication{} },
 	v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"): func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
@@ -34,7 +35,7 @@ var served = map[schema.GroupVersionKind]func() client.Object{
 // Groups are the API groups of the operator.
 var Groups = []string{v1beta2.SchemeGroupVersion.Group, sparkv1.SchemeGroupVersion.Group}
 
-// Kind returns the version and the kind of a document; the zero value if it has none.
+// Kind returns the version and the kind of a document, or the zero value if the document has none.
 func (d *Document) Kind() schema.GroupVersionKind {
 	var head struct {
 		APIVersion string `json:"apiVersion"`
@@ -46,8 +47,8 @@ func (d *Document) Kind() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
 }
 
-// Object decodes the document as the operator does. It returns nil and no error for a kind of somebody else, which the
-// operator does not read.
+// Object decodes the document as the operator does. It returns nil and no error if the kind is not one that the
+// operator reads.
 func (d *Document) Object() (client.Object, error) {
 	kind := d.Kind()
 	create, ok := served[kind]
@@ -80,7 +81,7 @@ func SpecOf(object client.Object) any {
 	return reflect.ValueOf(object).Elem().FieldByName("Spec").Addr().Interface()
 }
 
-// OutOfBounds returns why the spec of one of the operator's objects could not be read; empty if it was read.
+// OutOfBounds returns why the spec of one of the operator's objects could not be read, or "" if the spec was read.
 func OutOfBounds(object client.Object) string {
 	return reflect.ValueOf(object).Elem().FieldByName("OutOfBounds").String()
 }

@@ -35,7 +35,7 @@ metadata:
 ---
 `
 
-// TestPlaces: places count from the beginning of the file, not of the document.
+// TestPlaces checks that lines are counted from the beginning of the file, and not from the beginning of the document.
 func TestPlaces(t *testing.T) {
 	documents, faults := Read("f", []byte(two))
 	if len(documents) != 2 || len(faults) != 0 {
@@ -62,7 +62,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestFaultsOfYAML: each fault of a file has its line, and does not hide the other documents.
+// TestFaultsOfYAML checks that each fault of a file has its line, and that documents without faults are still returned.
 func TestFaultsOfYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\na: 2\n":                        `f:2:1: key "a" already set in map`,
@@ -99,8 +99,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestRequiredFieldsAreThoseOfTheDefinitions: the fields here are those of the definitions' schemas, and the required
-// fields of our types are exactly theirs, at every depth. A schema has only some of the metadata.
+// TestRequiredFieldsAreThoseOfTheDefinitions checks that fieldsOf returns the fields of the definitions' schemas, and
+// that the required fields of our types are exactly the required fields of the schemas, at every depth. A schema has
+// only some of the metadata fields.
 func TestRequiredFieldsAreThoseOfTheDefinitions(t *testing.T) {
 	files, err := filepath.Glob("../../../config/crd/*.yaml")
 	if err != nil || len(files) != 5 {

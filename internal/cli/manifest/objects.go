@@ -9,14 +9,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
-// Loaded is a custom resource of one of the five kinds and where it was read.
+// Loaded is a custom resource of one of the five kinds, with the place from which it was read.
 type Loaded struct {
 	Document
 	Object client.Object
 }
 
-// Objects reads the custom resources of the operator's kinds from files and directories; "-" is the input. It fails if
-// there are none, and at the first document that cannot be read.
+// Objects reads the custom resources of the operator's kinds from files and directories; "-" is the standard input. It
+// returns an error at the first document that cannot be read, and if the files have no such custom resources.
 func Objects(names []string, in io.Reader) (found []Loaded, err error) {
 	files, err := Files(names)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Place returns the place of a field, such as spec.driver.env[0].name or spec.sparkConf[spark.master]. If the document
-// does not have the field, it is the place of the nearest field above it.
+// does not have the field, Place returns the place of the nearest enclosing field.
 func (d *Document) Place(field string) Place {
 	found, node := d.root, d.root
 	for _, key := range keysOf(field) {
@@ -32,7 +32,8 @@ func (d *Document) Has(field string) bool {
 	return true
 }
 
-// child returns the node to point at for an entry of a mapping or a sequence, and its value; nil if there is none.
+// child returns two nodes for an entry of a mapping or a sequence: the node whose place is shown in messages, and the
+// node of the value. It returns nil if the entry does not exist.
 func child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
@@ -52,7 +53,8 @@ func child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
 	return nil, nil
 }
 
-// keysOf splits a path at its dots and brackets. The text in brackets is one key, since keys of maps contain dots.
+// keysOf splits a path at its dots and brackets. The text in brackets is one key, because the keys of maps can contain
+// dots.
 func keysOf(field string) (keys []string) {
 	for field != "" {
 		if inner, ok := strings.CutPrefix(field, "["); ok {

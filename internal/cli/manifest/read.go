@@ -1,5 +1,6 @@
-// Package manifest reads manifests of custom resources: files, directories and the standard input, with several YAML
-// documents each. It keeps the place of every field, so that messages can name file, line and column.
+// Package manifest reads manifests of custom resources from files, directories and the standard input. A manifest may
+// have several YAML documents. The package keeps the place of every field, so that messages can name file, line and
+// column.
 package manifest
 
 import (
@@ -19,10 +20,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Standard is the name of the standard input as a file.
+// Standard is the file name that stands for the standard input.
 const Standard = "-"
 
-// maxFile is the most bytes of a file that are read. The API server stores at most 1.5 MB in one object.
+// maxFile is the largest number of bytes that are read from a file. For comparison, the API server stores at most 1.5
+// MB in one object.
 const maxFile = 32 << 20
 
 // Place is a place in a file. Line and Column count from 1.
@@ -31,10 +33,10 @@ type Place struct {
 	Line, Column int
 }
 
-// String returns the place as compilers print it.
+// String returns the place in the format of compiler messages.
 func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
 
-// Fault is an error at a place.
+// Fault is an error at a place in a file.
 type Fault struct {
 	Place
 	Message string
@@ -43,7 +45,7 @@ type Fault struct {
 // Error returns the place and the message.
 func (f *Fault) Error() string { return f.Place.String() + ": " + f.Message }
 
-// Document is one YAML document, or a JSON file.
+// Document is one YAML document of a file, or the content of a JSON file.
 type Document struct {
 	File string
 	// JSON is the document as kubectl converts it.
@@ -52,8 +54,8 @@ type Document struct {
 	line int // of the document's first line, from 0
 }
 
-// Files returns the files of the given names. A directory stands for its files with the endings of manifests; those of
-// its subdirectories are included. The name "-" stands for the standard input.
+// Files returns the files that the given names stand for. A directory stands for all files in it and in its
+// subdirectories whose names have an ending of manifests. The name "-" stands for the standard input.
 func Files(names []string) ([]string, error) {
 	var files []string
 	for _, name := range names {
@@ -105,8 +107,8 @@ func Load(file string, in io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// Read splits a file into documents. A document that cannot be read is among the faults, and the others are still
-// returned. Documents without content are left out.
+// Read splits a file into documents. For a document that cannot be read, Read returns a fault, and still returns the
+// other documents. It leaves out documents without content.
 func Read(file string, data []byte) (documents []Document, faults []*Fault) {
 	for _, part := range split(data) {
 		document := Document{File: file, line: part.line}
@@ -135,7 +137,7 @@ func empty(node *yamlv3.Node) bool {
 	return len(node.Content) == 0 || node.Content[0].Tag == "!!null"
 }
 
-// part is the text of a document, and the number of lines before it.
+// part is the text of a document, and the number of lines in the file before that text.
 type part struct {
 	text []byte
 	line int
@@ -160,7 +162,8 @@ func split(data []byte) []part {
 // lineInMessage matches the line number in an error of a YAML parser.
 var lineInMessage = regexp.MustCompile(`^(?:yaml: |error converting YAML to JSON: |unmarshal errors:\s*)*line (\d+): (.*)$`)
 
-// faults converts an error of a YAML parser. One error can list several faults, such as duplicate keys.
+// faults converts an error of a YAML parser into faults with places. One error can list several faults, such as
+// duplicate keys.
 func (p part) faults(file string, err error) (faults []*Fault) {
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "yaml: "), "unmarshal errors:")

@@ -7,13 +7,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// verbs are what all verbs share.
+// verbs holds what all verbs need.
 type verbs struct {
 	terminal.Streams
 	version string
 }
 
-// Commands returns the verbs. The version is that of the program.
+// Commands returns the verbs that need no cluster. The argument version is the version of the program.
 func Commands(streams terminal.Streams, version string) []*cobra.Command {
 	r := &verbs{streams, version}
 	return []*cobra.Command{r.lintCommand(), r.renderCommand()}

@@ -94,7 +94,7 @@ func (r *verbs) render(o *renderOptions) error {
 	return nil
 }
 
-// setSparkVersion overrides the declared version of Spark.
+// setSparkVersion overrides the version of Spark in the object's spec.
 func setSparkVersion(object client.Object, version string) {
 	if version == "" {
 		return
@@ -135,7 +135,8 @@ func (r *verbs) renderOne(operator launch.Operator, d *manifest.Loaded, o *rende
 	return r.renderObjects(operator, d.Object, o)
 }
 
-// renderObjects prints the objects of a custom resource, and those of the runs that it starts.
+// renderObjects prints the objects that the operator would create for a custom resource. For a schedule, it also prints
+// the objects of the next run.
 func (r *verbs) renderObjects(operator launch.Operator, object client.Object, o *renderOptions) error {
 	launched, err := operator.Launch(object)
 	if err != nil {

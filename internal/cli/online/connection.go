@@ -14,17 +14,17 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
-// connection adds the flags of kubectl about the connection to a verb, and returns a function that connects.
+// connection adds kubectl's connection flags to a verb, and returns a function that connects to the cluster.
 func connection(flags *pflag.FlagSet) func() (*cluster.Client, error) {
 	config := genericclioptions.NewConfigFlags(true)
 	config.AddFlags(flags)
 	return func() (*cluster.Client, error) { return cluster.Connect(config) }
 }
 
-// completionTimeout bounds the time that a shell waits for names.
+// completionTimeout bounds the time for which a shell waits for names to complete.
 const completionTimeout = 2 * time.Second
 
-// completeNames completes the names of live objects.
+// completeNames returns a completion function that offers the names of the objects in the cluster.
 func completeNames(connect func() (*cluster.Client, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
@@ -47,7 +47,7 @@ func completeNames(connect func() (*cluster.Client, error)) cobra.CompletionFunc
 	}
 }
 
-// named returns the object that the only argument of a verb names.
+// named returns the object that the only argument of a verb names, and the client that found it.
 func named(cmd *cobra.Command, connect func() (*cluster.Client, error), args []string) (*cluster.Client, client.Object, error) {
 	c, err := connect()
 	if err != nil {
@@ -57,7 +57,7 @@ func named(cmd *cobra.Command, connect func() (*cluster.Client, error), args []s
 	return c, object, err
 }
 
-// invalidFlag returns an error about the value of a flag.
+// invalidFlag returns the error for an invalid value of a flag, with the allowed values.
 func invalidFlag(name, value string, allowed []string) error {
 	return exit.Errorf(exit.Usage, "--%s %q is not supported; use one of: %s", name, value, strings.Join(allowed, ", "))
 }

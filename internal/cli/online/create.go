@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// afterwards is what a verb does after it created an object.
+// afterwards holds what a verb does after it has created an object.
 type afterwards struct {
 	dryRun, wait, log bool
 	timeout           time.Duration
@@ -93,7 +93,7 @@ func (r *verbs) createCommand() *cobra.Command {
 	return cmd
 }
 
-// create creates an object.
+// create creates an object in the cluster, and then does what the argument after requests.
 func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
 	kind := cluster.KindOf(object)
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
@@ -117,12 +117,12 @@ func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Obje
 	return nil
 }
 
-// isNamespace reports whether an error says that the namespace is missing.
+// isNamespace reports whether an error says that the namespace does not exist.
 func isNamespace(err error) bool {
 	return cluster.Missing(err, schema.GroupResource{Resource: "namespaces"})
 }
 
-// afterwards waits for an object that was created, and prints its log.
+// afterwards waits for a created object or prints its log, as the argument after requests.
 func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
 	if after.dryRun || !after.wait && !after.log {
 		return nil

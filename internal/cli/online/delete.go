@@ -68,7 +68,7 @@ func (r *verbs) deleteCommand() *cobra.Command {
 	return cmd
 }
 
-// chosen returns the objects that names or labels choose.
+// chosen returns the objects that the names or the label selector select. Exactly one of the two must be given.
 func chosen(cmd *cobra.Command, c *cluster.Client, names []string, selector string) (objects []client.Object, err error) {
 	if (len(names) == 0) == (selector == "") {
 		return nil, exit.Usagef("name the objects, or choose them with -l")
@@ -99,7 +99,8 @@ func preconditions(object client.Object) *metav1.Preconditions {
 	return &metav1.Preconditions{UID: &uid}
 }
 
-// confirm asks before objects are changed, if there is somebody to ask.
+// confirm requests a confirmation from the user before objects are changed, if the program runs in a terminal. It
+// returns an error if the user declines.
 func (r *verbs) confirm(what string, objects []client.Object, yes bool) error {
 	if yes || !r.Interactive {
 		return nil

@@ -61,7 +61,7 @@ func (r *verbs) diffCommand() *cobra.Command {
 	return cmd
 }
 
-// diff compares one manifest with the stored object.
+// diff prints the differences between the object in a manifest and the stored object.
 func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Operator, d *manifest.Loaded) error {
 	if d.Object.GetNamespace() == "" {
 		d.Object.SetNamespace(c.Namespace)
@@ -108,7 +108,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Oper
 	return nil
 }
 
-// effect says what the operator would do.
+// effect returns a sentence about what the operator would do after the change.
 func effect(change *launch.Change) string {
 	switch {
 	case change.Restarts:
@@ -121,7 +121,7 @@ func effect(change *launch.Change) string {
 	return "nothing that runs changes"
 }
 
-// compare returns the fields of spec and labels that differ, with both values.
+// compare returns one line for each field of spec and labels that differs, with both values.
 func compare(live, edited client.Object) ([]string, error) {
 	var trees [2]map[string]any
 	for i, object := range []client.Object{live, edited} {
@@ -138,7 +138,7 @@ func compare(live, edited client.Object) ([]string, error) {
 	return changes, nil
 }
 
-// differ appends the differences between two values of JSON.
+// differ appends the differences between two JSON values to changes.
 func differ(path string, before, after any, changes *[]string) {
 	from, isObject := before.(map[string]any)
 	to, isAlso := after.(map[string]any)
@@ -156,7 +156,8 @@ func differ(path string, before, after any, changes *[]string) {
 	}
 }
 
-// below returns the path of a field. Keys with dots are those of maps.
+// below returns the path of the field key below the given path. A key that contains dots is a key of a map, so it is
+// written in brackets.
 func below(path, key string) string {
 	switch {
 	case path == "":
@@ -175,7 +176,7 @@ func rawOf(value any) []byte {
 	return text
 }
 
-// shown returns a value for people, without what looks like a secret.
+// shown returns a value as text, and redacts the value if it looks like a secret.
 func shown(path string, value any) string {
 	if value == nil {
 		return "(absent)"

@@ -103,7 +103,7 @@ func (r *verbs) list(cmd *cobra.Command, c *cluster.Client, o *listOptions) erro
 	return r.printList(rows, o)
 }
 
-// listed is a row of the table.
+// listed is one row of the table that the verb list prints.
 type listed struct {
 	object client.Object
 	cluster.Summary
@@ -119,7 +119,7 @@ var orders = map[string]func(a, b *cluster.Summary) int{
 	},
 }
 
-// shows reports whether the filters select an object.
+// shows reports whether the filters of the verb select an object.
 func (o *listOptions) shows(s *cluster.Summary) bool {
 	age := time.Since(s.Created)
 	switch {
@@ -185,7 +185,7 @@ func executorsOf(s *cluster.Summary) string {
 	return text
 }
 
-// printObjects prints whole objects with the printers of kubectl.
+// printObjects prints the complete objects in one of kubectl's output formats.
 func (r *verbs) printObjects(rows []listed, output string) error {
 	flags := genericclioptions.NewPrintFlags("")
 	flags.OutputFormat = &output

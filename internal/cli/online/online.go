@@ -1,4 +1,4 @@
-// Package online has the verbs of sparkctl that read or change a cluster, one file each.
+// Package online has the verbs of sparkctl that read objects of a cluster or change them, one file each.
 package online
 
 import (
@@ -7,10 +7,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// verbs are what all verbs share.
+// verbs holds what all verbs need.
 type verbs struct{ terminal.Streams }
 
-// Commands returns the verbs.
+// Commands returns the verbs that need a cluster.
 func Commands(streams terminal.Streams) []*cobra.Command {
 	r := &verbs{streams}
 	return []*cobra.Command{

@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
 
-// submitOptions are the flags of the verb submit, which spark-submit does not have.
+// submitOptions are those flags of the verb submit that spark-submit does not have.
 type submitOptions struct {
 	afterwards
 	sparkVersion, objectName string
@@ -67,8 +67,8 @@ func (r *verbs) submitCommand() *cobra.Command {
 	return cmd
 }
 
-// split takes our own flags out of a command line of spark-submit. Everything from the application's file on belongs to
-// the application.
+// split divides arguments into a command line for spark-submit and sparkctl's own flags. All arguments after the
+// application's file belong to the application, so they stay in the command line.
 func split(args []string, own *pflag.FlagSet) (line, flags []string) {
 	for i := 0; i < len(args); i++ {
 		known, takesValue := cmdline.Option(args[i])
@@ -144,7 +144,8 @@ func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o 
 	return r.afterwards(cmd, c, app, &o.afterwards)
 }
 
-// checkSubmitted checks an application as the operator will, under a name that is like the one it gets.
+// checkSubmitted returns the first fault for which the operator would reject an application. If the API server is to
+// complete the application's name, checkSubmitted uses a similar name.
 func checkSubmitted(app *v1beta2.SparkApplication) error {
 	operator, err := launch.Load("")
 	if err != nil {
@@ -164,7 +165,7 @@ func checkSubmitted(app *v1beta2.SparkApplication) error {
 	return nil
 }
 
-// printManifest prints an application as YAML, without its empty status.
+// printManifest prints an application as YAML, without the empty status.
 func (r *verbs) printManifest(app *v1beta2.SparkApplication) error {
 	text, err := yaml.Marshal(app)
 	if err != nil {
@@ -182,10 +183,10 @@ func (r *verbs) printManifest(app *v1beta2.SparkApplication) error {
 	return err
 }
 
-// newest is the Spark line with the most options.
+// newest is a version of the Spark release line with the most options.
 const newest = "4.3.0"
 
-// versionIn returns the version of Spark in the tag of the image that a line names.
+// versionIn returns the version of Spark in the tag of the image that a command line names.
 func versionIn(line []string, s cmdline.Submitter) (string, error) {
 	s.SparkVersion = newest
 	made, err := submission.Convert(line, s)
@@ -223,7 +224,8 @@ func environment(pairs []string) map[string]string {
 	return variables
 }
 
-// readDirectory returns the regular files of a directory. A missing directory is empty.
+// readDirectory returns the contents of the regular files in a directory, by their names. If the directory does not
+// exist, the result is empty.
 func readDirectory(path string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(path)
 	if os.IsNotExist(err) {

@@ -22,7 +22,7 @@ func (r *verbs) resumeCommand() *cobra.Command {
 	return r.suspension("resume", false, "Start suspended objects again", "Clears spec.suspend.")
 }
 
-// suspension is the verb suspend or resume.
+// suspension returns the command of the verb suspend or of the verb resume.
 func (r *verbs) suspension(verb string, suspend bool, shortText, longText string) *cobra.Command {
 	var selector string
 	var yes bool

@@ -42,7 +42,7 @@ func (r *verbs) waitCommand() *cobra.Command {
 	return cmd
 }
 
-// waitFor waits and prints each new state.
+// waitFor waits until an object reaches the goal or the time limit is over, and prints each new state.
 func (r *verbs) waitFor(cmd *cobra.Command, c *cluster.Client, object client.Object, goal string, limit time.Duration) error {
 	ctx, cancel := cluster.Within(cmd.Context(), limit)
 	defer cancel()

@@ -14,8 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Redacted returns copies of objects without secrets: the data of Secrets, and the values of Spark's configuration and
-// of environment variables whose name or value looks like a secret by Spark's own rule (spark.redaction.regex).
+// Redacted returns copies of the objects without secrets. It redacts the data of Secrets. It also redacts those values
+// of Spark's configuration and of environment variables whose name or value looks like a secret by Spark's own rule
+// (spark.redaction.regex).
 func Redacted(objects []client.Object) ([]client.Object, error) {
 	var out []client.Object
 	for _, object := range objects {
@@ -32,7 +33,7 @@ func Redacted(objects []client.Object) ([]client.Object, error) {
 	return out, nil
 }
 
-// redactObject redacts an object in place and reports whether it changed.
+// redactObject redacts an object in place and reports whether the object changed.
 func redactObject(tree map[string]any) (changed bool) {
 	switch tree["kind"] {
 	case "Secret":
@@ -56,7 +57,7 @@ func redactObject(tree map[string]any) (changed bool) {
 	return redactEnv(tree)
 }
 
-// redactEnv redacts the environment variables of all containers in a tree.
+// redactEnv redacts the environment variables of all containers in a JSON tree and reports whether the tree changed.
 func redactEnv(value any) (changed bool) {
 	switch value := value.(type) {
 	case []any:
@@ -80,7 +81,7 @@ func redactEnv(value any) (changed bool) {
 	return changed
 }
 
-// redactFile redacts a file of a ConfigMap: Spark's properties, or a pod template.
+// redactFile returns the redacted text of a file in a ConfigMap: Spark's properties, or a pod template.
 func redactFile(name, text string) string {
 	if strings.HasSuffix(name, ".properties") || strings.HasSuffix(name, ".conf") {
 		return redactProperties(text)
@@ -103,7 +104,8 @@ func redactFile(name, text string) string {
 	return string(shown)
 }
 
-// redactProperties redacts the values of a properties file that has one property in each line.
+// redactProperties returns the text of a properties file with redacted values. The file must have one property on each
+// line.
 func redactProperties(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

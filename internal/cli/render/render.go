@@ -1,5 +1,5 @@
 // Package render prints the objects that the operator would create for a custom resource, and the spark-submit command
-// line that does the same.
+// line that would submit the same application.
 package render
 
 import (

@@ -22,7 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Line is a command line of spark-submit and the files that it names, by their paths.
+// Line is a command line of spark-submit, with the contents of the files that the command line names, by their paths.
 type Line struct {
 	Args  []string
 	Files map[string][]byte
@@ -31,9 +31,9 @@ type Line struct {
 // own is the prefix of the operator's own labels and annotations.
 const own = "sparkoperator.dev/"
 
-// SubmitLine returns the spark-submit command line that submits what the operator would submit. It is the one that the
-// operator gives to spark-submit in the submission mode SparkSubmit, without the marks by which the operator finds its
-// objects.
+// SubmitLine returns the spark-submit command line that submits the same application as the operator would. It is the
+// command line that the operator passes to spark-submit in the submission mode SparkSubmit, without the labels by which
+// the operator finds its objects.
 func SubmitLine(o launch.Operator, object client.Object) (Line, error) {
 	o.Config.Submission.Mode = config.SubmissionSparkSubmit
 	if app, ok := object.(*v1beta2.SparkApplication); ok {
@@ -65,8 +65,8 @@ func SubmitLine(o launch.Operator, object client.Object) (Line, error) {
 	return lineOf(secret.Data, secret.Labels, made.Driver.Spec.Containers[0].Args)
 }
 
-// lineOf returns the command line for the files and the arguments of a pod that runs spark-submit. The marks are the
-// labels by which the operator finds its objects.
+// lineOf returns the command line for a submitter pod. The argument data holds the files of the pod, runner holds its
+// arguments, and marks holds the labels by which the operator finds its objects; these labels are left out.
 func lineOf(data map[string][]byte, marks map[string]string, runner []string) (line Line, err error) {
 	properties, err := conf.UnmarshalProperties(string(data["spark.properties"]))
 	if err != nil {
@@ -111,7 +111,8 @@ func lineOf(data map[string][]byte, marks map[string]string, runner []string) (l
 	return line, nil
 }
 
-// endOfOptions returns the number of words before the application's file. Each option here has a value.
+// endOfOptions returns the number of words before the application's file. It assumes that each option has a value, as
+// all options that the operator writes do.
 func endOfOptions(words []string) int {
 	i := 0
 	for i+1 < len(words) && strings.HasPrefix(words[i], "--") {
@@ -120,7 +121,8 @@ func endOfOptions(words []string) int {
 	return i
 }
 
-// localFile replaces the path of a file in the pod that runs spark-submit by its name.
+// localFile returns the name of a file if the value is the path of that file in the submitter pod, and the value
+// unchanged otherwise.
 func localFile(value string, files map[string][]byte) string {
 	if name := path.Base(value); strings.HasPrefix(value, "/opt/sparkoperator/submit/") && files[name] != nil {
 		return name
@@ -128,7 +130,8 @@ func localFile(value string, files map[string][]byte) string {
 	return value
 }
 
-// withoutMarks removes what only the operator needs from a pod template. It reports whether anything is left.
+// withoutMarks removes from a pod template what only the operator needs. It returns the rest, and reports whether the
+// rest is not empty.
 func withoutMarks(text []byte, marks map[string]string) (template []byte, needed bool, err error) {
 	var pod map[string]any
 	if err := json.Unmarshal(text, &pod); err != nil {
@@ -168,7 +171,7 @@ func withoutMarks(text []byte, marks map[string]string) (template []byte, needed
 	return template, true, err
 }
 
-// Redacted returns the line without values that look like secrets.
+// Redacted returns a copy of the command line in which values that look like secrets are redacted.
 func (l Line) Redacted() Line {
 	out := Line{Args: slices.Clone(l.Args), Files: map[string][]byte{}}
 	for i := range out.Args {
@@ -187,7 +190,7 @@ func (l Line) Redacted() Line {
 	return out
 }
 
-// String returns the line as a script for a shell. It writes the files first.
+// String returns a shell script that first writes the files and then runs the command line.
 func (l Line) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(l.Files)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Explanation returns the lines of the verb explain, each with its heading.
+// Explanation returns the lines that the verb explain prints, each with its heading.
 func Explanation(now time.Time, object client.Object, pods []corev1.Pod, events []corev1.Event, plan lifecycle.Plan) (lines [][2]string) {
 	s := cluster.Summarize(object)
 	lines = append(lines, [2]string{"state:", fmt.Sprintf("%s is %s (%s)", Title(object), s.State, s.Result)})
@@ -35,7 +35,8 @@ func Explanation(now time.Time, object client.Object, pods []corev1.Pod, events 
 	return append(lines, [2]string{"next:", whatNext(now, object, &s, plan)})
 }
 
-// causes returns what keeps a pod from running, by the pod's own status, or else by the last warning about it.
+// causes returns the causes that keep a pod from running. It reads them from the pod's status or, if the status has
+// none, from the last warning Event about the pod.
 func causes(pod *corev1.Pod, events []corev1.Event) (found []string) {
 	if pod.Status.Phase == corev1.PodSucceeded {
 		return nil
@@ -69,7 +70,7 @@ func containerCauses(status *corev1.ContainerStatus) (found []string) {
 	return found
 }
 
-// ways are what to do about causes of Kubernetes, by the first word of the cause.
+// ways maps the reason at the beginning of a cause to what a user can do about the cause.
 var ways = map[string]string{
 	"Unschedulable":              "request less CPU or memory, change node selectors and tolerations, or add a node",
 	"FailedScheduling":           "request less CPU or memory, change node selectors and tolerations, or add a node",
@@ -87,16 +88,16 @@ func wayOut(cause string) string {
 	return ways[reason]
 }
 
-// verbWords are the actions of the operator in words.
+// verbWords maps each verb of the operator's actions to a word for users.
 var verbWords = map[lifecycle.Verb]string{lifecycle.Create: "creates", lifecycle.Delete: "deletes", lifecycle.Confirm: "reads live"}
 
-// partWords are what the actions are about.
+// partWords maps each part that an action can concern to words for users.
 var partWords = map[lifecycle.Part]string{
 	lifecycle.Submission: "the driver pod and its objects", lifecycle.Attempt: "the objects of the attempt", lifecycle.Executors: "the executors",
 	lifecycle.DriverPod: "the driver pod", lifecycle.Application: "the custom resource", lifecycle.ScheduledRun: "the run",
 }
 
-// whatNext says what the operator does next, and when.
+// whatNext returns a text about what the operator does next, and when.
 func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan lifecycle.Plan) string {
 	var acts []string
 	for _, action := range plan.Actions {

@@ -13,10 +13,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// lastEvents is the number of Events that a status shows.
+// lastEvents is the largest number of Events that the verb status shows.
 const lastEvents = 5
 
-// Status returns the screen of the verb status.
+// Status returns the text that the verb status prints.
 func Status(object client.Object, pods []corev1.Pod, events []corev1.Event, width int) string {
 	s := cluster.Summarize(object)
 	var b strings.Builder
@@ -65,7 +65,7 @@ func Status(object client.Object, pods []corev1.Pod, events []corev1.Event, widt
 	return b.String()
 }
 
-// timeline shows the phases with their durations.
+// timeline returns a text with the phases of an object and their durations.
 func timeline(s *cluster.Summary, width int) string {
 	if len(s.History) == 0 {
 		return ""
@@ -91,7 +91,7 @@ func timeline(s *cluster.Summary, width int) string {
 	return b.String()
 }
 
-// requested returns the sum of what the live pods request.
+// requested returns a text with the sum of the resources that the running pods request.
 func requested(pods []corev1.Pod) string {
 	var cpu, memory resource.Quantity
 	n := 0
@@ -111,7 +111,7 @@ func requested(pods []corev1.Pod) string {
 	return fmt.Sprintf("%s CPU, %s memory, by %d pods", cpu.String(), memory.String(), n)
 }
 
-// maxPods is the number of pods that a status shows.
+// maxPods is the largest number of pods that the verb status shows.
 const maxPods = 10
 
 func podTable(pods []corev1.Pod, width int) string {

@@ -13,12 +13,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// Title returns the kind and the name of an object for messages.
+// Title returns the kind and the name of an object, for use in messages.
 func Title(object client.Object) string {
 	return fmt.Sprintf("%s %s/%s", object.GetObjectKind().GroupVersionKind().Kind, object.GetNamespace(), object.GetName())
 }
 
-// Age returns a duration as kubectl shows it.
+// Age returns the time since the given time, in kubectl's format.
 func Age(since time.Time) string {
 	if since.IsZero() {
 		return "-"
@@ -26,7 +26,7 @@ func Age(since time.Time) string {
 	return Short(time.Since(since))
 }
 
-// Short returns a duration in at most two units.
+// Short returns a duration as text, in at most two units.
 func Short(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -44,7 +44,8 @@ func Short(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// EventLine returns one Event. A warning is marked by a word, since the output has no colours without a terminal.
+// EventLine returns a line about one Event. A word marks a warning, because the output has no colours without a
+// terminal.
 func EventLine(e *corev1.Event, width int) string {
 	text := e.Reason + ": " + e.Message
 	if e.Type == corev1.EventTypeWarning {

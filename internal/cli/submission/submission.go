@@ -1,5 +1,5 @@
-// Package submission converts spark-submit's command line into a SparkApplication of sparkoperator.k8s.io. Every option
-// is honoured, or refused with a reason.
+// Package submission converts the command line of spark-submit into a SparkApplication of sparkoperator.k8s.io. If it
+// cannot convert an option, it rejects the option or returns a warning about it, with a reason.
 package submission
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Result is an application for a command line.
+// Result is the application that a command line was converted into.
 type Result struct {
 	Application *v1beta2.SparkApplication
 	// Warnings are about options without effect.
@@ -30,10 +30,12 @@ type Result struct {
 	Wait bool
 }
 
-// DefaultMaster is the master of a line that names none: the cluster decides, not the line.
+// DefaultMaster is the master of a command line without --master. The address has no effect, because the application is
+// created in the cluster of the kubeconfig.
 const DefaultMaster = submit.DefaultMaster
 
-// Convert converts a command line. An error names the option or the key, and says why it cannot be honoured.
+// Convert converts a command line into an application. An error names the option or the configuration key, and says why
+// it cannot be converted.
 func Convert(args []string, s cmdline.Submitter) (Result, error) {
 	s.Environment = maps.Clone(s.Environment)
 	if s.Environment == nil {
@@ -75,7 +77,7 @@ func (c *converter) take(key string) (string, bool) {
 	return value, ok
 }
 
-// takeText is take for an optional field; nil if the key is not set.
+// takeText does what take does, for an optional field. It returns nil if the key is not set.
 func (c *converter) takeText(key string) *string {
 	if value, ok := c.take(key); ok {
 		return &value
@@ -83,7 +85,8 @@ func (c *converter) takeText(key string) *string {
 	return nil
 }
 
-// refuseFiles refuses the content of files of this machine, for which a SparkApplication has no field.
+// refuseFiles returns an error if the command line needs the content of a local file for which a SparkApplication has
+// no field. For the files of SPARK_CONF_DIR, it only adds warnings.
 func (c *converter) refuseFiles() error {
 	r := &c.request
 	credentials := r.DriverCredentials
@@ -108,14 +111,16 @@ func (c *converter) refuseFiles() error {
 	return nil
 }
 
-// readHere matches the keys that spark-submit itself reads, with references to this machine's environment replaced. The
-// references in all others are the driver's.
+// readHere matches the configuration keys that spark-submit itself reads. In their values, spark-submit replaces
+// references to the environment of the local machine. The driver replaces the references in the values of all other
+// keys.
 var readHere = regexp.MustCompile(`^spark\.(kubernetes\.|(driver|executor)\.(cores|memory)|jars|files|archives|submit\.pyFiles)`)
 
-// prefixed matches keys of spark.kubernetes. whose values Spark takes as they are.
+// prefixed matches the keys below spark.kubernetes. in whose values Spark replaces no references.
 var prefixed = regexp.MustCompile(`\.(label|annotation|node\.selector|secrets|secretKeyRef|driverEnv|volumes)\.`)
 
-// references replaces references to this machine's environment and system properties, which the operator does not have.
+// references replaces the references to the local machine's environment and system properties, because the operator
+// does not have these values.
 func (c *converter) references() error {
 	here := c.request.Conf.Clone().WithEnvironment(c.request.Environment).WithSystemProperties(c.request.SystemProperties)
 	for key, value := range c.request.Conf.All() {
@@ -139,10 +144,12 @@ func (c *converter) references() error {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// maxName leaves room for the letters that the API server adds, and for the names of Services.
+// maxName is the largest length of the name that identity sets. It leaves room for the letters that the API server
+// appends, and for the suffixes of Service names.
 const maxName = 40
 
-// identity sets name and namespace. The API server completes the name, so that the same line can be submitted again.
+// identity sets the namespace and the beginning of the name. The API server completes the name, so that the same
+// command line can be submitted several times.
 func (c *converter) identity() error {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(c.request.AppName), "-"), "-")
 	if name == "" || name[0] < 'a' {
@@ -186,8 +193,8 @@ func (c *converter) program() error {
 	return nil
 }
 
-// pods sets the fields of driver and executors for which keys of the configuration are not allowed in a
-// SparkApplication, and those that readers of a manifest expect in fields.
+// pods moves configuration keys of the driver and the executors into fields of the spec: keys that are not allowed in a
+// SparkApplication, and keys that readers of a manifest expect as fields.
 func (c *converter) pods() error {
 	spec := &c.app.Spec
 	spec.Image = c.takeText("spark.kubernetes.container.image")
@@ -240,7 +247,8 @@ func (c *converter) dependencies() error {
 	return nil
 }
 
-// submitter removes the keys that configure spark-submit's own connection and its wait.
+// submitter removes the configuration keys for spark-submit's own connection to the cluster, and the key that makes
+// spark-submit wait for the application.
 func (c *converter) submitter() error {
 	if text, ok := c.take("spark.kubernetes.submission.waitAppCompletion"); ok {
 		c.wait = strings.EqualFold(strings.TrimSpace(text), "true")
@@ -272,7 +280,7 @@ func (c *converter) rest() error {
 
 var versionInTag = regexp.MustCompile(`:[^/@]*?(\d+\.\d+\.\d+)[^/]*$`)
 
-// VersionOf returns the version of Spark in an image's tag; empty if the tag has none.
+// VersionOf returns the version of Spark in an image's tag, or "" if the tag has none.
 func VersionOf(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if match := versionInTag.FindStringSubmatch(image); match != nil {

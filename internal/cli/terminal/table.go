@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Column is a column of a table.
+// Column describes a column of a table.
 type Column struct {
 	Header string
 	// Drop says which columns are left out first on a narrow terminal: those with the highest number. Columns with 0
@@ -84,7 +84,8 @@ func line(row []string, kept, widths []int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// cut shortens a cell. Its end often holds what distinguishes it from others, such as a number, so the middle goes.
+// cut shortens a cell in the middle, because the end of a cell often distinguishes it from other cells, for example by
+// a number.
 func cut(cell string, width int) string {
 	letters := []rune(cell)
 	if len(letters) <= width {

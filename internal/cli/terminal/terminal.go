@@ -1,5 +1,5 @@
 // Package terminal writes sparkctl's output: tables and texts that fit the width of a terminal, and plain lines if the
-// output is no terminal.
+// output does not go to a terminal.
 package terminal
 
 import (
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// minWidth is the smallest width that the output adapts to. On a narrower terminal, lines are broken by the terminal.
+// minWidth is the smallest width to which the output adapts. A narrower terminal breaks the lines itself.
 const minWidth = 40
 
 // Streams are the input and the outputs of a process.
@@ -41,9 +41,9 @@ func Standard() Streams {
 	return s
 }
 
-// Wrap breaks a text into lines of at most the given width, at blanks. The first line begins with the indent first, and
-// each further line with as many blanks. A word that is longer than a line gets its own line. A width of 0 means no
-// limit.
+// Wrap breaks a text into lines of at most the given width, at blanks. The argument first is the beginning of the first
+// line, and each further line is indented by the length of first. A word that is longer than a line gets its own line.
+// A width of 0 means no limit.
 func Wrap(first, text string, width int) string {
 	if width == 0 || utf8.RuneCountInString(first)+utf8.RuneCountInString(text) <= width {
 		return first + text

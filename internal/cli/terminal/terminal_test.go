@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTableFitsTheTerminal: a table leaves out columns, and then cuts cells, until it fits.
+// TestTableFitsTheTerminal checks that a table leaves out columns, and then cuts cells, until it fits the terminal.
 func TestTableFitsTheTerminal(t *testing.T) {
 	table := Table{
 		Columns: []Column{{"NAMESPACE", 2}, {"NAME", 0}, {"STATE", 0}, {"AGE", 1}},
