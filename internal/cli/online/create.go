@@ -122,7 +122,8 @@ func isNamespace(err error) bool {
 	return cluster.Missing(err, schema.GroupResource{Resource: "namespaces"})
 }
 
-// afterwards waits for a created object or prints its log, as the argument after requests.
+// afterwards prints the log of a created object and waits until the object is ready or has ended, if the argument after
+// requests that.
 func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
 	if after.dryRun || !after.wait && !after.log {
 		return nil

@@ -35,8 +35,8 @@ func Explanation(now time.Time, object client.Object, pods []corev1.Pod, events 
 	return append(lines, [2]string{"next:", whatNext(now, object, &s, plan)})
 }
 
-// causes returns the causes that keep a pod from running. It reads them from the pod's status or, if the status has
-// none, from the last warning Event about the pod.
+// causes returns the causes that keep a pod from running, as the pod's status reports them. If the status of a pending
+// pod has none, causes returns the last warning Event about the pod.
 func causes(pod *corev1.Pod, events []corev1.Event) (found []string) {
 	if pod.Status.Phase == corev1.PodSucceeded {
 		return nil

@@ -91,7 +91,7 @@ func timeline(s *cluster.Summary, width int) string {
 	return b.String()
 }
 
-// requested returns a text with the sum of the resources that the running pods request.
+// requested returns a text with the sum of the resources that the pods request, without pods that have ended.
 func requested(pods []corev1.Pod) string {
 	var cpu, memory resource.Quantity
 	n := 0
