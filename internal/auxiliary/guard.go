@@ -127,8 +127,10 @@ func selectsSamePods(wanted, existing map[string]any) bool {
 
 // clearPorts removes two sorts of ports from an existing Service before an apply:
 //
-// - Ports that somebody else added under a name that the wanted Service uses. An apply would keep both ports, because their list keys differ, and the API server rejects two ports with the same name.
-// - Ports that another operator wrote and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts). An apply would keep them, because they are fields of that operator.
+// - Ports that somebody else added under a name that the wanted Service uses. An apply would keep both ports, because
+//   their list keys differ, and the API server rejects two ports with the same name.
+// - Ports that another operator wrote and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts). An apply
+//   would keep these ports, because they are fields of the other operator.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil

@@ -1,5 +1,5 @@
-// Package identity finds the owner and the attempt of a dependent: by its labels, by its owner references and, for
-// objects of another operator, by a label that names the custom resource.
+// Package identity finds the owner and the attempt of a dependent: by labels, by owner references and, for objects of
+// another operator, by a label that names the custom resource.
 //
 // An identity is the pair of the owner's UID and the attempt, never a name. Labels carry this pair, so that caches and
 // live lists can select by it. But anybody who may create a pod can set a label. So labels are used only to find an

@@ -25,7 +25,7 @@ import (
 // pageSize is the largest number of objects that the API server returns for one list request.
 const pageSize = 500
 
-// nowhere is the address that kubectl's libraries assume if no cluster is configured.
+// nowhere is the address to which kubectl's libraries connect if no cluster is configured.
 const nowhere = "localhost:8080"
 
 // Client is a connection to a cluster.
@@ -83,9 +83,9 @@ type Query struct {
 	Kinds     []*Kind         // empty: all
 }
 
-// List returns the selected objects of all kinds, and reads them page by page. It leaves out kinds without a
-// definition, and kinds that the user has no right to list; the notes name the kinds that the user has no right to
-// list. It returns an error if no kind can be listed.
+// List returns the selected objects of all kinds, and reads them page by page. It leaves out kinds that have no
+// definition or that the user has no right to list; the notes name the kinds for which the right is missing. It returns
+// an error if no kind can be listed.
 func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, notes []string, err error) {
 	if len(q.Kinds) == 0 {
 		for i := range Kinds {

@@ -61,7 +61,7 @@ type Summary struct {
 	Observed bool
 }
 
-// Summarize reads the state of an object.
+// Summarize returns the summary of an object's state.
 func Summarize(object client.Object) Summary {
 	s := Summary{
 		Kind: KindOf(object), Namespace: object.GetNamespace(), Name: object.GetName(), Created: object.GetCreationTimestamp().Time,
@@ -121,7 +121,8 @@ func (s *Summary) remember(o *statusv1.OperatorStatus) {
 	}
 }
 
-// conclude derives the result from the conditions, or from the state if another operator wrote the status.
+// conclude sets the result. It derives the result from the conditions, or from the state if another operator wrote the
+// status.
 func (s *Summary) conclude() {
 	is := func(condition string) bool { return meta.IsStatusConditionTrue(s.Conditions, condition) }
 	state := strings.ToLower(s.State)

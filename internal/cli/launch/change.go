@@ -21,8 +21,8 @@ type Change struct {
 	Beside []string
 }
 
-// Change computes the operator's next passes over a stored object twice, without and with the spec and the labels of
-// the wanted object, and returns the differences.
+// Change computes what the operator's next passes over a stored object do if its spec and labels are edited to those of
+// the wanted object. It compares these passes with the passes over the unedited object, and returns the differences.
 func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change Change, err error) {
 	k, err := o.Kind(live)
 	if err != nil {

@@ -149,7 +149,7 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 	return found
 }
 
-// ignored maps each field that is accepted but has no effect to what to do instead.
+// ignored maps each field that is accepted but has no effect to a text that says what to do instead.
 var ignored = func() map[string]string {
 	fields := map[string]string{}
 	for _, spec := range []string{"spec.", "spec.template."} {

@@ -70,7 +70,7 @@ func containerCauses(status *corev1.ContainerStatus) (found []string) {
 	return found
 }
 
-// ways maps the reason at the beginning of a cause to what a user can do about the cause.
+// ways maps the reason at the beginning of a cause to a text that says what a user can do about the cause.
 var ways = map[string]string{
 	"Unschedulable":              "request less CPU or memory, change node selectors and tolerations, or add a node",
 	"FailedScheduling":           "request less CPU or memory, change node selectors and tolerations, or add a node",
