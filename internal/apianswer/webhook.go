@@ -17,7 +17,7 @@ import (
 const (
 	// ReasonWebhookFailed means that a required webhook does not answer.
 	ReasonWebhookFailed = "WebhookFailed"
-	// ReasonPodMutated means that a webhook adds something to a pod that the pod already has.
+	// ReasonPodMutated means that a webhook adds to a pod an entry that the pod already has.
 	ReasonPodMutated = "PodMutated"
 )
 

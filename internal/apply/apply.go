@@ -43,7 +43,8 @@ type Decision struct {
 	Begun time.Time
 }
 
-// Fact changes the observed state: it adds a fact that an action found and that the decision did not know.
+// Fact changes the observed state: it adds a fact that an action found, and that was not observed when the decision was
+// made.
 type Fact func(*lifecycle.Observed)
 
 // Outcome is the result of one or several actions.

@@ -81,8 +81,8 @@ func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	return nil
 }
 
-// inspect reads from the API server whether the ConfigMap that a driver mounts exists, and returns a fact that says so.
-// spark-submit creates the ConfigMap last, so the submission is complete if the ConfigMap exists.
+// inspect reads from the API server whether the ConfigMap that a driver mounts exists, and returns the result as a
+// fact. spark-submit creates the ConfigMap last, so the submission is complete if the ConfigMap exists.
 func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (Fact, error) {
 	for i := range drivers {
 		driver := &drivers[i]

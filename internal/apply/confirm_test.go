@@ -103,7 +103,7 @@ func (p *pages) List(ctx context.Context, list client.ObjectList, options ...cli
 }
 
 // TestLiveListsAreBounded checks that a live list is read page by page, however many pods have an application's labels,
-// and that it keeps only those parts of a pod that the cache keeps.
+// and that the result has only those parts of a pod that the cache keeps too.
 func TestLiveListsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// left creates a run as an earlier operator or a user may have created it. An empty owner means no owner reference, and
-// an empty label means no label of a schedule.
+// left creates a run as an earlier operator or a user may have created it. If owner is empty, the run has no owner
+// reference; if label is empty, the run has no label of a schedule.
 func left(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}

@@ -32,8 +32,8 @@ func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured 
 	}}
 }
 
-// TestUnknownFieldsAreLeftOut checks that a StatefulSet with unknown fields in its template can be updated, because the
-// API server also accepts such fields in a creation.
+// TestUnknownFieldsAreLeftOut checks that a StatefulSet with unknown fields in its template can be updated. The API
+// server accepts such fields in a creation but not in an apply.
 func TestUnknownFieldsAreLeftOut(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	k := Keeper{Client: dependents.Client{Client: client.WithFieldOwner(api, identity.FieldOwner)}}

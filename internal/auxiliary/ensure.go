@@ -258,8 +258,8 @@ type causeError struct{ cause lifecycle.Cause }
 // Error returns the message of the cause.
 func (e *causeError) Error() string { return e.cause.Message }
 
-// ensure changes one object to the wanted state with as few requests as the cache allows. It sends no request if the
-// cache shows the wanted state.
+// ensure creates or updates one object so that it has the wanted state, with as few requests as the cache allows. It
+// sends no request if the cache shows the wanted state and the result needs no live read.
 func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made write) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]
@@ -314,8 +314,9 @@ func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, ed
 	return state, err
 }
 
-// correct reads an existing object, and applies the wanted state if the object differs or was edited. If it returns an
-// error, old reports whether the object still works as before, although it could not be updated.
+// correct reads an existing object, and applies the wanted state if the object differs or was edited. It returns the
+// object as it is afterwards. If it returns an error, the result old reports whether clients can still use the object
+// in its old state.
 func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edited bool) (now *unstructured.Unstructured, old bool, err error) {
 	existing, err := k.readTree(ctx, object)
 	if err != nil {
@@ -394,8 +395,8 @@ func (w *work) drivenElsewhere(existing client.Object) bool {
 // others set and removes the operator's own fields that are no longer wanted. It fails if the existing object was
 // replaced or changed since the operator read it.
 //
-// First update makes the apply the manager of the fields that the operator's create request wrote. Otherwise a label
-// that is no longer wanted would stay.
+// Before the apply, update transfers the fields that the operator's create request wrote to the field manager of the
+// apply. Otherwise the apply would not remove a label that is no longer wanted.
 func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	if err := k.clearPorts(ctx, existing, tree); err != nil {
 		return nil, err

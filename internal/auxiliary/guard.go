@@ -204,8 +204,8 @@ func contains(tree, wanted any) bool {
 	return reflect.DeepEqual(tree, wanted)
 }
 
-// AppliedTree returns the fields of an object that the operator applies: all that the operator sets, without the status
-// and the creation time.
+// AppliedTree returns the fields of an object that the operator applies: all fields that the operator sets, without the
+// status and the creation time.
 func AppliedTree(object client.Object) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestSaysAll checks that fields that others add do not count as an edit, except in a selector.
+// TestSaysAll checks that fields that others add to an object do not count as an edit, except fields in a selector.
 func TestSaysAll(t *testing.T) {
 	wanted := func() *corev1.Service {
 		return &corev1.Service{

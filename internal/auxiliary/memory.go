@@ -25,15 +25,15 @@ type Memory struct {
 	sweeps memory.ByKey[types.NamespacedName, string]
 }
 
-// swept reports whether the Secrets of a cluster's earlier objects were already deleted. The argument wanted is the
-// digest of the wanted objects.
+// swept reports whether the unwanted Secrets of a cluster were already deleted for the present wanted objects. The
+// argument wanted is the digest of these objects.
 func (m *Memory) swept(key types.NamespacedName, wanted string) bool {
 	digest, known := m.sweeps.Get(key)
 	return known && digest == wanted
 }
 
-// sweep records that the Secrets of a cluster's earlier objects were deleted. The argument wanted is the digest of the
-// wanted objects.
+// sweep records that the unwanted Secrets of a cluster were deleted for the present wanted objects. The argument wanted
+// is the digest of these objects.
 func (m *Memory) sweep(key types.NamespacedName, wanted string) { m.sweeps.Set(key, wanted) }
 
 // revision is the version of an object when the operator last wrote or read it.
@@ -45,7 +45,7 @@ type revision struct {
 	verifiedAt time.Time // when the object was read and found correct; zero if it was not
 }
 
-// olderThan reports whether an object may have been changed since this revision. It returns true for an unknown object.
+// olderThan reports whether an object may have been changed since this revision. It returns true for the zero revision.
 func (e revision) olderThan(object client.Object) bool {
 	if e.uid != object.GetUID() {
 		return true

@@ -131,15 +131,16 @@ func replicasFor(set string, pods []corev1.Pod) int64 {
 // it is.
 const inheritedPrefix = "left-"
 
-// inheritedContent returns the content label of inherited StatefulSets for a generation of the cluster's spec. A later
-// generation means that somebody edited the cluster, and then all its StatefulSets are updated. A new version or
-// configuration of the operator is no reason to restart pods that it did not create.
+// inheritedContent returns the content label of inherited StatefulSets for a generation of the cluster's spec. If
+// somebody edits the cluster, the generation and so the label change, and all StatefulSets of the cluster are updated.
+// A new version or configuration of the operator does not change the label, because it is no reason to restart pods
+// that the operator did not create.
 func inheritedContent(generation int64) string {
 	return inheritedPrefix + strconv.FormatInt(generation, 10)
 }
 
-// keptAsInherited reports whether the content label in the cache shows that an object is an inherited StatefulSet, and
-// that nobody has edited the cluster since the StatefulSet was marked.
+// keptAsInherited reports whether an object is an inherited StatefulSet that stays as it is, because nobody has edited
+// the cluster since the StatefulSet was marked. The argument cached is the object's content label in the cache.
 func (w *work) keptAsInherited(object client.Object, cached string) bool {
 	return isSet(object) && cached == w.inheritedMark
 }

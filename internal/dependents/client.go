@@ -68,9 +68,9 @@ func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev
 	return list.Items, others, nil
 }
 
-// Live lists are read in pages. Only a few pages are in memory at a time, counted over all namespaces, because the
-// objects in a live list are not trimmed as they are in a cache, and a tenant may have any number of objects with our
-// labels, of 1.5 MiB each.
+// Live lists are read in pages, because a tenant may have any number of objects with our labels, of 1.5 MiB each, and
+// the objects in a live list are not trimmed as they are in a cache. Only a few pages are in memory at a time, counted
+// over all namespaces.
 const (
 	// LivePage is the number of objects in a page.
 	LivePage  = 20

@@ -13,8 +13,9 @@ const (
 	// pendingGrace is how long a driver may be pending before the operator looks for the wait reason. Most drivers
 	// start sooner.
 	pendingGrace = 2 * time.Second
-	// submittedGrace is the same for executors and for a driver that spark-submit created. The ConfigMap that they
-	// mount is created after the pod (for executors until Spark 4.2), so the kubelet usually warns once and retries.
+	// submittedGrace is the corresponding time for executors and for a driver that spark-submit created. The ConfigMap
+	// that these pods mount is created after the pod (for executors until Spark 4.2), so the kubelet usually warns once
+	// and retries.
 	submittedGrace = 10 * time.Second
 )
 

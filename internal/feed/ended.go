@@ -21,9 +21,9 @@ const (
 	// maxGone is the largest number of deleted executors of a namespace that Ended remembers in addition. Each is
 	// little more than its name; together they take some megabytes.
 	maxGone = 4000
-	// allEnds and ownEnds limit what all namespaces use together: at most allEnds times these bounds. However much the
-	// other namespaces use, each namespace may use 1/ownEnds of its own bound, so that no namespace pushes out the
-	// executors of another.
+	// allEnds and ownEnds are factors for the bounds maxEnds and maxGone. All namespaces together may use at most
+	// allEnds times each bound. However much the other namespaces use, each namespace may use 1/ownEnds of each bound,
+	// so that no namespace pushes out the executors of another namespace.
 	allEnds = 4
 	ownEnds = 10
 )

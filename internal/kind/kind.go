@@ -50,8 +50,9 @@ type Kind struct {
 
 // Definition describes what the API server must serve before the kind can be reconciled.
 type Definition struct {
-	// RequiredFields are fields, in dotted notation, that the installed definition must have. Another operator's
-	// definition of the same kind would silently drop these fields. They hold what one decision remembers for the next.
+	// RequiredFields are fields, in dotted notation, that the installed definition must have. With another operator's
+	// definition of the same kind, the API server would silently drop these fields. The fields store what a later
+	// decision needs from an earlier one.
 	RequiredFields []string
 	// RequiredKinds are optional kinds of dependents that every decision depends on. Passes wait until the caches of
 	// these kinds are synced.
@@ -127,8 +128,8 @@ type Inherited struct {
 	Adopt     func(object client.Object, candidates []corev1.Pod) []corev1.Pod
 	NameLabel string
 	// PodGroup returns the identity, with our labels, of the pod group that another operator created for the object's
-	// attempt. Such a group cannot be found through its pods. The result is nil if no group is expected. If the
-	// function is nil, there are no such groups.
+	// attempt, because such a group cannot be found through its pods. The result is nil if no such group is expected.
+	// If the function is nil, the kind has no such groups.
 	PodGroup func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
 	// Finalizers are finalizers of another operator of the API, which kept its custom resources until it had cleaned
 	// up. No other program removes these finalizers, so a deleted custom resource would stay for ever.
@@ -141,9 +142,9 @@ type ExecutorChurn struct {
 	// Fields are the fields of the status with such changes, as paths of JSON names with dots. If there are none,
 	// nothing is debounced.
 	Fields []string
-	// Minor reports whether a transition can be debounced, because the status shows the same as before it. It is
-	// debounced like other executor changes, and the next transition replaces it. If the function is nil, no transition
-	// is minor.
+	// Minor reports whether a transition can be debounced, because it does not change what the status shows to users.
+	// Such a transition is debounced like other executor changes, and the next transition replaces it. If the function
+	// is nil, no transition is minor.
 	Minor func(lifecycle.Transition) bool
 	// DebounceEvents is true if the events of failed executors are debounced too. A failed executor is remembered until
 	// the status with it is stored, whether or not its pod still exists then. Such an event must not need facts that a
@@ -207,8 +208,8 @@ type Runs struct {
 	Render func(client.Object, lifecycle.Action) (client.Object, error)
 	// Labels returns the labels of all runs of an owner. Live lists of runs select by these labels.
 	Labels func(client.Object) map[string]string
-	// PodLabel is the label with which the pods of a run name the owner of the run. If it is empty, nothing is known
-	// about a run whose object is deleted.
+	// PodLabel is the label with which the pods of a run name the owner of the run. If PodLabel is empty, the pods of a
+	// run whose object is deleted do not lead to the owner.
 	PodLabel string
 	// Due returns when a run was due, according to the object as it was stored before the run started. It returns zero
 	// for a run that somebody requested, because such a run has no due time.

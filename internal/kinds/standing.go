@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// standingOf reads the state of a SparkApplication from its status.
+// standingOf returns the state of a SparkApplication for the metrics, from the application's status.
 func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 	s := &app.Status
 	standing := telemetry.Standing{State: string(s.AppState.State), Waits: waitReason(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
