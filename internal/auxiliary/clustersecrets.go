@@ -51,8 +51,8 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	// The Secrets to keep are selected by name and not by their other fields: wanted changes of those, such as a label
-	// with the version of Spark, are never written to an existing Secret.
+	// The Secrets to keep are selected by name only. Other fields of a wanted Secret, such as a label with the version
+	// of Spark, may differ from the existing Secret, because the operator never updates an existing Secret.
 	keep, names := fields.Everything(), []string(nil)
 	for _, object := range wanted {
 		if dependents.IsSecret(object) {

@@ -35,8 +35,8 @@ const (
 	// MaxTimeout is the largest bound. The bound is longer than Timeout if the rest of the pass took longer than
 	// Timeout, which means that the API server is slow.
 	MaxTimeout = 10 * time.Second
-	// rejectedInterval is the time until a rejected request is repeated for the first time; for a transient error that
-	// time is retryDelay. The time doubles with each failure, up to MaxInterval.
+	// rejectedInterval is the time until a rejected request is repeated for the first time. The time doubles with each
+	// failure, up to MaxInterval. After a transient error, the first retry follows after retryDelay instead.
 	rejectedInterval = 15 * time.Second
 	// MaxInterval is the longest time between two tries.
 	MaxInterval = 5 * time.Minute
@@ -46,7 +46,7 @@ const (
 	OwnTrust = 5 * time.Second
 	// retryDelay is the time until the first retry after a transient error.
 	retryDelay = time.Second
-	// gone is used in place of the content digest of an object that was deleted.
+	// gone is the value of write.content for an object that the operator deleted, in place of a digest.
 	gone = "-"
 	// ReasonUnavailable is the reason of the cause if requests keep failing with transient errors.
 	ReasonUnavailable = "Unavailable"

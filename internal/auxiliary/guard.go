@@ -23,8 +23,8 @@ import (
 const (
 	// EditInterval is the shortest time between two reversals of other clients' edits.
 	EditInterval = time.Minute
-	// LookInterval is the shortest time between two reads of a vital object that other clients write to, as a load
-	// balancer's controller writes to the object's status.
+	// LookInterval is the shortest time between two reads of a vital object that other clients write to. For example,
+	// the controller of a load balancer writes to the status of a Service.
 	LookInterval = OwnTrust
 	// ReasonEdited is the reason of the cause if somebody changes an object again and again.
 	ReasonEdited = "EditedAgain"
@@ -127,10 +127,10 @@ func selectsSamePods(wanted, existing map[string]any) bool {
 
 // clearPorts removes two sorts of ports from an existing Service before an apply:
 //
-// - Ports that somebody else added under a name that the wanted Service uses. An apply would keep both ports, because
-//   their list keys differ, and the API server rejects two ports with the same name.
-// - Ports that another operator wrote and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts). An apply
-//   would keep these ports, because they are fields of the other operator.
+//   - Ports that somebody else added under a name that the wanted Service uses. An apply would keep both ports, because
+//     their list keys differ, and the API server rejects two ports with the same name.
+//   - Ports that another operator wrote and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts). An apply
+//     would keep these ports, because they are fields of the other operator.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil

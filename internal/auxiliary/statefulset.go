@@ -180,8 +180,8 @@ func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructu
 	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
 	next.SetUID("")
 	next.SetResourceVersion("")
-	// Two answers are no obstacle, because they are true only while the old StatefulSet exists: that the name is taken,
-	// which the API server checks last of all, and that the old StatefulSet uses up the quota.
+	// Two rejections do not prevent the replacement, because their reasons end when the old StatefulSet is deleted:
+	// that the name is taken, which the API server checks last, and that the old StatefulSet uses up the quota.
 	if err := k.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !apianswer.QuotaCountsPredecessor(err) {
 		return fmt.Errorf("create the new StatefulSet %s: %w", existing.GetName(), err)
 	}

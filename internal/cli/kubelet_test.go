@@ -30,7 +30,7 @@ import (
 type kubelet struct {
 	node string
 	mu   sync.Mutex
-	// texts are the logs by the name of the pod, and queries the options of each request.
+	// texts has the text of each log by the name of its pod. queries has the query options of each request.
 	texts   map[string]string
 	queries []string
 }

@@ -75,7 +75,7 @@ func (r recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// decoded returns the object in the body of a request.
+// decoded returns the object in the body of a request, or nil if the body is not an object.
 func decoded(body []byte) *unstructured.Unstructured {
 	tree := &unstructured.Unstructured{}
 	if object, kind, err := clientgoscheme.Codecs.UniversalDeserializer().Decode(body, nil, nil); err == nil {

@@ -36,7 +36,7 @@ func runWith(ctx context.Context, streams terminal.Streams, args ...string) resu
 	return result{out.String(), err.String(), code}
 }
 
-// golden compares a text with a file in testdata. With the flag -update, it writes the file instead.
+// golden compares a text with a file in testdata. With the flag -update, it first writes the text to the file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)

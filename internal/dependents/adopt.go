@@ -56,12 +56,12 @@ func creationRefused(object client.Object, err error) (Creation, error) {
 //	nobody any more       wait a moment, then create again
 //	somebody else         reject, and name that object; it is never changed
 //	  but being deleted   wait until it is deleted
-//	a deleted namesake    wait until it is deleted: its custom resource had this name and was deleted before
+//	a deleted owner       wait until it is deleted: an earlier custom resource of the same name owns it
 //	a pod that ends       wait until it is deleted: another operator makes the driver pod the owner of its objects
 //	another operator      replace it, if this custom resource is its controller
 //	another operator      replace it, if it is a PodGroup that the other operator created for this application
 //	another attempt       return it as a fact: the decision did not know that it still exists
-//	this very attempt     adopt it: an earlier pass created it and stored nothing
+//	this very attempt     adopt it: an earlier pass created it and could not store that
 //	  but being deleted   wait until it is deleted
 //	  but different       replace an immutable ConfigMap of an older spec, unless a driver already uses it
 //

@@ -33,7 +33,7 @@ type Client struct {
 	client.WithWatch
 	core *typedcorev1.CoreV1Client
 	host string
-	// Namespace is that of the flag --namespace, else of the kubeconfig's context.
+	// Namespace is the namespace in the flag --namespace or, without the flag, in the context of the kubeconfig.
 	Namespace string
 }
 

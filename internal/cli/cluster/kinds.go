@@ -19,12 +19,12 @@ import (
 
 // Kind describes one of the five kinds of custom resources.
 type Kind struct {
-	// Name is the short name by which users choose the kind, such as "app".
+	// Name is the short name by which users name the kind, such as "app".
 	Name string
 	schema.GroupVersionKind
-	// Resource is the plural in URLs and rights.
+	// Resource is the plural name of the kind in URLs and RBAC rules.
 	Resource string
-	// Suspends says that the kind has spec.suspend.
+	// Suspends is true if the kind has the field spec.suspend.
 	Suspends bool
 	create   func() client.Object
 	list     func() client.ObjectList
@@ -62,7 +62,8 @@ func KindNames() (names []string) {
 	return names
 }
 
-// KindNamed returns the kind with the given short name, or with the given resource name in a form that kubectl accepts.
+// KindNamed returns the kind that a name in any of three forms names: the short name, or the plural or singular
+// resource name with the API group.
 func KindNamed(name string) (*Kind, error) {
 	lower := strings.ToLower(name)
 	for i := range Kinds {

@@ -22,8 +22,8 @@ import (
 
 // LogOptions select the logs to write.
 type LogOptions struct {
-	// Executor is the id of an executor, or "all". If it is empty, the log is the driver's, the Connect server's or the
-	// master's.
+	// Executor is the id of an executor, or "all". If it is empty, the log is that of the driver, of the Connect server
+	// or of the master.
 	Executor string
 	// Attempt is the number of an attempt; 0 means the last one.
 	Attempt  int32

@@ -39,25 +39,25 @@ type Summary struct {
 	Kind            *Kind
 	Namespace, Name string
 	Created         time.Time
-	// State is the state in the words of the kind's API.
+	// State is the state as the status of the kind names it.
 	State string
 	Result
 	Ready bool
-	// Message says why the object is not ready, and Reason is the word for it.
+	// Message says why the object is not ready. Reason is the corresponding reason as one word.
 	Reason, Message string
 	// Attempt is the number of the current or last attempt; 0 before the first, and for kinds without attempts.
 	Attempt int32
 	// Executors counts the executors of an application or a Connect server; nil for other kinds.
 	Executors *statusv1.ExecutorCounts
-	// Detail is what is special to the kind, such as the times of a schedule.
+	// Detail is a text about fields that only this kind has, such as the times of a schedule.
 	Detail string
 	// Pod is the driver's or the server's pod.
 	Pod        string
 	Conditions []metav1.Condition
 	History    []statusv1.OperatorTransition
-	// Ended is when the last attempt ended; zero while one runs.
+	// Ended is when the last attempt ended. It is zero while an attempt runs.
 	Ended time.Time
-	// Observed says that the operator has decided about the current spec.
+	// Observed is true if the operator has decided about the current spec.
 	Observed bool
 }
 

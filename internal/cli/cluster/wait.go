@@ -130,7 +130,8 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 	}
 }
 
-// ended returns the error that says why a wait ended early: a time limit, an interruption, or an error of the cluster.
+// ended returns the error for a wait or a log that ended early because of a time limit, an interruption, or an error of
+// the cluster.
 func (c *Client) ended(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:

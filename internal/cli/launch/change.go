@@ -13,11 +13,11 @@ import (
 
 // Change describes what the operator would do after an edit of a stored object.
 type Change struct {
-	// Restarts says that the running attempt is stopped, and another one started if the spec allows it.
+	// Restarts is true if the operator stops the running attempt. It then starts a new attempt if the spec allows that.
 	Restarts bool
-	// Starts says that an attempt starts although none runs.
+	// Starts is true if the operator starts an attempt while no attempt runs.
 	Starts bool
-	// Beside are the auxiliary objects that are created, changed or deleted, as kind and name.
+	// Beside names the auxiliary objects that the operator creates, changes or deletes, by kind and name.
 	Beside []string
 }
 

@@ -118,13 +118,14 @@ func asFaults(err error) []*dialect.FieldError {
 
 // Launch describes what the operator would do with an object.
 type Launch struct {
-	// Objects are what the operator creates, in order: before the driver pod, the driver pod, and the auxiliary objects.
+	// Objects are the objects that the operator creates, in order: first the objects that the driver pod needs, then
+	// the driver pod, and last the auxiliary objects.
 	Objects []client.Object
-	// Runs are the applications that a schedule starts; each has its own launch.
+	// Runs are the applications that a schedule starts. Each of them has a Launch of its own.
 	Runs []client.Object
 	// Warnings are about fields that have no effect, and about other doubts.
 	Warnings []string
-	// Why says why nothing is created; empty if something is.
+	// Why says why the operator creates nothing. It is empty if the operator creates something.
 	Why string
 }
 

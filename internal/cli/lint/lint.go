@@ -47,7 +47,7 @@ type Finding struct {
 	Column   int    `json:"column"`
 	Severity string `json:"severity"`
 	Rule     string `json:"rule"`
-	// Object is the kind and the name of the custom resource; empty if the document could not be read.
+	// Object is the kind and the name of the custom resource. It is empty if the document could not be read.
 	Object  string `json:"object,omitempty"`
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
@@ -133,7 +133,7 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 		add(Error, RuleInvalid, "", err.Error())
 	}
 	for _, fault := range faults {
-		// The decoder names the Go struct that the fields of both pods are in.
+		// The decoder reports the Go struct that contains the common fields of driver and executor.
 		fault.Field = strings.Replace(fault.Field, ".SparkPodSpec.", ".", 1)
 		if !slices.Contains(diff.Missing, fault.Field) {
 			add(Error, RuleInvalid, fault.Field, fault.Message)

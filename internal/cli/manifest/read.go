@@ -54,8 +54,8 @@ type Document struct {
 	line int // of the document's first line, from 0
 }
 
-// Files returns the files that the given names stand for. A directory stands for all files in it and in its
-// subdirectories whose names have an ending of manifests. The name "-" stands for the standard input.
+// Files returns the files that the given names stand for. A directory stands for all YAML and JSON files in it and in
+// its subdirectories. The name "-" stands for the standard input.
 func Files(names []string) ([]string, error) {
 	var files []string
 	for _, name := range names {

@@ -26,7 +26,7 @@ type Result struct {
 	Application *v1beta2.SparkApplication
 	// Warnings are about options without effect.
 	Warnings []string
-	// Wait says that the line asks spark-submit to wait for the end.
+	// Wait is true if the command line requests that spark-submit waits for the end of the application.
 	Wait bool
 }
 

@@ -9,8 +9,8 @@ import (
 // Column describes a column of a table.
 type Column struct {
 	Header string
-	// Drop says which columns are left out first on a narrow terminal: those with the highest number. Columns with 0
-	// stay.
+	// Drop determines which columns are left out first on a narrow terminal: the columns with the highest number.
+	// Columns with 0 are never left out.
 	Drop int
 }
 

@@ -19,9 +19,9 @@ const minWidth = 40
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Width is the number of columns of the terminal that Out writes to; 0 if Out is no terminal.
+	// Width is the number of columns of the terminal that Out writes to, or 0 if Out is not a terminal.
 	Width int
-	// Interactive reports whether In is a terminal, so that questions can be asked.
+	// Interactive is true if In is a terminal, so that the program can request a confirmation.
 	Interactive bool
 }
 
