@@ -33,7 +33,7 @@ func claimedPods(n int) []corev1.Pod {
 	return pods
 }
 
-// TestManyClaimedPods checks that SortPods does not compare every pod of an application with every other pod of it.
+// TestManyClaimedPods checks that SortPods does not compare every executor of an application with every driver.
 func TestManyClaimedPods(t *testing.T) {
 	worst.Linear(t, "pods that say they are an application's", func(n int) func() {
 		pods := claimedPods(n)

@@ -70,7 +70,7 @@ func WithIdentities(in kind.Inherited, owner client.Object, pods []corev1.Pod) [
 	return pods
 }
 
-// withIdentity returns one object as WithIdentities would return it.
+// withIdentity does for one object what WithIdentities does for pods.
 func withIdentity(in kind.Inherited, owner, object client.Object) client.Object {
 	pod, isPod := object.(*corev1.Pod)
 	if !isPod || !identity.Unlabelled(pod) {

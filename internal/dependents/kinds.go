@@ -30,8 +30,8 @@ var Kinds = []schema.GroupVersionKind{
 // KindOf returns the kind in an object's own type information. It is empty for a typed object whose kind was not set.
 func KindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
 
-// AlwaysWatched reports whether the kind of an object is one of Kinds. For any other kind the operator may not have
-// started a watch yet, and would miss the deletion of an object before that.
+// AlwaysWatched reports whether the kind of an object is one of Kinds. If it is not, the watch of that kind may not
+// have started yet, and the operator would miss a deletion of the object before the watch starts.
 func AlwaysWatched(object client.Object) bool {
 	return slices.ContainsFunc(Kinds, func(kind schema.GroupVersionKind) bool { return kind.Kind == KindOf(object) })
 }
@@ -77,8 +77,9 @@ func includes(part lifecycle.Part, object client.Object) bool {
 	return false
 }
 
-// Targets returns the objects that a delete action has to delete. It leaves out objects that are already being deleted,
-// except pods whose deletion is to be forced, and Secrets, which are deleted by their labels.
+// Targets returns the objects that a delete action has to delete. It leaves out Secrets, which are deleted by their
+// labels, and objects that are already being deleted. Pods that are already being deleted are included if the action
+// forces the deletion.
 func Targets(objects []client.Object, action lifecycle.Action) []client.Object {
 	var targets []client.Object
 	for _, object := range objects {

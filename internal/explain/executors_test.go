@@ -110,7 +110,8 @@ func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.
 }
 
 // TestExecutorThatCannotBeRendered checks that the cause names the faulty field if no executor can be built from a
-// spec. If a right is missing too, the cause is the missing right, because that certainly prevents executors.
+// spec. If a right is missing too, the cause is the missing right, because Spark might still build an executor but
+// certainly cannot create it without the right.
 func TestExecutorThatCannotBeRendered(t *testing.T) {
 	api := &reviewing{}
 	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")

@@ -102,8 +102,8 @@ func latestWarning(events []corev1.Event, uid types.UID) lifecycle.Cause {
 	return lifecycle.Cause{Reason: newest.Reason, Message: newest.Message}
 }
 
-// eventTime returns when an Event was last observed, to the second. The two APIs for Events store the time in different
-// fields and with different precision.
+// eventTime returns when an Event was last observed, to the second, because the two APIs for Events store this time in
+// different fields and with different precision.
 func eventTime(e *corev1.Event) time.Time {
 	latest := e.CreationTimestamp.Time
 	for _, t := range []time.Time{e.FirstTimestamp.Time, e.LastTimestamp.Time, e.EventTime.Time} {

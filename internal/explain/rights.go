@@ -29,9 +29,10 @@ var driverRights = []authorizationv1.ResourceAttributes{
 	{Verb: "create", Resource: "configmaps"},
 }
 
-// FailedDriver returns why a driver failed. If the driver failed within rightsWindow and its service account lacks a
-// right, the missing right takes precedence over the driver's own message. The rights are reviewed once for each
-// driver. If the review fails, FailedDriver returns the driver's own message and a later pass may retry.
+// FailedDriver returns why a driver failed. The cause is the driver's own, with one exception: if the driver failed
+// with exit code 1 within rightsWindow and its service account lacks a right, the reason and the beginning of the
+// message are those of the missing right. The rights are reviewed once for each driver. If the review fails,
+// FailedDriver returns the driver's own cause, and a later pass may repeat the review.
 func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName, driver *lifecycle.Driver, account string, now time.Time) lifecycle.Cause {
 	// A JVM exits with 1 after an uncaught exception.
 	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow {

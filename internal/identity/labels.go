@@ -66,25 +66,27 @@ var NameLabels = []string{sparkoperator.LabelAppName, ConnectNameLabel, ApacheAp
 // driverRoles are the roles of the pods that a Spark driver runs in, for all kinds.
 var driverRoles = []string{RoleDriver, RoleServer}
 
-// launchedRoles are the roles of the pods that the operator creates itself: drivers and submitters.
+// launchedRoles are the roles of the pods that the operator launches: submitters, and the pods in which a driver runs.
+// In the submission mode SparkSubmit, the submitter creates the driver pod.
 var launchedRoles = append([]string{RoleSubmitter}, driverRoles...)
 
 // clusterRoles are the roles of the pods of standalone clusters. StatefulSets create them.
 var clusterRoles = []string{RoleMaster, RoleWorker}
 
-// IsClusterPod reports whether an object has the role of a standalone cluster's pod. The StatefulSet that controls the
-// pod decides who owns it.
+// IsClusterPod reports whether an object has the role of a standalone cluster's pod. The role does not show who owns
+// the pod: its owner is the owner of the StatefulSet that controls the pod.
 func IsClusterPod(object metav1.Object) bool {
 	return slices.Contains(clusterRoles, object.GetLabels()[RoleLabel])
 }
 
-// IsDriver reports whether an object has the role of a pod in which a Spark driver runs. The controller of the pod
-// decides who owns it.
+// IsDriver reports whether an object has the role of a pod in which a Spark driver runs. The role does not show who
+// owns the pod: its owner is its controller.
 func IsDriver(object metav1.Object) bool {
 	return slices.Contains(driverRoles, object.GetLabels()[RoleLabel])
 }
 
-// IsLaunched reports whether an object has the role of a driver or of a submitter.
+// IsLaunched reports whether an object has one of launchedRoles: the role of a driver, of a Connect server or of a
+// submitter.
 func IsLaunched(object metav1.Object) bool {
 	return slices.Contains(launchedRoles, object.GetLabels()[RoleLabel])
 }
@@ -92,15 +94,15 @@ func IsLaunched(object metav1.Object) bool {
 // IsAuxiliary reports whether an object is an auxiliary object of a driver, such as the UI Service, or a part of a
 // standalone cluster.
 //
-// Objects that Spark deletes when it stops belong to the attempt instead, such as the Service through which executors
-// reach their driver. They have Spark's selector label, so IsAuxiliary returns false for them, whatever other labels a
-// user gave them.
+// Some objects beside a driver belong to the attempt instead, because Spark deletes them when it stops. An example is
+// the Service through which executors reach their driver. These objects have Spark's selector label, so IsAuxiliary
+// returns false for them, whatever other labels a user gave them.
 func IsAuxiliary(object metav1.Object) bool {
 	labels := object.GetLabels()
 	return labels[lifecycle.ContentLabel] != "" && labels[submit.SelectorLabel] == ""
 }
 
-// Unlabelled reports whether an object lacks AppUIDLabel. This operator did not create such an object.
+// Unlabelled reports whether an object lacks AppUIDLabel, which means that this operator did not create the object.
 func Unlabelled(object metav1.Object) bool { return object.GetLabels()[AppUIDLabel] == "" }
 
 // Attempt returns the number in the attempt label of an object. It returns 0 if the label is missing or is not a

@@ -39,8 +39,8 @@ func BelongsTo(object, owner client.Object) bool {
 	return OwnedBy(object, owner.GetUID())
 }
 
-// Inherited reports whether another operator created an object for the owner: the owner is its controller, and the
-// object is unlabelled. For pods it returns false, because pods get an identity when they are adopted.
+// Inherited reports whether another operator created an object for the owner: the object is unlabelled, and the owner
+// is its controller. For pods it returns false, because pods get an identity when they are adopted.
 func Inherited(object, owner client.Object) bool {
 	_, isPod := object.(*corev1.Pod)
 	return !isPod && Unlabelled(object) && metav1.IsControlledBy(object, owner)
@@ -115,9 +115,9 @@ func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel st
 	return types.NamespacedName{}, false
 }
 
-// SoleOwner returns the owner reference of a pod if it refers to the kind, is the controller, is the only reference,
-// and agrees with AppUIDLabel (if the pod has that label). It returns nil otherwise. A second owner that exists would
-// keep the garbage collector from deleting the pod.
+// SoleOwner returns the only owner reference of a pod. It returns nil if the pod has several owner references, or if
+// the reference does not refer to the kind, is not the controller, or contradicts the pod's AppUIDLabel. A second owner
+// that exists would keep the garbage collector from deleting the pod.
 func SoleOwner(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 	if len(pod.OwnerReferences) != 1 {
 		return nil

@@ -48,8 +48,8 @@ func requirement(label string, operator selection.Operator, values ...string) la
 // CacheIndex is the name of the cache index whose keys IndexKeys returns.
 const CacheIndex = "app-uid"
 
-// IndexKeys returns the keys of an object in the cache index: the UID of AppUIDLabel, or the keys of NameKeys if the
-// object is unlabelled.
+// IndexKeys returns the keys of an object in the cache index: the value of AppUIDLabel or, if the object is unlabelled,
+// the result of NameKeys.
 func IndexKeys(object client.Object) []string {
 	if uid := object.GetLabels()[AppUIDLabel]; uid != "" {
 		return []string{uid}

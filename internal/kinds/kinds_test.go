@@ -32,7 +32,8 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
-// TestDueOf checks that a run that its jitter delays does not count as late.
+// TestDueOf checks that dueOf includes the jitter that delays a run, so that the run does not count as late because of
+// the jitter.
 func TestDueOf(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {

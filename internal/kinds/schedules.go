@@ -58,7 +58,8 @@ func scheduleDialect(cfg config.Configuration) sparkschedule.Schedules {
 	}}
 }
 
-// runSummary returns the part of a run that a schedule needs. The run was read live, so no cache has trimmed it.
+// runSummary returns a copy of a run that has only the fields that a schedule needs. It is for runs that were read
+// live, because no cache has trimmed them.
 func runSummary(object client.Object) client.Object {
 	run := object.(*v1beta2.SparkApplication)
 	head := &v1beta2.SparkApplication{TypeMeta: run.TypeMeta, ObjectMeta: trim.Meta(&run.ObjectMeta)}
@@ -85,8 +86,9 @@ func resultOf(notice lifecycle.Notice) string {
 	return ""
 }
 
-// dueOf returns when a run was due. This is the run's time in the schedule, or, if the status names a time of the next
-// run that is later by at most the jitter, that later time. It returns the zero time for a run that somebody requested.
+// dueOf returns when a run was due: its time in the schedule plus the jitter. The jitter is known only if the status
+// still has the time of the run as the time of the next run; otherwise dueOf returns the time in the schedule. It
+// returns the zero time for a run that somebody requested.
 func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	due, err := time.Parse(time.RFC3339, run.GetAnnotations()[v1beta2.ScheduledAtAnnotation])
 	if err != nil {

@@ -34,8 +34,8 @@ func withResource(err error, k *Kind) error {
 	return &resourceError{err, k}
 }
 
-// noDefinition reports whether an error means that the API server does not serve the requested kind. In that case the
-// body of the API server's answer is not a Status object, so the message in the error comes from client-go.
+// noDefinition reports whether an error means that the API server does not serve the requested kind. The API server
+// then answers with a plain text, so the check depends on the message that client-go writes into the error.
 func noDefinition(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && strings.Contains(err.Error(), "the server could not find the requested resource")
 }

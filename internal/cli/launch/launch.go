@@ -34,8 +34,8 @@ import (
 // UID.
 const PlaceholderUID types.UID = "00000000-0000-4000-8000-000000000000"
 
-// maxPasses is the largest number of passes to compute until the operator creates an object. More than one pass is
-// needed if the operator announces a launch in the status first.
+// maxPasses is the largest number of passes to compute until the operator creates an object. One pass is not always
+// enough, because the operator announces some launches in the status before it creates an object.
 const maxPasses = 4
 
 // Operator stands for an operator with a given configuration at a given time.

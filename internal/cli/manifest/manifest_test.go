@@ -100,8 +100,8 @@ func TestCompare(t *testing.T) {
 }
 
 // TestRequiredFieldsAreThoseOfTheDefinitions checks that fieldsOf returns the fields of the definitions' schemas, and
-// that the required fields of our types are exactly the required fields of the schemas, at every depth. A schema has
-// only some of the metadata fields.
+// that the required fields of our types are exactly the required fields of the schemas, at every depth. There is one
+// exception: a schema has only some of the metadata fields.
 func TestRequiredFieldsAreThoseOfTheDefinitions(t *testing.T) {
 	files, err := filepath.Glob("../../../config/crd/*.yaml")
 	if err != nil || len(files) != 5 {

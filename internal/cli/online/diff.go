@@ -156,8 +156,8 @@ func differ(path string, before, after any, changes *[]string) {
 	}
 }
 
-// below returns the path of the field key below the given path. A key that contains dots is a key of a map, so it is
-// written in brackets.
+// below returns the path of the field key below the given path. A key that contains dots or slashes is a key of a map,
+// so it is written in brackets.
 func below(path, key string) string {
 	switch {
 	case path == "":

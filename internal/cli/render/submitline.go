@@ -130,8 +130,8 @@ func localFile(value string, files map[string][]byte) string {
 	return value
 }
 
-// withoutMarks removes from a pod template what only the operator needs. It returns the rest, and reports whether the
-// rest is not empty.
+// withoutMarks removes from a pod template what only the operator needs. It returns the rest, and reports whether
+// spark-submit needs the rest: it does not if the rest is only one container without settings.
 func withoutMarks(text []byte, marks map[string]string) (template []byte, needed bool, err error) {
 	var pod map[string]any
 	if err := json.Unmarshal(text, &pod); err != nil {
