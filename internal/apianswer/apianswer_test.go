@@ -199,8 +199,8 @@ func TestOfCreation(t *testing.T) {
 	}
 }
 
-// TestOfDryRun checks that OfDryRun returns a cause only if something other than the dry run itself, or the operator's
-// own rights, would keep the pod from being created.
+// TestOfDryRun checks that OfDryRun returns a cause only if something would keep the pod itself from being created. A
+// problem of the dry run, or a right that the operator lacks, is no cause.
 func TestOfDryRun(t *testing.T) {
 	for _, test := range []struct {
 		name      string

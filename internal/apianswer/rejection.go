@@ -40,9 +40,8 @@ const (
 )
 
 // Rejection returns why the API server rejected a request, and whether the rejection is permanent. The cause is empty
-// for a transient error and for nil.
-//
-// A right that the operator lacks has a cause but is not permanent.
+// for a transient error and for nil. If the operator lacks a right, the cause is set but the rejection is not
+// permanent.
 func Rejection(err error) (cause lifecycle.Cause, permanent bool) {
 	if meta.IsNoMatchError(err) { // the definition of the kind is not installed
 		return lifecycle.Cause{Reason: ReasonInvalid, Message: err.Error()}, true
@@ -71,7 +70,8 @@ func isUnsettled(message string) bool {
 	return strings.Contains(message, "status unknown for quota") || strings.Contains(message, "cannot find RESTMapping")
 }
 
-// rejectionReason returns the reason of a rejection. Rejections with status 403 differ only in their messages.
+// rejectionReason returns the reason of a rejection, from the status code and, for status 403, from the message,
+// because the rejections with status 403 differ only in their messages.
 func rejectionReason(code int, message string) string {
 	if code != http.StatusForbidden {
 		return ReasonInvalid

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// UndeclaredField reports whether an apply was rejected because the object has fields that the API server does not
-// know. The API server has no status code for that.
+// UndeclaredField reports whether an apply was rejected because the object has fields that the API server's schema
+// lacks. It checks the message, because the API server has no status code for this rejection.
 func UndeclaredField(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "field not declared in schema")
 }

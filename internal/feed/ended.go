@@ -72,8 +72,8 @@ type End struct {
 	Taken bool // somebody else deleted the executor while it ran (lifecycle.DeletedWhileRunning)
 }
 
-// Note remembers an executor until it is counted. If the executor's failure is already noted, its deletion is not noted
-// again.
+// Note remembers an executor until it is counted. It ignores the deletion of an executor whose failure is already
+// noted.
 func (e *Ended) Note(key types.NamespacedName, end End) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -57,7 +57,7 @@ type Source struct {
 
 var _ source.SyncingSource = &Source{}
 
-// Source returns an event source for one controller. If shared is true, the source has to be started, because all
+// Source returns an event source for one controller. If shared is true, the caller has to start the source, because all
 // shared sources wait until the last of them is started.
 func (l *Listener) Source(shared bool, to handler.EventHandler, predicates ...predicate.Predicate) *Source {
 	if shared {

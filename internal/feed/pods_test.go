@@ -89,7 +89,8 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 	}
 }
 
-// TestLastState checks that the remembered state of a deleted executor follows from the last state of its pod.
+// TestLastState checks whether LastState counts a deleted executor as failed or as completed, for each last state of
+// its pod.
 func TestLastState(t *testing.T) {
 	t.Parallel()
 	runs := endedExecutor("1", -1)
@@ -141,7 +142,7 @@ func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 	}
 }
 
-// graceless returns a pod as the cache holds it, with a grace period of zero.
+// graceless returns a copy of a pod, in the form in which the cache holds it, with a grace period of zero.
 func graceless(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
@@ -266,8 +267,8 @@ func TestEndsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEndsOfOthersStay checks that, however many executors fail in some namespaces, the executors of another namespace
-// are still remembered.
+// TestEndsOfOthersStay checks that the executors of a namespace are still remembered, however many executors fail in
+// other namespaces.
 func TestEndsOfOthersStay(t *testing.T) {
 	t.Parallel()
 	var e Ended

@@ -56,8 +56,8 @@ func (h *Hold) RecentError() error {
 	return nil
 }
 
-// RequeueAfter returns the time until the next pass, which grows with the duration of the wait. A short time is not
-// needed, because an event that ends the wait queues the key at once.
+// RequeueAfter returns the time until the next pass, which grows with the duration of the wait. It may be long, because
+// an event that ends the wait queues the key at once.
 func (h *Hold) RequeueAfter() time.Duration {
 	after := max(h.After, min(max(h.Waited, minRequeueDelay), MaxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {

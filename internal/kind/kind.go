@@ -1,5 +1,5 @@
-// Package kind describes what the reconciler needs to know about a kind of custom resource: the pure functions of its
-// dialect, and its capabilities.
+// Package kind has the types that describe a kind of custom resource to the reconciler: the pure functions of the
+// kind's dialect, and the capabilities of the kind.
 package kind
 
 import (
@@ -87,7 +87,7 @@ type Progress struct {
 	Concludes bool
 }
 
-// Executors describes to the reconciler the executors of a kind, which the driver creates.
+// Executors describes to the reconciler the executors of a kind. The driver creates these executors.
 type Executors struct {
 	// Render returns the pod that the driver with the given UID would request as the executor with the given id. The
 	// pod is never created, only used in dry runs. If the function is nil, no dry runs are sent.
