@@ -88,8 +88,8 @@ func paragraphs(b *strings.Builder, text string) {
 	}
 }
 
-// flagTable writes the flags of a verb. The flags about the connection are the same for all verbs and are described
-// once.
+// flagTable writes a table of the flags of a verb. It does not list the connection flags, which are the same for all
+// verbs: one sentence after the table mentions them.
 func flagTable(b *strings.Builder, cmd *cobra.Command) {
 	first, connects := true, false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

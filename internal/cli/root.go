@@ -28,7 +28,7 @@ type root struct {
 	terminal.Streams
 }
 
-// Main runs the program and returns its exit code. The first of the arguments is the binary's path.
+// Main runs the program and returns its exit code. The first element of args is the path of the binary.
 func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Code {
 	cmd := Command(streams, nameOf(args[0]))
 	cmd.SetArgs(args[1:])

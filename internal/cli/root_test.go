@@ -23,7 +23,7 @@ type result struct {
 	code     exit.Code
 }
 
-// run runs the program without a terminal.
+// run runs the program without a terminal and returns the result.
 func run(t *testing.T, args ...string) result {
 	t.Helper()
 	return runWith(t.Context(), terminal.Streams{In: strings.NewReader("")}, args...)

@@ -22,10 +22,12 @@ import (
 //
 // If a custom resource is deleted in the background, which is kubectl's default, Kubernetes' garbage collector deletes
 // its dependents. But the collector sends two requests for each object, and a controller manager with default settings
-// deletes about twenty objects a second. The dependents of a thousand applications would take minutes, and their
-// drivers would keep running in that time. So the operator itself deletes the orphans that its caches show at once. It
-// uses the collector's rule: an object is an orphan if none of its owners exists any more. The collector deletes all
-// other orphans, and all orphans if the operator stops earlier.
+// deletes about twenty objects a second. For the dependents of a thousand applications the collector would take
+// minutes, and the drivers would keep running in that time.
+//
+// So the operator itself immediately deletes the orphans that its caches show. It uses the collector's rule: an object
+// is an orphan if none of its owners exists any more. The collector deletes all other orphans, and all orphans if the
+// operator stops earlier.
 type DeletedOwners struct {
 	memory.ByKey[types.NamespacedName, []types.UID]
 }
@@ -73,8 +75,8 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 	return again, nil
 }
 
-// orphansOf finds in the caches the orphans of a deleted custom resource. All owners of an orphan are the custom
-// resource or drivers that are orphans as well. Objects that only drivers own are returned separately.
+// orphansOf finds in the caches the orphans of a deleted custom resource. An orphan has no owners except the custom
+// resource and drivers that are orphans too. Objects that only drivers own are returned separately.
 func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid types.UID) (orphans, ownedByDrivers []client.Object, err error) {
 	pods, others, err := c.Labelled(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid}})
 	if err != nil {

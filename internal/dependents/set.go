@@ -225,8 +225,8 @@ func (s *Set) Deletable() []client.Object {
 	return all
 }
 
-// IsStray reports whether a pod of a standalone cluster has lost its StatefulSet. A label that Kubernetes sets on such
-// pods shows that the pod had one.
+// IsStray reports whether a pod of a standalone cluster has lost its StatefulSet: the pod has no controller, but has a
+// label that Kubernetes sets only on the pods of a StatefulSet.
 func IsStray(pod *corev1.Pod) bool {
 	return identity.IsClusterPod(pod) && pod.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(pod) == nil &&
 		pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name

@@ -20,7 +20,7 @@ type View struct {
 	Now     time.Time          // when the pass began
 }
 
-// Add returns the view with dependents that were found or created after the view was read.
+// Add returns the view with additional dependents, which were found or created after the view was read.
 func (v View) Add(found Set, made []client.Object) View {
 	v.Set = v.Set.Add(found)
 	v.Created = with(v.Created, made)
@@ -47,7 +47,7 @@ func (s Set) Add(found Set) Set {
 	return s
 }
 
-// with returns a new list that has the elements of both lists. It changes neither of them.
+// with returns a new list that has the elements of both lists. It does not change either list.
 func with[T any](list, more []T) []T {
 	if len(more) == 0 {
 		return list

@@ -55,7 +55,7 @@ func Errorf(code Code, format string, args ...any) error {
 	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
 }
 
-// Usagef returns an error about the command line.
+// Usagef returns an error about a wrong command line, with the exit code for wrong usage.
 func Usagef(format string, args ...any) error { return Errorf(Usage, format, args...) }
 
 // With returns the error with an exit code. It returns an error that already has a code unchanged, and nil for nil.
