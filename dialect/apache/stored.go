@@ -17,8 +17,8 @@ const MaxMessage = 1024
 // Timestamp returns a time in the format of this API: RFC 3339 in UTC, always with microseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// ParseTimestamp parses a time of this API, also in the format that Java writes. The result has the precision of a
-// status. It is the zero time if the text is not a time.
+// ParseTimestamp parses a time in the format of Timestamp or in Java's format. The result is in UTC and truncated to
+// microseconds, the precision that Timestamp writes. If the text is not a time, the result is the zero time.
 func ParseTimestamp(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

@@ -41,7 +41,7 @@ func oneIf(yes bool) int {
 	return 0
 }
 
-// closed reports whether the quota lets no tenant take another place.
+// closed reports whether all places count as taken, so that no tenant may take one more.
 func (q *quota) closed() bool { return q.places > 0 && q.counted >= q.places }
 
 // heavy returns a tenant that holds at least half of the places, or noTenant. While the quota is not closed, at most

@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// minorPaths are the fields that a minor transition changes in addition to the kind's fields of executor churn.
+// minorPaths are the status fields that a minor transition may change in addition to those in
+// kind.ExecutorChurn.Fields.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
 // OnlyExecutorChurn reports whether executor churn is the only result of a pass: each transition is minor, no event is

@@ -8,9 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestRequestAsBefore checks a request whose value is equal to that of an earlier request, if another value was
-// requested between the two. As long as the run of the earlier request exists, no second RunStarted is reported, and
-// the time of the last run does not decrease.
+// TestRequestAsBefore requests the values a, b and then a again. While the run of the first request exists, the third
+// request starts no run and reports no second RunStarted, and the time of the last run stays the same. Once that run is
+// gone, the third request starts it like a new one.
 func TestRequestAsBefore(t *testing.T) {
 	a, b := RequestName("etl", "u", "a"), RequestName("etl", "u", "b")
 	at := noon.Add(-10 * time.Minute)

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The keys with which a driver and its executors authenticate each other and encrypt their connections.
+// The configuration keys that control authentication and encryption between a driver and its executors.
 const (
 	authenticateKey   = "spark.authenticate"
 	cryptoKey         = "spark.network.crypto.enabled"

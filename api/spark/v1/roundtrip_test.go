@@ -135,9 +135,9 @@ func unset(path string, v reflect.Value, report func(string)) {
 	}
 }
 
-// TestZerosThatWereWrittenAreTold checks that decoding distinguishes a zero that the user wrote from a missing field,
-// for fields without a default of the API server.
-func TestZerosThatWereWrittenAreTold(t *testing.T) {
+// TestDecodingKeepsWrittenZeros checks that decoding distinguishes a zero that the user wrote from a missing field. It
+// covers fields for which the definition sets no default.
+func TestDecodingKeepsWrittenZeros(t *testing.T) {
 	obj, _ := load(t, "testdata/application-thresholds.json")
 	tolerations := obj.(*v1.SparkApplication).Spec.ApplicationTolerations
 	for name, n := range map[string]*int64{

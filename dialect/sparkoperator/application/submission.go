@@ -100,10 +100,9 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 // featureSteps is the configuration key that contains the classes that Spark runs in addition to its own feature steps.
 const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
 
-// foreignKind returns the kind of the first object that the operator may not create, or "". The only such object is the
-// PodGroup that Spark's VolcanoFeatureStep creates. Unless batch schedulers are enabled, the operator neither watches
-// PodGroups nor has the right to create them, but the service account of a pod that runs spark-submit may have that
-// right.
+// foreignKind returns the kind of the first object that the operator has no right to create, or an empty text. Such an
+// object is the PodGroup of Spark's VolcanoFeatureStep: the operator may create it only if batch schedulers are
+// enabled. A spark-submit in a pod can still create it if the pod's service account has the right.
 func (d Dialect) foreignKind(objects submit.Objects) string {
 	for _, object := range objects.Before {
 		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {

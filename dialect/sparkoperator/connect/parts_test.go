@@ -626,8 +626,8 @@ func TestConnectUIObjects(t *testing.T) {
 	}
 }
 
-// TestConnectUIService checks that the web UI has its own Service, unless there is no web UI or the configuration
-// enables no Service.
+// TestConnectUIService checks that the web UI has its own Service if the UI is on and the configuration enables the
+// Service or an Ingress needs it. If the clients' Service already has that name, there is no second one.
 func TestConnectUIService(t *testing.T) {
 	on := sparkoperator.UI{Service: true}
 	for name, tc := range map[string]struct {
