@@ -146,7 +146,7 @@ func (w *suite) brokenApplications(t *testing.T) {
 		{
 			name:  "account-without-rights",
 			app:   func(a *v1beta2.SparkApplication) { a.Spec.Driver.ServiceAccount = new("powerless") },
-			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"powerless", "forbidden"},
+			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"powerless", "has no right to get pods"},
 		},
 		{
 			name: "undecodable-template",
