@@ -179,7 +179,9 @@ func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 		if err := w.Client.Create(t.Context(), app.DeepCopy()); err == nil || !contains(err.Error(), append(slices.Clone(test.wantMessage), "admission webhook")) {
 			t.Errorf("the creation returned %v, want a refusal by the webhook with %q", err, test.wantMessage)
 		}
-		w.createUnreviewed(t, app)
+		if err := w.unreviewed(t).Create(t.Context(), app); err != nil {
+			t.Fatal(err)
+		}
 	} else {
 		w.create(t, app)
 	}

@@ -220,9 +220,9 @@ func (w *suite) connectReportsProblems(t *testing.T) {
 	image := *exampleOf[v1alpha1.SparkConnect](t, "spark-connect.yaml", nil).Spec.Image
 	w.create(t, server)
 	w.awaitReported(t, server, missing)
-	w.edit(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Image, s.Spec.Server.Template = nil, nil })
+	w.editUnreviewed(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Image, s.Spec.Server.Template = nil, nil })
 	w.awaitReported(t, server, "spec.image")
-	w.edit(t, server, func(s *v1alpha1.SparkConnect) {
+	w.editUnreviewed(t, server, func(s *v1alpha1.SparkConnect) {
 		s.Spec.Image, s.Spec.Server.Template = new(image), raw(`{"spec": {"containers": "lots"}}`)
 	})
 	w.awaitReported(t, server, "spec.server.template")
@@ -312,6 +312,16 @@ func (w *suite) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v
 	before := server.DeepCopy()
 	change(server)
 	if err := w.Client.Patch(t.Context(), server, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// editUnreviewed edits a server without the webhook, so that the spec can be invalid.
+func (w *suite) editUnreviewed(t *testing.T, server *v1alpha1.SparkConnect, change func(*v1alpha1.SparkConnect)) {
+	t.Helper()
+	before := server.DeepCopy()
+	change(server)
+	if err := w.unreviewed(t).Patch(t.Context(), server, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 }

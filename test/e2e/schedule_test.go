@@ -132,8 +132,10 @@ func (w *suite) scheduleReplaces(t *testing.T) {
 // scheduleMended checks that the operator reports an invalid schedule with the name of the field. After an edit of that
 // field, the schedule must work.
 func (w *suite) scheduleMended(t *testing.T) {
-	s := w.schedule(t, "mended", "every now and then", nil)
-	w.create(t, s)
+	s, unreviewed := w.schedule(t, "mended", "every now and then", nil), w.unreviewed(t)
+	if err := unreviewed.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
 	for _, step := range []struct {
 		field, times, zone string
 	}{
@@ -142,7 +144,7 @@ func (w *suite) scheduleMended(t *testing.T) {
 	} {
 		before := s.DeepCopy()
 		s.Spec.Schedule, s.Spec.TimeZone = step.times, step.zone
-		if err := w.Client.Patch(t.Context(), s, client.MergeFrom(before)); err != nil {
+		if err := unreviewed.Patch(t.Context(), s, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
 		awaitObject(t, w, s, time.Minute, "a word on "+step.field, func(s *v1beta2.ScheduledSparkApplication) bool {

@@ -81,19 +81,17 @@ func (w *suite) create(t *testing.T, o client.Object) {
 	}
 }
 
-// createUnreviewed creates an object as the operator's service account, whose requests the webhook does not review. The
-// object can therefore be invalid, as if the webhook were off.
-func (w *suite) createUnreviewed(t *testing.T, o client.Object) {
+// unreviewed returns a client whose requests the webhook does not review, because it takes them for the operator's own.
+// An object that it writes can be invalid, as if the webhook were off.
+func (w *suite) unreviewed(t *testing.T) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(w.Config)
-	config.Impersonate.UserName = operatorAccount
-	operator, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
+	config.Impersonate = rest.ImpersonationConfig{UserName: operatorAccount, Groups: []string{"system:masters"}}
+	c, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := operator.Create(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	return c
 }
 
 // await waits until done returns true for the application. After the timeout, the test fails with the status and the
