@@ -234,7 +234,7 @@ func (u *user) schedules() {
 		}
 		return nil
 	})
-	u.does(exit.Usage, "is no schedule", "trigger", "pi")
+	u.does(exit.Usage, "is not a schedule", "trigger", "pi")
 	u.does(exit.OK, "nightly", "status", "schedule/nightly")
 	u.does(exit.OK, "nightly suspended", "suspend", "schedule/nightly")
 	u.does(exit.OK, "nightly resumed", "resume", "schedule/nightly")
