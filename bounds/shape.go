@@ -84,7 +84,7 @@ var derived = shapes{}
 func RawShape[T any]() *Shape {
 	shape := raw[reflect.TypeFor[T]()]
 	if shape == nil {
-		panic(fmt.Sprintf("bounds: %s is none of the raw types", reflect.TypeFor[T]()))
+		panic(fmt.Sprintf("bounds: %s is not one of the raw types", reflect.TypeFor[T]()))
 	}
 	return shape
 }

@@ -73,7 +73,7 @@ func TestExposedIsBounded(t *testing.T) {
 		states []lifecycle.AuxiliaryObject
 	}{
 		"one long name":   {Exposed: Exposed{Live: true, Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
-		"many entries":    {Exposed: Exposed{Live: true, Problems: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is no name of a Service"}}, 20_000)}},
+		"many entries":    {Exposed: Exposed{Live: true, Problems: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is not a valid Service name"}}, 20_000)}},
 		"a long refusal":  {states: []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
 		"the last of two": {Exposed: Exposed{Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
 	} {

@@ -69,7 +69,7 @@ func (r *rig) lives() {
 		r.withProgram(map[rune]string{'o': audit.OperatorAgent, 'p': audit.PlainAgent}[letter], func(p *program) {
 			b := r.carry(p, completeLives(r.unusedName("team"), r.Lives))
 			if b.rate() > 18 {
-				check(fmt.Errorf("the program carried %.1f of the 20 applications that arrive a second, so its limit is not visible: raise the rates in completeLives", b.rate()))
+				check(fmt.Errorf("the program finished %.1f applications a second, but only 20 a second are created, so its limit is not visible: raise the rates in completeLives", b.rate()))
 			}
 			r.run.Note("lives: %s: %.1f ms of CPU an application, %.2f a second", p.agent, b.cpu.Seconds()*1000/float64(b.apps), b.rate())
 			sum[letter].merge(b)

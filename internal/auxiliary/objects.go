@@ -24,7 +24,7 @@ import (
 // an object is caused by an error in a dialect.
 func checkRendered(object, owner client.Object) error {
 	if object.GetLabels()[lifecycle.ContentLabel] == "" {
-		return fmt.Errorf("%T %s is rendered without a digest of its content", object, object.GetName())
+		return fmt.Errorf("%T %s was rendered without a digest of its content", object, object.GetName())
 	}
 	return identity.Verify(object, owner, identity.Attempt(object))
 }

@@ -86,11 +86,11 @@ func DescribeOwner(object metav1.Object) string {
 func Verify(object, owner client.Object, attempt int32) error {
 	switch {
 	case object.GetNamespace() != owner.GetNamespace():
-		return fmt.Errorf("%T %s is rendered for namespace %q", object, object.GetName(), object.GetNamespace())
+		return fmt.Errorf("%T %s was rendered for namespace %q instead of the namespace of its owner", object, object.GetName(), object.GetNamespace())
 	case object.GetLabels()[AppUIDLabel] != string(owner.GetUID()) || !OwnedBy(object, owner.GetUID()):
-		return fmt.Errorf("%T %s is rendered without its owner's identity", object, object.GetName())
+		return fmt.Errorf("%T %s was rendered without the label or the owner reference of its owner", object, object.GetName())
 	case Attempt(object) != attempt:
-		return fmt.Errorf("%T %s is rendered for attempt %d", object, object.GetName(), Attempt(object))
+		return fmt.Errorf("%T %s was rendered for another attempt, %d", object, object.GetName(), Attempt(object))
 	}
 	return nil
 }

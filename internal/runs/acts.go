@@ -57,9 +57,9 @@ func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.
 func verify(run, owner client.Object, action lifecycle.Action) error {
 	switch {
 	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
-		return fmt.Errorf("%T %s/%s is rendered for run %s of %s", run, run.GetNamespace(), run.GetName(), action.Name, owner.GetNamespace())
+		return fmt.Errorf("%T %s/%s was rendered instead of run %s in namespace %s", run, run.GetNamespace(), run.GetName(), action.Name, owner.GetNamespace())
 	case !identity.OwnedBy(run, owner.GetUID()):
-		return fmt.Errorf("%T %s is rendered without its owner", run, run.GetName())
+		return fmt.Errorf("%T %s was rendered without its owner", run, run.GetName())
 	}
 	return nil
 }

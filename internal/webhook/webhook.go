@@ -65,11 +65,11 @@ func few(slots chan struct{}, next http.Handler) http.Handler {
 		}
 		var review metav1.TypeMeta
 		if err := json.Unmarshal(body, &review); err != nil {
-			http.Error(out, "the body is no AdmissionReview: "+err.Error(), http.StatusBadRequest)
+			http.Error(out, "the body is not an AdmissionReview: "+err.Error(), http.StatusBadRequest)
 			return
 		}
 		if version := admissionv1.SchemeGroupVersion.String(); review.APIVersion != version {
-			http.Error(out, fmt.Sprintf("%.100q is no version of AdmissionReview that this webhook answers; send %s", review.APIVersion, version), http.StatusBadRequest)
+			http.Error(out, fmt.Sprintf("the webhook does not support AdmissionReview version %.100q; send %s", review.APIVersion, version), http.StatusBadRequest)
 			return
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))

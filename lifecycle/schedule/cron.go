@@ -161,7 +161,7 @@ func loadZone(field Field, name string, zones Zones) (*time.Location, error) {
 	case strings.EqualFold(name, "local"):
 		return fail(unknown, name)
 	case !zoneName.MatchString(name) || notZones.MatchString(name):
-		return fail("%q is no name of the IANA database; write one such as UTC or Europe/Vienna", name)
+		return fail("%q is not in the IANA time zone database; write a name such as UTC or Europe/Vienna", name)
 	}
 	if zones == nil {
 		return fail(unknown, name)

@@ -87,7 +87,7 @@ func TestNamesTellTicksApart(t *testing.T) {
 					t.Fatalf("%s is read as %s, want %s", run, TickOf(name, run), tick)
 				}
 				if !label.MatchString(run) || len(run) > 63 {
-					t.Fatalf("%s is no name of a Service", run)
+					t.Fatalf("%s is not a valid Service name", run)
 				}
 			}
 		}

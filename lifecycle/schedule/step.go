@@ -427,7 +427,7 @@ func (s *step) waitsForOthers(c candidate) bool {
 	if len(ahead) > 0 {
 		// Somebody created such a run by hand, or the clock was ahead. If it were deleted, its tick would start it
 		// again.
-		s.m.Cause.Message += fmt.Sprintf("; not deleted, because a future run has the same name: %s", list(ahead))
+		s.m.Cause.Message += fmt.Sprintf("; these active runs have the names of runs that are due later, so they are not deleted: %s", list(ahead))
 		if s.stored.Cause.Reason != ReasonReplacing {
 			s.notice(ReasonWaiting, c.name, "%s", s.m.Cause.Message)
 		}

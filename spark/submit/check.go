@@ -101,7 +101,7 @@ func (d *draft) customSteps() error {
 	switch {
 	case !d.conf.Has(volcanoFileKey):
 	case d.volcano:
-		d.onlyByJVM(keyError(volcanoFileKey, "the operator never reads files and URLs that a configuration names; give the content of the PodGroup"))
+		d.onlyByJVM(keyError(volcanoFileKey, "the operator does not read files and URLs that a configuration names; set %s to the file's content (Spark 4.2 or later)", volcanoJSONKey))
 	default:
 		d.warn("%s: has no effect without %s in %s", volcanoFileKey, volcanoClass, key)
 	}

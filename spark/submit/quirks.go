@@ -94,7 +94,7 @@ func quirksFor(version string) (q quirks, warning string) {
 	oldest, newest := lines[0], lines[len(lines)-1]
 	match := versionPattern.FindStringSubmatch(version)
 	if match == nil {
-		return newest, fmt.Sprintf("Spark version %q is not a version such as %s.0; built as Spark %s", version, newest, newest)
+		return newest, fmt.Sprintf("Spark version %q is not a version such as %s.0; the pods are built as for Spark %s", version, newest, newest)
 	}
 	// The pattern matches only digits that Atoi accepts.
 	major, _ := strconv.Atoi(match[1])
@@ -105,13 +105,13 @@ func quirksFor(version string) (q quirks, warning string) {
 		}
 	}
 	if major < oldest.major || major == oldest.major && minor < oldest.minor {
-		return oldest, fmt.Sprintf("Spark %s is older than the oldest line known, %s; built as Spark %s", version, oldest, oldest)
+		return oldest, fmt.Sprintf("Spark %s is older than the oldest line known, %s; the pods are built as for Spark %s", version, oldest, oldest)
 	}
 	if major == 3 {
 		// There is no line between 3.5 and 4.0; a later 3.x would be like 3.5.
-		return oldest, fmt.Sprintf("Spark %s is not known; built as Spark %s", version, oldest)
+		return oldest, fmt.Sprintf("Spark %s is not known; the pods are built as for Spark %s", version, oldest)
 	}
-	return newest, fmt.Sprintf("Spark %s is newer than the newest line known, %s; built as Spark %s", version, newest, newest)
+	return newest, fmt.Sprintf("Spark %s is newer than the newest line known, %s; the pods are built as for Spark %s", version, newest, newest)
 }
 
 // LineOf returns the major and minor number of the line that Build uses for a declared version, such as 4 and 1 for

@@ -83,7 +83,7 @@ func RunnerName(resourceNamePrefix string) string { return bounded("", resourceN
 // but at least as strict as the restricted Pod Security Standard requires.
 func BuildRunner(r Request) (Runner, error) {
 	if r.DriverMaster != "" {
-		return Runner{}, fieldError("DriverMaster", "spark-submit would submit to %s; a submission that needs a JVM is possible only to Kubernetes", conf.Shorten(r.DriverMaster))
+		return Runner{}, fieldError("DriverMaster", "the driver's master is %s, but only applications whose master is Kubernetes can use spark-submit in a pod; remove what needs a JVM, or the master", conf.Shorten(r.DriverMaster))
 	}
 	r.StrictVersion = false // the image's spark-submit knows its own version
 	_, err := Build(r)

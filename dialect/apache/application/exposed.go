@@ -60,10 +60,10 @@ func (d exposedEntry) fault(field, format string, args ...any) *dialect.FieldErr
 // faults returns the faults for which the entry's Service and its Ingress or route cannot be created.
 func (d exposedEntry) faults() (wrong []*dialect.FieldError) {
 	if problems := validation.IsDNS1035Label(d.service.Name); len(problems) > 0 {
-		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is no name of a Service: %s", d.service.Name, strings.Join(problems, "; ")))
+		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is not a valid Service name: %s", d.service.Name, strings.Join(problems, "; ")))
 	}
 	if problems := validation.IsDNS1123Subdomain(d.meta.Name); len(problems) > 0 {
-		wrong = append(wrong, d.fault(d.metaField+".name", "%q is no name of an %s: %s", d.meta.Name, d.kind.Kind, strings.Join(problems, "; ")))
+		wrong = append(wrong, d.fault(d.metaField+".name", "%q is not a valid name of an %s: %s", d.meta.Name, d.kind.Kind, strings.Join(problems, "; ")))
 	}
 	wrong = append(wrong, d.serviceFaults()...)
 	tree, err := d.tree()

@@ -20,7 +20,7 @@ import (
 // that the user wrote.
 func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
-		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
+		return submit.Objects{}, fmt.Errorf("the action %v renders no objects", action)
 	}
 	if wrong := dialect.Invalid(slices.Concat(Validate(app), a.refused(app, action.Attempt))); wrong != nil {
 		return submit.Objects{}, errors.New(wrong.Message)

@@ -69,7 +69,7 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 		spec := &app.Spec.ConfigMapSpecs[i]
 		entry := fmt.Sprintf("spec.configMapSpecs[%d]", i)
 		if problems := validation.IsDNS1123Subdomain(spec.Name); len(problems) > 0 {
-			wrong = append(wrong, &dialect.FieldError{Field: entry + ".name", Message: fmt.Sprintf("%q is no name of a ConfigMap: %s", spec.Name, strings.Join(problems, "; "))})
+			wrong = append(wrong, &dialect.FieldError{Field: entry + ".name", Message: fmt.Sprintf("%q is not a valid ConfigMap name: %s", spec.Name, strings.Join(problems, "; "))})
 			continue
 		}
 		if other, ok := taken[spec.Name]; ok {
@@ -78,7 +78,7 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 		taken[spec.Name] = entry
 		for _, key := range slices.Sorted(maps.Keys(spec.Data)) {
 			if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
-				wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("%s.data[%s]", entry, key), Message: "is no key of a ConfigMap: " + problems[0]})
+				wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("%s.data[%s]", entry, key), Message: "is not a valid ConfigMap key: " + problems[0]})
 			}
 		}
 	}

@@ -49,10 +49,10 @@ func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.St
 		return nil // empty, or rejected by standalone.Build
 	}
 	if written.Replicas != nil && *written.Replicas != *built.Spec.Replicas {
-		warnings = append(warnings, fmt.Sprintf("%s: replicas has no effect: it is %d; %s", field, *built.Spec.Replicas, replicas))
+		warnings = append(warnings, fmt.Sprintf("%s: replicas has no effect: the operator sets %d; %s", field, *built.Spec.Replicas, replicas))
 	}
 	if policy := built.Spec.PodManagementPolicy; written.PodManagementPolicy != "" && written.PodManagementPolicy != policy {
-		warnings = append(warnings, fmt.Sprintf("%s: podManagementPolicy has no effect: it is %s; leave it out", field, policy))
+		warnings = append(warnings, fmt.Sprintf("%s: podManagementPolicy has no effect: the operator sets %s; remove the field", field, policy))
 	}
 	return warnings
 }

@@ -22,10 +22,10 @@ func TestFieldsWithoutEffectAreReported(t *testing.T) {
 	}
 	const image = "has no effect: the image decides; choose it with spec.runtimeVersions.sparkVersion or spec.sparkConf[spark.kubernetes.container.image]"
 	want := []string{
-		"spec.masterSpec.statefulSetSpec: replicas has no effect: it is 1; a cluster has one master",
-		"spec.masterSpec.statefulSetSpec: podManagementPolicy has no effect: it is Parallel; leave it out",
-		"spec.workerSpec.statefulSetSpec: replicas has no effect: it is 2; use spec.clusterTolerations.instanceConfig for the number of workers",
-		"spec.workerSpec.statefulSetSpec: podManagementPolicy has no effect: it is Parallel; leave it out",
+		"spec.masterSpec.statefulSetSpec: replicas has no effect: the operator sets 1; a cluster has one master",
+		"spec.masterSpec.statefulSetSpec: podManagementPolicy has no effect: the operator sets Parallel; remove the field",
+		"spec.workerSpec.statefulSetSpec: replicas has no effect: the operator sets 2; use spec.clusterTolerations.instanceConfig for the number of workers",
+		"spec.workerSpec.statefulSetSpec: podManagementPolicy has no effect: the operator sets Parallel; remove the field",
 		"spec.runtimeVersions.scalaVersion: " + image,
 		"spec.runtimeVersions.jdkVersion: " + image,
 	}

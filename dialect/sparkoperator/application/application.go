@@ -134,7 +134,7 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	case action.Verb == lifecycle.Create && action.Part == lifecycle.DriverBudget:
 		return driverBudget(app, action.Attempt), nil
 	case action.Verb != lifecycle.Create || action.Part != lifecycle.Submission:
-		return submit.Objects{}, fmt.Errorf("nothing is rendered for %v", action)
+		return submit.Objects{}, fmt.Errorf("the action %v renders no objects", action)
 	}
 	objects, err := dialect.Launched(action, submissionID(app, action.Attempt), now, func() (submit.Objects, *lifecycle.Cause, error) {
 		return d.BuildAttempt(app, action.Attempt, now)

@@ -270,12 +270,12 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 			problems = validation.IsValidLabelValue(queue)
 		}
 		if len(problems) > 0 {
-			return &sparkoperator.FieldError{Field: batchOptionsField + ".queue", Message: fmt.Sprintf("%q is no name of a queue: %s", conf.Shorten(queue), problems[0])}
+			return &sparkoperator.FieldError{Field: batchOptionsField + ".queue", Message: fmt.Sprintf("%q is not a valid queue name: %s", conf.Shorten(queue), problems[0])}
 		}
 	}
 	if class := sparkoperator.StringValue(options.PriorityClassName); class != "" && kind == volcanoGang {
 		if problems := validation.IsDNS1123Subdomain(class); len(problems) > 0 {
-			return &sparkoperator.FieldError{Field: batchOptionsField + ".priorityClassName", Message: fmt.Sprintf("%q is no name of a priority class: %s", conf.Shorten(class), problems[0])}
+			return &sparkoperator.FieldError{Field: batchOptionsField + ".priorityClassName", Message: fmt.Sprintf("%q is not a valid priority class name: %s", conf.Shorten(class), problems[0])}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(options.Resources)) {

@@ -155,5 +155,5 @@ func validMaster(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {
 		return nil
 	}
-	return []*sparkoperator.FieldError{{Field: "spec.driver.kubernetesMaster", Message: fmt.Sprintf("%q is no address of an API server; write one such as https://kubernetes.default.svc", master)}}
+	return []*sparkoperator.FieldError{{Field: "spec.driver.kubernetesMaster", Message: fmt.Sprintf("%q is not the address of an API server; write one such as https://kubernetes.default.svc", master)}}
 }

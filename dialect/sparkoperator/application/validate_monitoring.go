@@ -49,7 +49,7 @@ func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Fiel
 		}
 		name := m.agentPortName()
 		if problems := validation.IsValidPortName(name); len(problems) > 0 {
-			refuse("prometheus.portName", "%q is no name of a port: %s", name, problems[0])
+			refuse("prometheus.portName", "%q is not a valid port name: %s", name, problems[0])
 		} else if slices.Contains(sparkPortNames, name) {
 			refuse("prometheus.portName", "%q is the name of a port of Spark's own; choose another", name)
 		}

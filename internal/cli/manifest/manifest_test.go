@@ -68,7 +68,7 @@ func TestFaultsOfYAML(t *testing.T) {
 		"a: 1\na: 2\n":                        `f:2:1: key "a" already set in map`,
 		"a: [1\nb: 2\n":                       "f:1:1: did not find expected ',' or ']'",
 		two + "a: 1\n---\na: 1\nb: 2\na: 3\n": `f:23:1: key "a" already set in map`,
-		"- a\n":                               "f:1:1: is no object: a manifest begins with apiVersion and kind",
+		"- a\n":                               "f:1:1: is not an object: a manifest begins with apiVersion and kind",
 	} {
 		_, faults := Read("f", []byte(text))
 		if len(faults) != 1 || faults[0].Error() != want {

@@ -122,7 +122,7 @@ func Read(file string, data []byte) (documents []Document, faults []*Fault) {
 			document.JSON, err = yaml.YAMLToJSONStrict(part.text)
 		}
 		if err == nil && document.root.Kind != yamlv3.MappingNode {
-			err = errors.New("is no object: a manifest begins with apiVersion and kind")
+			err = errors.New("is not an object: a manifest begins with apiVersion and kind")
 		}
 		if err != nil {
 			faults = append(faults, part.faults(file, err)...)

@@ -120,13 +120,13 @@ func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan life
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
 	case s.Over() && plan.RequeueAfter == 0:
-		return "nothing: it is over; an edit of its spec, or a new object, starts it again"
+		return "nothing: it has ended; an edit of its spec, or a new object, starts it again"
 	case s.Over():
-		return fmt.Sprintf("it is over; the operator looks at it again in %s, such as for its time to live", Short(plan.RequeueAfter))
+		return fmt.Sprintf("it has ended; the operator handles it again in %s, such as for its time to live", Short(plan.RequeueAfter))
 	case s.Result == cluster.Suspended:
 		return "nothing until it is resumed: sparkctl resume " + s.Kind.Name + "/" + s.Name
 	case plan.RequeueAfter > 0:
-		return fmt.Sprintf("the operator waits for a change of the pods, and looks again in %s at the latest", Short(plan.RequeueAfter))
+		return fmt.Sprintf("the operator waits for a change of the pods, for at most %s", Short(plan.RequeueAfter))
 	}
 	return "the operator waits for a change of the pods or of the spec"
 }

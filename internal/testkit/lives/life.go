@@ -117,7 +117,7 @@ func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Logf("lives came to %v", seen)
 	for _, choice := range all {
 		if seen[choice] == 0 {
-			t.Errorf("no life came to %v: the world is too tame", choice)
+			t.Errorf("no life reached %v: the simulated world causes too few faults", choice)
 		}
 	}
 }
