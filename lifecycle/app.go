@@ -65,7 +65,7 @@ type App struct {
 	CleanupInterval time.Duration
 }
 
-// Thresholds are numbers of executors that must run at the same time; 0 means that there is no threshold.
+// Thresholds are numbers of executors that must run at the same time; 0 means no threshold.
 type Thresholds struct {
 	Init int32 // the attempt's start ends when this many run; 0: when the driver is Ready
 	Min  int32 // if fewer run after the start, the phase is Below

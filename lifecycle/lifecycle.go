@@ -426,7 +426,7 @@ type Plan struct {
 	Shortages Shortages
 }
 
-// Soonest returns the shorter of two waits such as Plan.RequeueAfter. A wait of 0 or less means that there is no wait,
+// Soonest returns the shorter of two waits such as Plan.RequeueAfter. A wait of 0 or less means no wait,
 // so the other wait is returned.
 func Soonest(a, b time.Duration) time.Duration {
 	switch {

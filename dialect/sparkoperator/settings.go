@@ -80,7 +80,7 @@ func RawBytes(template *runtime.RawExtension) []byte {
 	return template.Raw
 }
 
-// CheckTemplate returns an error that names the field if the template is no valid pod template.
+// CheckTemplate returns an error that names the field if the template is not a valid pod template.
 func CheckTemplate(field string, template *runtime.RawExtension) []*FieldError {
 	if template == nil || len(template.Raw) == 0 {
 		return nil

@@ -200,7 +200,7 @@ func TestOfCreation(t *testing.T) {
 }
 
 // TestOfDryRun checks that OfDryRun returns a cause only if something would keep the pod itself from being created. A
-// problem of the dry run, or a right that the operator lacks, is no cause.
+// problem of the dry run, or a right that the operator lacks, is not a cause.
 func TestOfDryRun(t *testing.T) {
 	for _, test := range []struct {
 		name      string

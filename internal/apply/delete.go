@@ -13,7 +13,7 @@ import (
 )
 
 // delete deletes a part of an attempt, or the custom resource. It skips objects that are already being deleted. A
-// missing object is no error.
+// missing object is not an error.
 func (a Applier) delete(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	if action.Part == lifecycle.Application {
 		if err := a.expire(ctx, view.Owner); err != nil {

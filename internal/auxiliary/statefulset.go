@@ -133,7 +133,7 @@ const inheritedPrefix = "left-"
 
 // inheritedContent returns the content label of inherited StatefulSets for a generation of the cluster's spec. If
 // somebody edits the cluster, the generation and so the label change, and all StatefulSets of the cluster are updated.
-// A new version or configuration of the operator does not change the label, because it is no reason to restart pods
+// A new version or configuration of the operator does not change the label, because it is not a reason to restart pods
 // that the operator did not create.
 func inheritedContent(generation int64) string {
 	return inheritedPrefix + strconv.FormatInt(generation, 10)

@@ -69,7 +69,7 @@ func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cau
 // executorCause returns the cause that prevents another executor, or an empty cause. If the operator cannot build an
 // executor from the spec and finds no other cause, the cause is the error of the build, because Spark usually cannot
 // build the executor either. There is one exception: if building the executor needs a JVM, which Spark has and the
-// operator does not have, the error is no cause.
+// operator does not have, the error is not a cause.
 func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	if s.Executor == nil {
 		return lifecycle.Cause{}, nil

@@ -395,7 +395,7 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 }
 
 // deadlineAfter returns a list with one deadline, which passes when the duration limit has elapsed since from. The list
-// is empty if limit is 0 or less, which means that there is no deadline. The arguments outcome, reason and what
+// is empty if limit is 0 or less, which means no deadline. The arguments outcome, reason and what
 // describe the end of an attempt that exceeds the deadline.
 func deadlineAfter(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
 	if limit <= 0 {

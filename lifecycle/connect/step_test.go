@@ -274,7 +274,7 @@ func TestUnusableEdit(t *testing.T) {
 
 // TestEdit checks that an edit replaces the server. First the server's pod is deleted, then the other objects of the
 // attempt. The new server is created when no object is left. The counts of failures are reset. A hash of another
-// version is no edit.
+// version is not an edit.
 func TestEdit(t *testing.T) {
 	s := running(t)
 	s.m.Runs, s.m.Submissions = 4, 6

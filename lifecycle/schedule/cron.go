@@ -138,7 +138,7 @@ func cutZone(spec string) (zone, rest string, found bool) {
 // The pattern therefore allows no dots, so that no name leads to a file outside the database.
 var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,3}$`)
 
-// notZones matches names of files that are no time zones, and of copies of the database that count leap seconds.
+// notZones matches names of files that are not time zones, and of copies of the database that count leap seconds.
 var notZones = regexp.MustCompile(`^(posix|right)/|^(posixrules|localtime|Factory|leapseconds)$`)
 
 // localZone is the name that robfig/cron and Go use for the machine's time zone. They accept only this spelling.

@@ -11,7 +11,7 @@ import (
 type Task struct {
 	// Pod is one of the pods, in the form in which it will be created. Nil counts as a pod without requests.
 	Pod *corev1.Pod
-	// Count is the number of pods. Zero and negative numbers mean that there are no pods.
+	// Count is the number of pods. Zero and negative numbers mean no pods.
 	Count int32
 }
 

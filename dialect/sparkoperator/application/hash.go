@@ -22,7 +22,7 @@ func Hash(spec *v1beta2.SparkApplicationSpec) string {
 	s.RestartPolicy = v1beta2.RestartPolicy{}
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
 	s.FailureRetries, s.RetryInterval = nil, nil
-	// The spec was decoded from JSON. Encoding it fails only if a template is no valid JSON, which no API server
+	// The spec was decoded from JSON. Encoding it fails only if a template is not valid JSON, which no API server
 	// stores.
 	text, err := json.Marshal(s)
 	if err != nil {

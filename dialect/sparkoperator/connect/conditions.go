@@ -161,7 +161,7 @@ var awaitedServer = map[lifecycle.Phase]string{
 
 // connectAccount returns the reason why a server is not Ready, or why a Ready server is Degraded. It returns the zero
 // Cause if neither applies. While the reason of a transient error stays the same, its message stays too. The API server
-// may word each answer differently, and a different wording is no reason to write the status.
+// may word each answer differently, and a different wording is not a reason to write the status.
 func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before []metav1.Condition) lifecycle.Cause {
 	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := transient.Cause

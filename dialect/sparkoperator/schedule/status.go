@@ -107,7 +107,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	})
 	for _, c := range hold {
 		// The message stays as long as the reason, because the API server may word each error differently, and such a
-		// difference is no change.
+		// difference is not a change.
 		if old := meta.FindStatusCondition(before, c.Type); old != nil && transient != nil && old.Reason == c.Reason && c.Reason == transient.Cause.Reason {
 			c.Message = old.Message
 		}

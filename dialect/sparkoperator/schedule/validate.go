@@ -19,7 +19,7 @@ import (
 
 // Validate returns all faults of a schedule that prevent runs, as far as they can be found without a cluster. These are
 // faults of its times, its numbers and its name, and every fault for which an application of the template would be
-// rejected. An unknown concurrency policy is no fault (see policy).
+// rejected. An unknown concurrency policy is not a fault (see policy).
 func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*sparkoperator.FieldError {
 	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
 	return d.faults(s, unread, now)

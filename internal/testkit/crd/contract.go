@@ -32,7 +32,7 @@ type Gap struct {
 // Gaps compares the definitions of one kind by another operator (theirs) and by us (ours). It returns every difference
 // that prevents ours from being a drop-in replacement. It compares the names and columns that users type and see. For
 // each property in theirs, it checks that ours has the property, with the same type, and accepts every value that
-// theirs accepts. A property that exists only in ours is no gap if it is optional.
+// theirs accepts. A property that exists only in ours is not a gap if it is optional.
 func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
 	var gaps []Gap
 	differ := func(path string, theirs, ours any) {
@@ -72,7 +72,7 @@ func (c *comparison) compare(path string, theirs, ours *apiextensionsv1.JSONSche
 	c.bounds(path, theirs, ours)
 	c.lists(path, theirs, ours)
 
-	// A property that our schema does not list is no gap if the schema preserves unknown fields.
+	// A property that our schema does not list is not a gap if the schema preserves unknown fields.
 	kept := set(ours.XPreserveUnknownFields)
 	for name, property := range theirs.Properties {
 		if o, ok := ours.Properties[name]; ok {
