@@ -62,17 +62,28 @@ func TestOperator(t *testing.T) {
 		t.Run("deleted while running", suite.deletedWhileRunning)
 		t.Run("spark-submit in a pod", suite.bySparkSubmit)
 	})
-	t.Run("life", suite.life)
-	t.Run("servers and schedules", suite.serversAndSchedules)
-	t.Run("spark.apache.org", suite.apache)
-	t.Run("lines", suite.lines)
-	t.Run("monitoring", suite.monitoring)
+	t.Run("together", suite.together)
 	t.Run("web UIs", suite.ui)
 	t.Run("uninstall", suite.uninstall)
 	if *wholeLife {
 		t.Run("rights", suite.rights)
 		t.Run("one API group only", suite.oneAPIAlone)
 	}
+}
+
+// together runs the groups of tests that do not disturb each other. Without the slow scenarios, the groups run at the
+// same time, because the last test of a group mostly waits. With them, a test makes the node unusable for all others, so
+// the groups run one after another.
+func (w *suite) together(t *testing.T) {
+	run := w.parallel
+	if *wholeLife {
+		run = func(t *testing.T, name string, group func(*testing.T)) { t.Run(name, group) }
+	}
+	run(t, "life", w.life)
+	run(t, "servers and schedules", w.serversAndSchedules)
+	run(t, "spark.apache.org", w.apache)
+	run(t, "lines", w.lines)
+	run(t, "monitoring", w.monitoring)
 }
 
 // serversAndSchedules tests Spark Connect servers and schedules.

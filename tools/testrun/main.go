@@ -50,7 +50,7 @@ var parts = []part{
 	{name: "kube", about: "test the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
 	// make e2e runs the skipped test, which takes two minutes to show that every scenario can be measured.
 	{name: "bench", about: "test the load harness, and lives with wide bounds", dir: "bench", args: []string{"-timeout=20m", "-p=1", "-skip=^TestTinyPlanMeasuresEveryBound$", "./..."}},
-	{name: "e2e", about: "test Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "./..."}},
+	{name: "e2e", about: "test Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "-parallel=3", "./..."}},
 }
 
 // slowest is the maximum number of slow tests that testrun lists for a part. slow is the minimum duration of a slow
