@@ -354,8 +354,8 @@ func TestRequests(t *testing.T) {
 	path := webhook.Path(kinds.Admission()[0].Kind)
 	for name, c := range map[string]struct{ method, path, contentType, body, want string }{
 		"an unknown version": {http.MethodPost, path, "application/json", `{"apiVersion":"admission.k8s.io/v9","kind":"AdmissionReview","request":{"uid":"u"}}`, "admission.k8s.io/v9"},
-		"no review":          {http.MethodPost, path, "application/json", `[]`, "no AdmissionReview"},
-		"nothing":            {http.MethodPost, path, "application/json", ``, "no AdmissionReview"},
+		"no review":          {http.MethodPost, path, "application/json", `[]`, "not an AdmissionReview"},
+		"nothing":            {http.MethodPost, path, "application/json", ``, "not an AdmissionReview"},
 		"another type":       {http.MethodPost, path, "application/yaml", `{"apiVersion":"admission.k8s.io/v1"}`, "expected application/json"},
 		"too much":           {http.MethodPost, path, "application/json", strings.Repeat(" ", 8<<20), "request body too large"},
 		"another path":       {http.MethodPost, "/", "application/json", `{}`, "404"},
