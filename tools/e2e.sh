@@ -2,7 +2,7 @@
 # Runs only the tests of whole lives and prints the end-to-end tests' progress. They run real Spark on a cluster of their
 # own, which is removed afterwards. `make test` runs one Spark line and samples; this script runs everything. The first
 # build of an image takes minutes. With arguments, which are go test's, only end-to-end tests run, for example
-# -run 'TestOperator/applications/examples' or -run 'TestOperator/together/lines/3.5.9'.
+# -run 'TestOperator/together/applications/examples' or -run 'TestOperator/together/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then

@@ -28,7 +28,6 @@ var piLine = regexp.MustCompile(`Pi is roughly 3\.\d+`)
 
 // examples runs the repository's examples unchanged and checks the result in the driver's log.
 func (w *suite) examples(t *testing.T) {
-	t.Parallel()
 	for _, file := range []string{"spark-pi.yaml", "spark-pi-python.yaml"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +56,6 @@ func (w *suite) examples(t *testing.T) {
 
 // rejectedSpecs checks that the API server rejects invalid applications.
 func (w *suite) rejectedSpecs(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		change func(spec map[string]any)
@@ -96,7 +94,6 @@ type brokenApplication struct {
 // brokenApplications checks that each broken application reaches its expected state. The message in the status and an
 // event must name the cause, and no dependents may remain after the application is deleted.
 func (w *suite) brokenApplications(t *testing.T) {
-	t.Parallel()
 	powerless := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "powerless", Namespace: "default"}}
 	if err := w.Client.Create(t.Context(), powerless); err != nil {
 		t.Fatal(err)
@@ -214,7 +211,6 @@ func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 
 // retries checks that a failing application is retried as often as its policy allows and then fails.
 func (w *suite) retries(t *testing.T) {
-	t.Parallel()
 	app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "retries"
 		a.Spec.MainApplicationFile, a.Spec.Arguments = failures+"throws.py", []string{"thrown again"}
@@ -234,7 +230,6 @@ func (w *suite) retries(t *testing.T) {
 // survivesRestart deletes the operator's pod while an application runs. The application must still complete in its
 // first attempt.
 func (w *suite) survivesRestart(t *testing.T) {
-	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "survives"
 		a.Spec.Executor.Instances = new(int32(1))
@@ -255,7 +250,6 @@ func (w *suite) survivesRestart(t *testing.T) {
 
 // deletedWhileRunning checks that deleting an application deletes its driver and its executors.
 func (w *suite) deletedWhileRunning(t *testing.T) {
-	t.Parallel()
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "deleted"
 		a.Spec.MainClass, a.Spec.Arguments = new("dev.sparkoperator.failures.Sleeps"), nil

@@ -53,15 +53,7 @@ func TestOperator(t *testing.T) {
 		}
 	})
 	suite := &suite{Cluster: c}
-	t.Run("applications", func(t *testing.T) {
-		t.Run("examples", suite.examples)
-		t.Run("invalid specs are rejected", suite.rejectedSpecs)
-		t.Run("causes are reported", suite.brokenApplications)
-		t.Run("failed run is retried", suite.retries)
-		t.Run("operator restart", suite.survivesRestart)
-		t.Run("deleted while running", suite.deletedWhileRunning)
-		t.Run("spark-submit in a pod", suite.bySparkSubmit)
-	})
+	t.Run("operator restart", suite.survivesRestart)
 	t.Run("together", suite.together)
 	t.Run("web UIs", suite.ui)
 	t.Run("uninstall", suite.uninstall)
@@ -79,11 +71,22 @@ func (w *suite) together(t *testing.T) {
 	if *wholeLife {
 		run = func(t *testing.T, name string, group func(*testing.T)) { t.Run(name, group) }
 	}
+	run(t, "applications", w.applications)
 	run(t, "life", w.life)
 	run(t, "servers and schedules", w.serversAndSchedules)
 	run(t, "spark.apache.org", w.apache)
 	run(t, "lines", w.lines)
 	run(t, "monitoring", w.monitoring)
+}
+
+// applications tests runs that succeed, fail, are retried or are deleted.
+func (w *suite) applications(t *testing.T) {
+	w.parallel(t, "examples", w.examples)
+	w.parallel(t, "invalid specs are rejected", w.rejectedSpecs)
+	w.parallel(t, "causes are reported", w.brokenApplications)
+	w.parallel(t, "failed run is retried", w.retries)
+	w.parallel(t, "deleted while running", w.deletedWhileRunning)
+	w.parallel(t, "spark-submit in a pod", w.bySparkSubmit)
 }
 
 // serversAndSchedules tests Spark Connect servers and schedules.

@@ -17,7 +17,6 @@ import (
 // bySparkSubmit tests applications that spark-submit submits. The operator runs spark-submit from the application's own
 // image in a separate pod, and spark-submit creates the driver pod.
 func (w *suite) bySparkSubmit(t *testing.T) {
-	t.Parallel()
 	t.Run("completes", w.submittedCompletes)
 	t.Run("fails", w.submissionFails)
 }
