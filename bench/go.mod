@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/google/go-cmp v0.7.0
+	github.com/prometheus/procfs v0.22.0
 	github.com/sparkoperator/spark-operator v0.0.0-00010101000000-000000000000
 	golang.org/x/sync v0.24.0
 	golang.org/x/text v0.42.0

@@ -67,8 +67,7 @@ func (e *event) kind() string {
 	return e.Verb + " " + e.Object.Resource
 }
 
-// class returns the class of a controller's write. For a write of a lease it returns an empty string, because such
-// writes do not count.
+// class returns the class of a controller's write. It is empty for leases, whose writes do not count.
 func (e *event) class() string {
 	switch e.kind() {
 	case "create pods", "create configmaps", "create services":
@@ -128,9 +127,8 @@ type Scope struct {
 // carried.
 type Account struct {
 	Applications int
-	// Launch holds the times from an application's creation to the creation of its driver pod. Driver holds the times
-	// from a change of a driver pod's phase (it runs or has ended) to the controller's status write that reflects the
-	// change. Executor holds the same for executors. If the status write was answered before the change, the time is 0.
+	// Launch holds the times from an application's creation to its driver pod. Driver and Executor hold the times from a
+	// change of such a pod's phase to the status write that reflects it, or 0 if that write was answered first.
 	Launch, Driver, Executor []time.Duration
 	// NoDriver counts applications without a driver pod. NoStatus and NoExecutorStatus count changes of driver and
 	// executor pods that no status reflects.
@@ -140,15 +138,13 @@ type Account struct {
 	Writes, Most map[string]int
 	// Rejected counts the controller's writes to which the API server answered with a 4xx status.
 	Rejected int
-	// WithoutApplication counts the controller's writes that belong to no application, in any namespace. Writes of
-	// leases do not count. OtherNamespaces counts the controller's writes for applications outside the load's
-	// namespaces.
+	// WithoutApplication counts the controller's writes that belong to no application, except leases. OtherNamespaces
+	// counts its writes for applications outside the load's namespaces.
 	WithoutApplication, OtherNamespaces int
 	// All counts the writes of all clients in the load's namespaces. Bytes is the size of the controller's writes as
 	// JSON.
 	All, Bytes int
-	// Answered holds the times at which the API server answered writes of the load, the controller and the nodes. Add
-	// does not merge these times, because a rate belongs to one load.
+	// Answered holds the times of the answers to writes of the load, the controller and the nodes. Add does not merge it.
 	Answered []time.Time
 }
 
@@ -200,15 +196,13 @@ func (s Scope) contains(e *event) bool {
 	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
 }
 
-// object is the key of an API object. owner is the application to which an object belongs, and the Spark role of the
-// object.
+// object is the key of an API object. owner is its application and its Spark role.
 type (
 	object struct{ resource, namespace, name string }
 	owner  struct{ app, role string }
 )
 
-// life holds the writes that belong to one application, from its creation to its end. It contains only writes within
-// the scope.
+// life holds the writes within the scope that belong to one application.
 type life struct {
 	created, launched time.Time
 	driver            pod
@@ -234,10 +228,9 @@ type reader struct {
 
 const appLabel, roleLabel = "sparkoperator.k8s.io/app-name", "spark-role"
 
-// owner returns the application to which a write belongs, and whether that application is known. A write of an
-// application belongs to the written application. A write of an Event belongs to the Event's subject, or to the owner
-// of the subject. A write of any other object belongs to the application that the labels named when the object was
-// created, even if the creation was before the scope.
+// owner returns the application to which a write belongs, and whether it is known. A write of an Event belongs to the
+// owner of its subject. A write of another object belongs to the application that the labels named when the object was
+// created, even if that was before the scope.
 func (r *reader) owner(e *event, b body) (owner, bool) {
 	at := object{e.Object.Resource, e.Object.Namespace, e.Object.Name}
 	switch {
@@ -358,11 +351,9 @@ func (l *life) statusWritten(e *event, b body) {
 	}
 }
 
-// lags returns the delay between each change of the pod and the first status that reflects the change. The second
-// result counts the changes that no status reflects. If follows is true, lags ignores a status that was answered before
-// the change was received, because that status describes an older pod of the same name. For executors follows is false:
-// the status of an executor may precede the change of its pod, because the end of a successful driver also ends the
-// driver's executors.
+// lags returns the delay between each change of the pod and the first status that reflects it, and counts the changes
+// that no status reflects. If follows is true, a status that was answered before the change describes an older pod of
+// the same name. The status of an executor may precede its change, because the end of a driver ends its executors too.
 func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
 	for _, c := range p.changes {
 		i := slices.IndexFunc(p.statuses, func(s change) bool {
@@ -377,8 +368,7 @@ func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
 	return took, missed
 }
 
-// conclude computes the results for the applications that were created within the scope, once all writes have been
-// read.
+// conclude computes the results for the applications that were created within the scope.
 func (r *reader) conclude() {
 	for _, l := range r.lives {
 		if l.created.IsZero() {

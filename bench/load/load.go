@@ -4,7 +4,7 @@ package load
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -56,42 +56,25 @@ type Application struct {
 // Program describes the actions of a simulated driver. It is encoded in the application's arguments, which the operator
 // copies to the driver pod. The simulated nodes therefore need no information about the load except the pod.
 type Program struct {
-	Executors int
-	Placed    bool
-	Run       time.Duration
-	Exit      int32
+	Executors int           `json:"executors"`
+	Placed    bool          `json:"placed"`
+	Run       time.Duration `json:"run"` // in nanoseconds
+	Exit      int32         `json:"exit"`
 }
 
 // Arguments returns the program as an application's arguments.
 func (p Program) Arguments() []any {
-	return []any{
-		"executors=" + strconv.Itoa(p.Executors), "placed=" + strconv.FormatBool(p.Placed),
-		"run=" + p.Run.String(), "exit=" + strconv.Itoa(int(p.Exit)),
-	}
+	text, _ := json.Marshal(p) // fails for no program
+	return []any{string(text)}
 }
 
 // ReadProgram decodes a program from the arguments of a driver's container, and skips other arguments such as Spark's
 // own. A driver without a program succeeds at once.
 func ReadProgram(args []string) (p Program, err error) {
-	for _, arg := range args {
-		key, value, _ := strings.Cut(arg, "=")
-		switch key {
-		case "executors":
-			p.Executors, err = strconv.Atoi(value)
-		case "placed":
-			p.Placed, err = strconv.ParseBool(value)
-		case "run":
-			p.Run, err = time.ParseDuration(value)
-		case "exit":
-			var code int64
-			code, err = strconv.ParseInt(value, 10, 32)
-			p.Exit = int32(code)
-		}
-		if err != nil {
-			return Program{}, fmt.Errorf("argument %q: %w", arg, err)
-		}
+	if i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "{") }); i >= 0 {
+		err = json.Unmarshal([]byte(args[i]), &p)
 	}
-	return p, nil
+	return p, err
 }
 
 // Count returns the number of applications.

@@ -44,15 +44,11 @@ func TestApplicationsAreDeterministic(t *testing.T) {
 
 func TestReadProgramReturnsArguments(t *testing.T) {
 	want := Program{Executors: 5, Placed: true, Run: 1500 * time.Millisecond, Exit: 1}
-	args := []string{"driver", "--properties-file", "x", "key=value"}
-	for _, a := range want.Arguments() {
-		args = append(args, a.(string))
-	}
-	got, err := ReadProgram(args)
+	got, err := ReadProgram([]string{"driver", "--properties-file", "x", "key=value", want.Arguments()[0].(string)})
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	for _, bad := range []string{"executors=x", "run=5", "exit=9999999999", "placed=2"} {
+	for _, bad := range []string{`{"executors":"x"}`, `{"run":"5"}`, `{"exit":9999999999}`, `{"placed":2}`, "{"} {
 		if _, err := ReadProgram([]string{bad}); err == nil {
 			t.Errorf("%s is accepted", bad)
 		}

@@ -46,8 +46,7 @@ const (
 	workers = 32
 	// retry is the delay before a failed task is retried, so that an overloaded API server can recover.
 	retry = 2 * time.Second
-	// renew is the interval at which the lease of a node is renewed, as a kubelet does it. While the lease is current,
-	// the status of the node need not be renewed.
+	// renew is the interval at which the lease of a node is renewed, as a kubelet does it.
 	renew = 10 * time.Second
 )
 
@@ -148,8 +147,7 @@ func (c *Cluster) register(ctx context.Context, name string) error {
 	return err
 }
 
-// renewLease creates or renews a node's lease, as a kubelet does. Kubernetes considers a node lost after four missed
-// renewals.
+// renewLease creates or renews a node's lease. Kubernetes considers a node lost after four missed renewals.
 func (c *Cluster) renewLease(ctx context.Context, name string) error {
 	lease := leases.Lease(name, corev1.NamespaceNodeLease).WithSpec(leases.LeaseSpec().
 		WithHolderIdentity(name).WithLeaseDurationSeconds(40).WithRenewTime(metav1.NowMicro()))
@@ -243,9 +241,8 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
 }
 
-// start writes that a pod's containers run. If the pod has the condition PodScheduled, which the scheduler sets, start
-// first writes the status of containers that are being created. If placed is true, start skips that first write, which
-// saves minutes in a large load.
+// start writes that a pod's containers run. If the scheduler has bound the pod, start first writes the status of
+// containers that are being created, unless placed is true, which saves minutes in a large load.
 func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if scheduled && !placed {

@@ -97,8 +97,7 @@ type Verdict struct {
 	Missing, Holds bool
 }
 
-// Check checks a run's measurements against the bounds. For each bound it returns a list with one verdict for each
-// measurement that the bound covers.
+// Check returns, for each bound, one verdict for each measurement of the run that the bound covers.
 func Check(run *Run, s Spec) (all [][]Verdict) {
 	for _, b := range s.Bounds {
 		texts := s.Sets[b.Each]

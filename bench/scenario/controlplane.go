@@ -90,7 +90,7 @@ func (r *rig) startControlPlane(out io.Writer) {
 	r.install()
 }
 
-// stopControlPlane ends the control plane and removes its directory. The caller must end the measured programs first.
+// stopControlPlane ends the control plane and removes its directory.
 func (r *rig) stopControlPlane() error {
 	text, err := exec.Command(r.Local, "down", "--dir", r.dir).CombinedOutput()
 	if err != nil {
@@ -101,8 +101,7 @@ func (r *rig) stopControlPlane() error {
 
 func (r *rig) kubeconfig() string { return filepath.Join(r.dir, "kubeconfig") }
 
-// clients returns clients with the given user agent, which identifies their requests in the audit log. They have their
-// own connections, so that they do not wait for the requests of other clients.
+// clients returns clients with their own connections and a user agent that identifies them in the audit log.
 func (r *rig) clients(agent string) (kubernetes.Interface, dynamic.Interface) {
 	config := rest.CopyConfig(r.config)
 	config.UserAgent = agent

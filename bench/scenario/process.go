@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -11,10 +10,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
 	"github.com/sparkoperator/spark-operator/bench/plain"
@@ -150,35 +150,10 @@ type usage struct {
 
 func (p *program) usage() usage { return usageOf(p.cmd.Process.Pid) }
 
-// usageOf reads the usage of a process from /proc/PID (proc(5)), which costs that process nothing.
+// usageOf reads the usage of a process from /proc, which costs that process nothing.
 func usageOf(pid int) usage {
-	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	return must(parseUsage(must(os.ReadFile(filepath.Join(dir, "stat"))), must(os.ReadFile(filepath.Join(dir, "status")))))
-}
-
-func parseUsage(stat, status []byte) (u usage, err error) {
-	// The second field is the command's name in brackets. The name may itself contain blanks and brackets, so the
-	// fields are counted from the last bracket.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 13 {
-		return u, errors.New("the stat line does not have the format of proc(5)")
-	}
-	for _, field := range fields[11:13] {
-		ticks, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return u, err
-		}
-		u.cpu += time.Duration(ticks) * (time.Second / 100) // USER_HZ is 100 on every Linux platform that Go supports
-	}
-	for line := range strings.Lines(string(status)) {
-		for prefix, into := range map[string]*int64{"VmRSS:": &u.resident, "VmHWM:": &u.peak} {
-			if rest, ok := strings.CutPrefix(line, prefix); ok {
-				if _, err := fmt.Sscanf(rest, "%d kB", into); err != nil {
-					return u, fmt.Errorf("%s %w", prefix, err)
-				}
-				*into <<= 10
-			}
-		}
-	}
-	return u, nil
+	process := must(procfs.NewProc(pid))
+	status := must(process.NewStatus())
+	cpu := time.Duration(must(process.Stat()).CPUTime() * float64(time.Second))
+	return usage{cpu: cpu, resident: int64(status.VmRSS), peak: int64(status.VmHWM)}
 }

@@ -32,8 +32,7 @@ import (
 const (
 	// senders is the number of applications that are created at the same time.
 	senders = 32
-	// idle is the CPU time per second up to which a program counts as idle. An idle program still renews its lease and
-	// runs its timers.
+	// idle is the CPU time per second up to which a program counts as idle. An idle program still renews its lease.
 	idle = 20 * time.Millisecond
 	// calmShare is the share of a core that the control plane may use and still counts as calm. It is measured over the
 	// time calmSpan, which is longer than the pauses of the controllers.
@@ -107,8 +106,8 @@ func (r *rig) add(in, name string, value float64, unit string) {
 func (r *rig) seconds(in, name string, d time.Duration) { r.add(in, name, d.Seconds(), "s") }
 func (r *rig) megabytes(in, name string, bytes int64)   { r.add(in, name, float64(bytes)/1e6, "MB") }
 
-// withProgram starts a program, lets the program carry a few applications, and then calls f. The first applications
-// make the program open its connections, so that no measurement includes this.
+// withProgram starts a program and calls f after the program has carried a few applications, so that no measurement
+// includes opening its connections.
 func (r *rig) withProgram(agent string, f func(*program)) {
 	p := r.start(agent)
 	defer p.kill()
@@ -147,7 +146,6 @@ func (e *completions) handle(x any) {
 	}
 }
 
-// stateOf returns the state in an application's status.
 func stateOf(app *unstructured.Unstructured) string {
 	state, _, _ := unstructured.NestedString(app.Object, "status", "applicationState", "state")
 	return state
@@ -183,8 +181,7 @@ func (r *rig) runLoad(spec load.Spec) time.Time {
 	return e.last
 }
 
-// send creates the applications of a load, each at its time. If the API server cannot keep up, applications are created
-// late but never dropped.
+// send creates the applications of a load, each at its time or later if the API server cannot keep up.
 func (r *rig) send(spec load.Spec) {
 	all, began := spec.Applications(), time.Now()
 	r.forEach(len(all), func(ctx context.Context, i int) error {
@@ -215,8 +212,8 @@ func (r *rig) waitCalm() {
 	}
 }
 
-// waitQuiet waits until a program has been idle for the duration long, and returns the time at which the program became
-// idle. If the program does not become idle within a minute, waitQuiet adds a note and returns the current time.
+// waitQuiet waits until a program has been idle for the duration long, and returns when it became idle. If that takes
+// more than a minute, waitQuiet adds a note and returns the current time.
 func (r *rig) waitQuiet(p *program, long time.Duration) (since time.Time) {
 	began := time.Now()
 	since = began
@@ -285,7 +282,7 @@ func (b *loadResult) merge(o loadResult) {
 	}
 }
 
-// rate returns the number of applications per second. It is the mean of the rates of all loads in the result.
+// rate returns the mean of the loads' rates.
 func (b *loadResult) rate() (mean float64) {
 	for _, r := range b.rates {
 		mean += r / float64(len(b.rates))
@@ -326,8 +323,7 @@ func (r *rig) note(in string, b loadResult) {
 	r.add(in, "writes for other applications", float64(b.OtherNamespaces), "")
 }
 
-// restingUsage returns the usage of an idle program after a garbage collection. It forces the collection, because the
-// program would collect at a random time.
+// restingUsage returns the usage of an idle program after a garbage collection, which it forces.
 func (r *rig) restingUsage(p *program) usage {
 	r.waitQuiet(p, time.Second)
 	check(r.get("http://" + p.pprof + "/debug/pprof/heap?gc=1"))

@@ -35,11 +35,9 @@ func singleClass(c load.Class) load.Spec {
 	return load.Spec{Seed: 1, Classes: []load.Class{c}}
 }
 
-// completeLives returns a load of applications that run from their creation to their end, each with one driver and five
-// executors. The applications are spread over the namespaces of ten teams, and one driver in fifty fails. They arrive
-// at 20 a second. Two cores cannot carry that rate, so the program always has new applications to start and others to
-// serve. One application in forty stays in each phase for longer than the operator's debounce of executor churn, so
-// that the debounced writes count.
+// completeLives returns a load of applications with five executors each, in the namespaces of ten teams. One driver in
+// fifty fails. The applications arrive at 20 a second, which is more than two cores can carry. One application in forty
+// stays in each phase for longer than the operator's debounce of executor churn, so that the debounced writes count.
 func completeLives(name string, n int) load.Spec {
 	long := n / 40
 	return load.Spec{Seed: 1, Classes: []load.Class{
@@ -54,8 +52,7 @@ func application(name, namespace string) *unstructured.Unstructured {
 	return spec.Applications()[0].Object
 }
 
-// probe returns a load of short applications that arrive more slowly than the program can carry them, so that their
-// latency includes no queueing.
+// probe returns a load of short applications that arrive so slowly that their latency includes no queueing.
 func (r *rig) probe(n int) load.Spec {
 	return singleClass(load.Class{Name: r.unusedName("probe"), Count: n, Rate: 4, Executors: 5, Run: time.Second})
 }
@@ -143,10 +140,9 @@ func (r *rig) submit(version string) {
 // levels names the numbers of live applications: 100, 1,000 and 10,000 in the full plan.
 var levels = [3]string{"low", "middle", "high"}
 
-// standing measures the operator while applications run, at three numbers of live applications. Each application has a
-// driver and five executors. At each level the scenario measures the operator's memory, the latency of short
-// applications, and the rate at full load. At the end it measures the start of an operator that finds all these
-// applications.
+// standing measures the operator beside three numbers of live applications, each with a driver and five executors: its
+// memory, the latency of short applications, and the rate at full load. At the end it measures the start of an operator
+// that finds all these applications.
 func (r *rig) standing() {
 	resident := [3]float64{}
 	r.withProgram(audit.OperatorAgent, func(p *program) {
@@ -168,9 +164,8 @@ func (r *rig) standing() {
 	r.coldStart()
 }
 
-// finished measures the operator while many finished applications exist: the memory, the latency of short applications,
-// and the rate at full load. Finished applications have no executors, but keep their driver pods. At the end it
-// measures the start of an operator that finds all these applications.
+// finished measures the same as standing beside many finished applications. They have no executors, but keep their
+// driver pods.
 func (r *rig) finished() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		r.carry(p, singleClass(load.Class{Name: r.unusedName("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))
@@ -238,10 +233,8 @@ func (r *rig) launch(namespace string, f func()) time.Duration {
 	return 0
 }
 
-func doNothing() {}
-
-// coldStart measures the start of an operator that finds the objects of the scenario. It creates an application while
-// no operator runs, and measures the time until that application has a driver pod.
+// coldStart creates an application while no operator runs, and measures the time from the start of an operator, which
+// finds all objects of the scenario, until that application has a driver pod.
 func (r *rig) coldStart() {
 	r.waitCalm()
 	var p *program
@@ -273,13 +266,13 @@ func (r *rig) failover() {
 	for range r.Failovers {
 		for len(running) < 2 {
 			running = append(running, r.start(audit.OperatorAgent))
-			r.launch("failover", doNothing) // wait until an operator leads
+			r.launch("failover", func() {}) // wait until an operator leads
 		}
 		r.waitCalm()
 		ended := time.Now()
 		running[0].kill()
 		running = running[1:]
-		r.launch("failover", doNothing)
+		r.launch("failover", func() {})
 		took = append(took, time.Since(ended))
 	}
 	r.seconds("", "until another acts, most", report.Quantile(took, 1))
@@ -306,8 +299,7 @@ func (r *rig) deletion() {
 	})
 }
 
-// remove deletes the n objects NAME-0, NAME-1 and so on in the namespace NAME. It waits until the namespace is empty
-// and returns how long that took.
+// remove deletes the objects NAME-0 to NAME-(n-1) in the namespace NAME, and returns how long it took to become empty.
 func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) time.Duration {
 	began := time.Now()
 	r.forEach(n, func(ctx context.Context, i int) error {
@@ -317,8 +309,7 @@ func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) t
 	return time.Since(began)
 }
 
-// createBarePods creates pods that resemble a driver but have no application. Each pod owns a ConfigMap and a Service.
-// createBarePods returns when all pods run.
+// createBarePods creates running pods that resemble a driver. Each of them owns a ConfigMap and a Service.
 func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 	r.namespaces(namespace)
 	token := false
@@ -351,7 +342,7 @@ func (r *rig) fairness() {
 	r.withProgram(audit.OperatorAgent, func(*program) {
 		singles := func() (took []time.Duration) {
 			for range 5 {
-				took = append(took, r.launch("single", doNothing))
+				took = append(took, r.launch("single", func() {}))
 			}
 			return took
 		}
@@ -379,10 +370,9 @@ func (r *rig) fairness() {
 	})
 }
 
-// hostile measures how a namespace full of unrelated pods and large ConfigMaps affects the operator's memory. It starts
-// the operator several times before and after it fills that namespace, and lets each operator carry a probe. It reports
-// the median of the peaks, because garbage collection is random. It also measures one operator that already runs while
-// the namespace is filled.
+// hostile measures how a namespace full of unrelated pods and large ConfigMaps affects the operator's memory. Several
+// operators carry a probe before and after that namespace is filled. The median of their peaks counts, because garbage
+// collection is random. Another operator runs while the namespace is filled.
 func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
@@ -430,8 +420,7 @@ func (r *rig) fill() {
 	}
 }
 
-// schedules measures many schedules that are due in the same minute. It measures the delay until a watch reports the
-// application of each schedule, and counts lost and doubled runs.
+// schedules measures the delay of many runs that are due in the same minute, and counts lost and doubled runs.
 func (r *rig) schedules() {
 	const namespace, scheduleLabel = "schedules", "sparkoperator.k8s.io/scheduled-app-name"
 	r.withProgram(audit.OperatorAgent, func(*program) {
