@@ -20,7 +20,7 @@ import (
 // operator does not crash. With CRASH_POINTS=all it kills the operator at every write.
 func TestCrashInAnApachesLife(t *testing.T) {
 	t.Parallel()
-	cuts(t, 44, 7, apachesLife)
+	cuts(t, 52, 7, apachesLife)
 }
 
 // apachesLife plays the life of one application whose operator crashes at the given point, and reports whether the
