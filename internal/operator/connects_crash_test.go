@@ -15,7 +15,7 @@ import (
 // Service. With CRASH_POINTS=all it kills the operator at every write.
 func TestCrashInAServersLife(t *testing.T) {
 	t.Parallel()
-	cuts(t, 62, 7, serversLife)
+	cuts(t, 76, 7, serversLife)
 }
 
 // serversLife plays the life of one SparkConnect whose operator crashes at the given point, and reports whether the

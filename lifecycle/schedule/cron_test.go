@@ -131,7 +131,7 @@ func TestParseRefuses(t *testing.T) {
 		{"TZ= 30 2 * * *", "", FieldSchedule, "time zone is empty"},
 		{"TZ=Mars/Olympus 30 2 * * *", "", FieldSchedule, "time zone"},
 		{"CRON_TZ=local 30 2 * * *", "", FieldSchedule, "not in the IANA database"},
-		{"CRON_TZ=../../etc/passwd @daily", "", FieldSchedule, "no name of the IANA database"},
+		{"CRON_TZ=../../etc/passwd @daily", "", FieldSchedule, "not in the IANA time zone database"},
 		{"@daily", "Mars/Olympus", FieldZone, "not in the IANA database"},
 		{"@daily", "local", FieldZone, "not in the IANA database"}, // Go does not accept it either
 		{"@daily", "LOCAL", FieldZone, "not in the IANA database"},

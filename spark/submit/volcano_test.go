@@ -107,7 +107,7 @@ func TestPodGroupRefused(t *testing.T) {
 		"metadata as list":  {template("metadata: []"), "PodGroupTemplate", "metadata should be an object", false},
 		"a label":           {template(`{"metadata":{"labels":{"a b":"c"}}}`), "PodGroupTemplate", "not a valid label name", false},
 		"an id, no name":    {func(r *Request) { r.AppID = "Spark_1" }, "AppID", "PodGroup", false},
-		"a file":            {func(r *Request) { r.Conf.Set(file, "/x") }, file, "never read", true},
+		"a file":            {func(r *Request) { r.Conf.Set(file, "/x") }, file, "does not read files", true},
 		"another step, too": {func(r *Request) { r.Conf.Set("spark.kubernetes.driver.pod.featureSteps", volcanoClass+", x.Y") }, "spark.kubernetes.driver.pod.featureSteps", `"x.Y"`, true},
 	} {
 		t.Run(what, func(t *testing.T) {

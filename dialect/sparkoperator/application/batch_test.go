@@ -334,7 +334,7 @@ func TestBatchRefusals(t *testing.T) {
 		{"nobody knows it", `{batchScheduler: whoever}`, "spec.batchScheduler", `"whoever" is not a batch scheduler that the operator supports; it supports volcano, yunikorn, coscheduler, tuned`},
 		{"no queue of Volcano", `{batchScheduler: volcano, batchSchedulerOptions: {queue: A B}}`, "spec.batchSchedulerOptions.queue", `"A B" is not a valid queue name`},
 		{"no queue of YuniKorn", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: a/b}}`, "spec.batchSchedulerOptions.queue", `"a/b" is not a valid queue name`},
-		{"no priority class", `{batchScheduler: volcano, batchSchedulerOptions: {priorityClassName: High}}`, "spec.batchSchedulerOptions.priorityClassName", "no name of a priority class"},
+		{"no priority class", `{batchScheduler: volcano, batchSchedulerOptions: {priorityClassName: High}}`, "spec.batchSchedulerOptions.priorityClassName", "not a valid priority class"},
 		{"a negative amount", `{batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`, "spec.batchSchedulerOptions.resources[cpu]", "is negative"},
 		{"a size that is none, whoever schedules", `{batchScheduler: volcano, driver: {memory: 1.5g}}`, "spec.driver.memory", ""},
 		{"an executor's size that is none", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
