@@ -36,20 +36,56 @@ func Sum(tasks ...Task) corev1.ResourceList {
 // the pod's containers and restartable init containers (restartPolicy Always). If an init container requests more,
 // together with the restartable init containers that start before it, that larger amount counts instead. Requests of
 // the pod as a whole (spec.resources) replace the sum. Finally spec.overhead, the overhead of the runtime class, is
-// added. If a container has a limit and no request, its limit counts as its request, as the API server sets it.
-// Resources whose amount is zero are omitted.
+// added. If a container has a limit and no request, its limit counts as its request, as the API server sets it. A limit
+// of the pod as a whole counts as its request only if no container requests the resource. Resources whose amount is zero
+// are omitted.
 func Requests(pod *corev1.Pod) corev1.ResourceList {
-	sum := corev1.ResourceList{}
 	if pod == nil {
-		return sum
+		return corev1.ResourceList{}
 	}
-	for i := range pod.Spec.Containers {
-		add(sum, requests(&pod.Spec.Containers[i].Resources))
+	sum := peak(&pod.Spec, requests)
+	if whole := pod.Spec.Resources; whole != nil {
+		for name, amount := range whole.Limits {
+			if _, found := sum[name]; !found {
+				sum[name] = amount.DeepCopy()
+			}
+		}
+		maps.Copy(sum, clone(whole.Requests))
+	}
+	add(sum, pod.Spec.Overhead)
+	return withoutZeros(sum)
+}
+
+// Limits returns the limits of a pod as a ResourceQuota counts them. Containers, init containers and the pod as a whole
+// count as in Requests. The overhead is added only to resources that have a limit. Resources without a limit are
+// omitted.
+func Limits(pod *corev1.Pod) corev1.ResourceList {
+	if pod == nil {
+		return corev1.ResourceList{}
+	}
+	sum := peak(&pod.Spec, func(resources *corev1.ResourceRequirements) corev1.ResourceList { return clone(resources.Limits) })
+	if pod.Spec.Resources != nil {
+		maps.Copy(sum, clone(pod.Spec.Resources.Limits))
+	}
+	for name, amount := range pod.Spec.Overhead {
+		if _, limited := sum[name]; limited {
+			add(sum, corev1.ResourceList{name: amount})
+		}
+	}
+	return withoutZeros(sum)
+}
+
+// peak returns the highest sum over the containers of a pod that run at the same time. The function of returns the
+// amounts of one container as a new list.
+func peak(spec *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
+	sum := corev1.ResourceList{}
+	for i := range spec.Containers {
+		add(sum, of(&spec.Containers[i].Resources))
 	}
 	beside, most := corev1.ResourceList{}, corev1.ResourceList{}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		need := requests(&c.Resources)
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		need := of(&c.Resources)
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			add(sum, need)
 			add(beside, need)
@@ -60,22 +96,26 @@ func Requests(pod *corev1.Pod) corev1.ResourceList {
 		raiseTo(most, need)
 	}
 	raiseTo(sum, most)
-	if pod.Spec.Resources != nil {
-		maps.Copy(sum, requests(pod.Spec.Resources))
-	}
-	add(sum, pod.Spec.Overhead)
-	maps.DeleteFunc(sum, func(_ corev1.ResourceName, amount resource.Quantity) bool { return amount.IsZero() })
 	return sum
+}
+
+func withoutZeros(list corev1.ResourceList) corev1.ResourceList {
+	maps.DeleteFunc(list, func(_ corev1.ResourceName, amount resource.Quantity) bool { return amount.IsZero() })
+	return list
+}
+
+func clone(list corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, amount := range list {
+		out[name] = amount.DeepCopy()
+	}
+	return out
 }
 
 // requests returns the requests of one container as a new list.
 func requests(resources *corev1.ResourceRequirements) corev1.ResourceList {
-	need := corev1.ResourceList{}
-	for _, list := range []corev1.ResourceList{resources.Limits, resources.Requests} {
-		for name, amount := range list {
-			need[name] = amount.DeepCopy()
-		}
-	}
+	need := clone(resources.Limits)
+	maps.Copy(need, clone(resources.Requests))
 	return need
 }
 

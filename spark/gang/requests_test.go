@@ -54,6 +54,8 @@ func TestRequests(t *testing.T) {
 			map[string]string{"cpu": "4"}},
 		{"of the pod as a whole", `{spec: {resources: {requests: {cpu: 3}}, containers: [{resources: {requests: {cpu: 1, memory: 1Gi}}}, {resources: {requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "3", "memory": "1Gi"}},
+		{"a limit of the pod as a whole, which containers request in part", `{spec: {resources: {limits: {cpu: 8, memory: 4Gi}}, containers: [{resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 1}}}]}}`,
+			map[string]string{"cpu": "2", "memory": "4Gi"}},
 		{"what the runtime takes", `{spec: {overhead: {cpu: 250m, memory: 120Mi}, containers: [{resources: {requests: {cpu: 1, memory: 1Gi}}}]}}`,
 			map[string]string{"cpu": "1250m", "memory": "1144Mi"}},
 		{"huge pages and devices", `{spec: {containers: [{resources: {limits: {hugepages-2Mi: 4Mi, vendor.example/device: 2}}}, {resources: {limits: {vendor.example/device: 1}}}]}}`,
@@ -70,6 +72,36 @@ func TestRequests(t *testing.T) {
 	}
 	if got := Requests(nil); len(got) > 0 {
 		t.Errorf("no pod asks for %v", got)
+	}
+}
+
+// TestLimits checks the limits of pods as a ResourceQuota counts them.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name, pod string
+		want      map[string]string
+	}{
+		{"nothing", `{}`, map[string]string{}},
+		{"requests alone", `{spec: {containers: [{resources: {requests: {cpu: 1}}}]}}`, map[string]string{}},
+		{"with a sidecar that has no limit", `{spec: {containers: [{resources: {limits: {cpu: 2, memory: 1Gi}}}, {resources: {requests: {cpu: 1}}}]}}`,
+			map[string]string{"cpu": "2", "memory": "1Gi"}},
+		{"init containers", `{spec: {initContainers: [{restartPolicy: Always, resources: {limits: {cpu: 1}}}, {resources: {limits: {cpu: 4}}}], containers: [{resources: {limits: {cpu: 1}}}]}}`,
+			map[string]string{"cpu": "5"}},
+		{"of the pod as a whole", `{spec: {resources: {limits: {cpu: 3}}, containers: [{resources: {limits: {cpu: 1, memory: 1Gi}}}]}}`,
+			map[string]string{"cpu": "3", "memory": "1Gi"}},
+		{"overhead", `{spec: {overhead: {cpu: 250m, memory: 120Mi}, containers: [{resources: {limits: {memory: 1Gi}}}]}}`, map[string]string{"memory": "1144Mi"}},
+	} {
+		pod := podOf(t, c.pod)
+		before := pod.DeepCopy()
+		if diff := cmp.Diff(c.want, inWords(Limits(pod))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if diff := cmp.Diff(before, pod); diff != "" {
+			t.Errorf("%s: the pod was changed (-before +after):\n%s", c.name, diff)
+		}
+	}
+	if got := Limits(nil); len(got) > 0 {
+		t.Errorf("no pod has the limits %v", got)
 	}
 }
 
