@@ -47,7 +47,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 		Connect:               Connect{Enabled: new(true), NetworkPolicy: "Anywhere"},
 		ScheduledApplications: ScheduledApplications{Enabled: new(true), TimestampPrecision: "nanos"},
 		SparkOperator:         SparkOperator{Enabled: new(true)},
-		Webhook:               Webhook{BindAddress: "0", SelfSigned: SelfSigned{Lifetime: metav1.Duration{Duration: 90 * 24 * time.Hour}}},
+		Webhook:               Webhook{BindAddress: "0", SelfSigned: SelfSigned{Lifetime: metav1.Duration{Duration: 90 * 24 * time.Hour}}, ShutdownDelay: metav1.Duration{Duration: 5 * time.Second}},
 		Apache: Apache{
 			Enabled: new(true), OperatorName: "spark-kubernetes-operator", TrimHistory: new(true),
 			Clusters:                 ApacheClusters{Enabled: new(true), MasterStartTimeout: metav1.Duration{Duration: 10 * time.Minute}, Domain: "cluster.local", MasterClients: "Drivers"},
@@ -148,6 +148,7 @@ func TestParseNamesTheInvalidField(t *testing.T) {
 		{"no time between reloads", "dynamicConfig: {reloadInterval: -1s}\n", "dynamicConfig.reloadInterval: Invalid value"},
 		{"a webhook without a certificate", "webhook: {bindAddress: ':9443'}\n", "webhook.certDir: Required value"},
 		{"a webhook with two certificates", "webhook: {bindAddress: ':9443', certDir: /c, selfSigned: {secret: s}}\n", "webhook.certDir: Forbidden"},
+		{"a webhook that stops before it is told to", "webhook: {bindAddress: ':9443', certDir: /c, shutdownDelay: -1s}\n", "webhook.shutdownDelay: Invalid value"},
 		{"a webhook at a port of another", "webhook: {bindAddress: ':8081', certDir: /c}\n", "webhook.bindAddress: Invalid value"},
 		{"a certificate of no Service", "webhook: {bindAddress: ':9443', selfSigned: {secret: s, configuration: c, namespace: ops}}\n", "webhook.selfSigned.service: Required value"},
 		{"a certificate of no namespace", "webhook: {bindAddress: ':9443', selfSigned: {secret: s, configuration: c, service: v}}\n", "webhook.selfSigned.namespace: Required value"},

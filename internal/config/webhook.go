@@ -18,6 +18,9 @@ type Webhook struct {
 	CertDir string `json:"certDir,omitempty"`
 	// SelfSigned lets the operator issue and rotate the certificate. Default: it does not.
 	SelfSigned SelfSigned `json:"selfSigned,omitzero"`
+	// ShutdownDelay is how long a replica serves the webhook after SIGTERM, because the API server may call it until it
+	// has learned that the replica is not ready. Default 5s.
+	ShutdownDelay metav1.Duration `json:"shutdownDelay,omitzero"`
 }
 
 // SelfSigned configures a certificate that the operator issues. The Secret and the ValidatingWebhookConfiguration must
@@ -43,6 +46,7 @@ func (w *Webhook) applyDefaults(operatorNamespace string) {
 	setDefault(&w.BindAddress, Off)
 	setDefault(&w.SelfSigned.Namespace, operatorNamespace)
 	setDefault(&w.SelfSigned.Lifetime.Duration, 90*24*time.Hour)
+	setDefault(&w.ShutdownDelay.Duration, 5*time.Second)
 }
 
 func validateWebhook(c *Configuration) (errs field.ErrorList) {
@@ -50,12 +54,13 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 	if w.BindAddress == Off {
 		return nil
 	}
+	errs = positive(path.Child("shutdownDelay"), w.ShutdownDelay)
 	self := path.Child("selfSigned")
 	switch {
 	case w.CertDir != "" && w.SelfSigned.Secret != "":
 		errs = append(errs, field.Forbidden(path.Child("certDir"), "cannot be set together with selfSigned.secret; leave one of the two out"))
 	case w.CertDir != "":
-		return nil
+		return errs
 	case w.SelfSigned.Secret == "":
 		return append(errs, field.Required(path.Child("certDir"), "set it, or selfSigned; or switch the webhook off with bindAddress \"0\""))
 	}

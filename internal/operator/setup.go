@@ -41,6 +41,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/transport"
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
+	"github.com/sparkoperator/spark-operator/internal/webhook"
 )
 
 const (
@@ -87,6 +88,7 @@ type Operator struct {
 	others    []*feed.Listener // of dependents.Kinds
 	lock      *lock            // nil without leader election
 	hangs     *watchdog.Watchdog
+	webhook   *webhook.Server // nil without the webhook
 	// until is the context of Start; nil before Start.
 	until atomic.Pointer[context.Context]
 }
@@ -137,14 +139,21 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 // Start runs the operator until ctx ends. Then it finishes the passes in flight and writes their Events. It runs the
 // recorder of the Events itself, because the manager cannot stop a runnable after the passes: it stops runnables that
 // need no leader before the reconcilers, and runnables that need a leader together with the reconcilers.
+//
+// The webhook is served somewhat longer, because the API server calls this replica until it has learned that the
+// replica is not ready.
 func (op *Operator) Start(ctx context.Context) error {
+	op.until.Store(&ctx)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
 	recording, finish := context.WithCancel(context.WithoutCancel(ctx))
 	written := make(chan error, 1)
 	go func() { written <- op.recorder.Start(recording) }()
-	op.until.Store(&ctx)
-	err := op.Manager.Start(ctx)
+	reviewed := op.serveWebhook(running, stop)
+	err := op.Manager.Start(running)
+	stop()
 	finish()
-	return errors.Join(err, <-written, op.traces.Close())
+	return errors.Join(err, <-written, reviewed(), op.traces.Close())
 }
 
 // unlimited returns a copy of a client configuration without rate limits. It leaves the content type unset, so that
@@ -222,11 +231,19 @@ func (op *Operator) watchDependents(ctx context.Context) error {
 }
 
 // addProbes adds /healthz and /readyz. /healthz passes while the process runs, no write to a sentinel counts as lost,
-// and no work of the operator has hung for long. /readyz passes while the caches are synced and no work of the operator
-// hangs. It passes on a standby replica as well.
+// and no work of the operator has hung for long. /readyz passes while the caches are synced, no work of the operator
+// hangs, and the operator is not stopping. It passes on a standby replica as well.
 func (op *Operator) addProbes() error {
 	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
-		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.addApacheEndpoints())
+		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.AddReadyzCheck("stopping", op.serves), op.addApacheEndpoints())
+}
+
+// serves returns an error if the operator is about to stop, so that nobody calls its webhook any more.
+func (op *Operator) serves(*http.Request) error {
+	if op.stopAsked() {
+		return errors.New("the operator is stopping")
+	}
+	return nil
 }
 
 // synced returns an error until the caches are synced.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 )
 
-// addWebhook adds the server of the admission webhook, if the configuration enables the webhook. Then the replica is
+// addWebhook creates the server of the admission webhook, if the configuration enables the webhook. Then the replica is
 // not ready before the webhook has a certificate.
 func (op *Operator) addWebhook() error {
 	cfg := op.config.Webhook
@@ -33,11 +34,26 @@ func (op *Operator) addWebhook() error {
 		return err
 	}
 	serving := &certs.Serving{}
-	server, err := webhook.NewServer(cfg.BindAddress, handler, serving)
-	if err != nil {
+	if op.webhook, err = webhook.NewServer(cfg.BindAddress, handler, serving, cfg.ShutdownDelay.Duration); err != nil {
 		return err
 	}
-	return errors.Join(op.Add(server), op.Add(op.certificates(cfg, serving)), op.AddReadyzCheck("webhook", serving.Ready))
+	return errors.Join(op.Add(op.certificates(cfg, serving)), op.AddReadyzCheck("webhook", serving.Ready))
+}
+
+// serveWebhook starts the server of the webhook, and returns a function that waits for its end. The manager cannot run
+// this server: the manager stops it when the passes in flight are finished, and the API server may still call it then.
+// If the server fails, serveWebhook calls stop.
+func (op *Operator) serveWebhook(ctx context.Context, stop func()) (wait func() error) {
+	if op.webhook == nil {
+		return func() error { return nil }
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := op.webhook.Serve(ctx)
+		stop()
+		done <- err
+	}()
+	return func() error { return <-done }
 }
 
 // certificates returns the runnable that provides the webhook's certificate to serving: from files if the configuration

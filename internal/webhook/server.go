@@ -3,25 +3,66 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
-
-	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sync/atomic"
+	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 )
 
-// NewServer returns a server that serves a handler at an address, also while another replica leads. NewServer binds the
-// address at once. If the address is in use, the operator therefore does not start, instead of ending while it runs.
-func NewServer(address string, handler http.Handler, serving *certs.Serving) (*manager.Server, error) {
+// shutdownTimeout limits the wait for reviews in flight at the end of Serve.
+const shutdownTimeout = 10 * time.Second
+
+// Server serves the webhook over TLS. Every replica has one, whether it leads or not.
+type Server struct {
+	listener net.Listener
+	server   *http.Server
+	delay    time.Duration
+	stopping atomic.Bool
+}
+
+// NewServer returns a server that serves a handler at an address. NewServer binds the address at once. If the address
+// is in use, the operator therefore does not start, instead of ending while it runs. delay is how long the server
+// continues after it was told to stop.
+func NewServer(address string, handler http.Handler, serving *certs.Serving, delay time.Duration) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
-	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: serving.Certificate}
-	return &manager.Server{
-		Name: "webhook", Listener: tls.NewListener(listener, secure),
-		Server: &http.Server{Handler: handler, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 1 << 20},
-	}, nil
+	// API servers call the webhooks of Services over HTTP/1.1, so nothing needs the larger attack surface of HTTP/2.
+	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: serving.Certificate}
+	s := &Server{listener: tls.NewListener(listener, secure), delay: delay}
+	s.server = &http.Server{Handler: s.closing(handler), ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 1 << 20}
+	return s, nil
+}
+
+// Serve serves reviews until ctx ends, and for the delay after that. Meanwhile the API server learns that it has to call
+// other replicas. Finally Serve answers the reviews in flight.
+func (s *Server) Serve(ctx context.Context) error {
+	stopped := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		s.stopping.Store(true)
+		time.Sleep(s.delay)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		stopped <- s.server.Shutdown(last)
+	})
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("webhook: %w", err)
+	}
+	return <-stopped
+}
+
+// closing returns a handler that lets the API server open a new connection for the next review if the server is about
+// to stop. The API server keeps its connections, so it would otherwise call this replica until the end.
+func (s *Server) closing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
+		if s.stopping.Load() {
+			out.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(out, req)
+	})
 }
