@@ -17,6 +17,9 @@ type Review struct {
 	// Warnings name settings that have no effect or may be meant differently. If there are faults, there are no
 	// warnings.
 	Warnings []string
+	// Pods renders the pods that must fit into the namespace at the same time before everything runs that the spec
+	// requests at the start. It is nil if there are faults. The result lacks the pods that cannot be rendered.
+	Pods func() []Pods
 }
 
 // TemplateWarnings returns a warning for each field of a pod template that does not exist in a pod at that place. The

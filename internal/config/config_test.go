@@ -149,6 +149,7 @@ func TestParseNamesTheInvalidField(t *testing.T) {
 		{"a webhook without a certificate", "webhook: {bindAddress: ':9443'}\n", "webhook.certDir: Required value"},
 		{"a webhook with two certificates", "webhook: {bindAddress: ':9443', certDir: /c, selfSigned: {secret: s}}\n", "webhook.certDir: Forbidden"},
 		{"a webhook that stops before it is told to", "webhook: {bindAddress: ':9443', certDir: /c, shutdownDelay: -1s}\n", "webhook.shutdownDelay: Invalid value"},
+		{"quotas without a webhook", "webhook: {resourceQuotaEnforcement: {enabled: true}}\n", "webhook.resourceQuotaEnforcement.enabled: Forbidden"},
 		{"a webhook at a port of another", "webhook: {bindAddress: ':8081', certDir: /c}\n", "webhook.bindAddress: Invalid value"},
 		{"a certificate of no Service", "webhook: {bindAddress: ':9443', selfSigned: {secret: s, configuration: c, namespace: ops}}\n", "webhook.selfSigned.service: Required value"},
 		{"a certificate of no namespace", "webhook: {bindAddress: ':9443', selfSigned: {secret: s, configuration: c, service: v}}\n", "webhook.selfSigned.namespace: Required value"},

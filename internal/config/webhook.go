@@ -21,6 +21,16 @@ type Webhook struct {
 	// ShutdownDelay is how long a replica serves the webhook after SIGTERM, because the API server may call it until it
 	// has learned that the replica is not ready. Default 5s.
 	ShutdownDelay metav1.Duration `json:"shutdownDelay,omitzero"`
+	// ResourceQuotaEnforcement lets the webhook refuse what can never fit the ResourceQuotas of a namespace.
+	ResourceQuotaEnforcement ResourceQuotaEnforcement `json:"resourceQuotaEnforcement,omitzero"`
+}
+
+// ResourceQuotaEnforcement configures the comparison of custom resources with the ResourceQuotas of their namespaces,
+// at admission only. A pass does not compare: the API server decides about each pod when it is created.
+type ResourceQuotaEnforcement struct {
+	// Enabled refuses a custom resource whose pods exceed a quota even if nothing else is in the namespace. Needs the
+	// rights to list and watch ResourceQuotas. Default: false.
+	Enabled bool `json:"enabled,omitempty"`
 }
 
 // SelfSigned configures a certificate that the operator issues. The Secret and the ValidatingWebhookConfiguration must
@@ -52,6 +62,9 @@ func (w *Webhook) applyDefaults(operatorNamespace string) {
 func validateWebhook(c *Configuration) (errs field.ErrorList) {
 	path, w := field.NewPath("webhook"), &c.Webhook
 	if w.BindAddress == Off {
+		if w.ResourceQuotaEnforcement.Enabled {
+			return field.ErrorList{field.Forbidden(path.Child("resourceQuotaEnforcement", "enabled"), "needs the webhook; set webhook.bindAddress, or switch it off")}
+		}
 		return nil
 	}
 	errs = positive(path.Child("shutdownDelay"), w.ShutdownDelay)

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
+	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
 )
 
 // addWebhook creates the server of the admission webhook, if the configuration enables the webhook. Then the replica is
@@ -24,10 +26,14 @@ func (op *Operator) addWebhook() error {
 	if err != nil {
 		return err
 	}
+	quotas, err := op.quotas(cfg.ResourceQuotaEnforcement)
+	if err != nil {
+		return err
+	}
 	log := op.GetLogger().WithName("webhook")
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission() {
-		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Clock: time.Now, Log: log})
+		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Quotas: quotas, Clock: time.Now, Log: log})
 	}
 	handler, err := webhook.Handler(reviewers)
 	if err != nil {
@@ -54,6 +60,22 @@ func (op *Operator) serveWebhook(ctx context.Context, stop func()) (wait func() 
 		done <- err
 	}()
 	return func() error { return <-done }
+}
+
+// quotas returns the function that reads the ResourceQuotas of a namespace from a cache, and adds this cache. It returns
+// nil if the configuration does not compare custom resources with quotas. Otherwise the replica is not ready before the
+// cache is full.
+func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Context, string) ([]corev1.ResourceQuota, error), error) {
+	if !cfg.Enabled {
+		return nil, nil
+	}
+	options := cacheOptions(op.config)
+	options.Scheme, options.Mapper, options.HTTPClient, options.DefaultTransform = op.GetScheme(), op.GetRESTMapper(), op.GetHTTPClient(), nil
+	quotas, err := quota.NewCache(op.GetConfig(), options)
+	if err != nil {
+		return nil, err
+	}
+	return quotas.In, errors.Join(op.Add(quotas), op.AddReadyzCheck("quotas", quotas.Ready))
 }
 
 // certificates returns the runnable that provides the webhook's certificate to serving: from files if the configuration

@@ -42,13 +42,16 @@ type hooked struct {
 	*scene.World
 	server   *httptest.Server
 	warnings *warnings
+	reviews  durations
 	// user is a client that passes the warnings in answers to the field warnings, whereas kubectl would print them.
 	user client.Client
 
-	mu     sync.Mutex
-	cfg    config.Configuration
-	served bool
-	broken error
+	mu       sync.Mutex
+	cfg      config.Configuration
+	served   bool
+	broken   error
+	enforced bool  // whether objects are compared with the namespace's ResourceQuotas
+	unread   error // the error of a read of the quotas
 }
 
 func (h *hooked) settings() config.Configuration {
@@ -61,6 +64,19 @@ func (h *hooked) serves(context.Context, string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.served, h.broken
+}
+
+// quotas reads the quotas of a namespace from the API server.
+func (h *hooked) quotas(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error) {
+	h.mu.Lock()
+	enforced, unread := h.enforced, h.unread
+	h.mu.Unlock()
+	var list corev1.ResourceQuotaList
+	if !enforced || unread != nil {
+		return nil, unread
+	}
+	err := h.API.List(ctx, &list, client.InNamespace(namespace))
+	return list.Items, err
 }
 
 // change lets f change the settings of the operator that the webhook reads, such as its configuration.
@@ -99,19 +115,19 @@ func settled() config.Configuration {
 }
 
 // hook creates a namespace, starts a webhook for it, and waits until the API server calls the webhook.
-func hook(t *testing.T) *hooked {
+func hook(t testing.TB) *hooked {
 	t.Helper()
 	testkit.NeedsLoopback(t)
 	h := &hooked{World: scene.New(t), cfg: settled(), served: true, warnings: &warnings{}}
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission() {
-		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Clock: time.Now, Log: h.Logger()})
+		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
 	}
 	handler, err := webhook.Handler(reviewers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.server = httptest.NewTLSServer(handler)
+	h.server = httptest.NewTLSServer(timed(handler, &h.reviews))
 	t.Cleanup(h.server.Close)
 	rc := testkit.Rest(t)
 	rc.QPS = -1

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -44,6 +45,9 @@ type Reviewer struct {
 	Settings func() config.Configuration
 	// Serves reports whether the operator acts on a namespace's custom resources.
 	Serves func(ctx context.Context, namespace string) (bool, error)
+	// Quotas returns the ResourceQuotas of a namespace from a cache. If Quotas is nil, objects are not compared with
+	// quotas.
+	Quotas func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error)
 	Clock  func() time.Time
 	Log    logr.Logger
 }
@@ -73,11 +77,11 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	if req.Operation == admissionv1.Update && sameSpec(req.OldObject.Raw, req.Object.Raw) {
 		return admission.Allowed("")
 	}
-	return r.review(cfg, req)
+	return r.review(limited, cfg, req)
 }
 
 // review returns the answer for an object with a new or edited spec.
-func (r *Reviewer) review(cfg config.Configuration, req admission.Request) admission.Response {
+func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, req admission.Request) admission.Response {
 	object := r.Kind.New()
 	if err := json.Unmarshal(req.Object.Raw, object); err != nil {
 		return refused(req, []*dialect.FieldError{{Field: "metadata", Message: "cannot be read: " + bounds.Shorten(err.Error())}})
@@ -89,7 +93,11 @@ func (r *Reviewer) review(cfg config.Configuration, req admission.Request) admis
 	if len(review.Faults) > 0 {
 		return refused(req, review.Faults)
 	}
-	warnings := review.Warnings
+	faults, uncompared := r.exceeded(ctx, cfg, req, review)
+	if len(faults) > 0 {
+		return refused(req, faults)
+	}
+	warnings := append(uncompared, review.Warnings...)
 	if restart := r.restart(cfg, req, object); restart != "" {
 		warnings = append([]string{restart}, warnings...)
 	}

@@ -35,6 +35,7 @@
 bindAddress: "0"
 {{- else -}}
 bindAddress: ":{{ int .Values.webhook.port }}"
+shutdownDelay: {{ .Values.webhook.shutdownDelay }}
 {{- if include "spark-operator.webhook.mounted" . }}
 certDir: {{ include "spark-operator.webhook.certDir" . }}
 {{- else }}
@@ -44,6 +45,9 @@ selfSigned:
   service: {{ include "spark-operator.webhook.serviceName" . }}
   namespace: {{ .Release.Namespace }}
   lifetime: {{ .Values.webhook.certificate.lifetime }}
+{{- end }}
+{{- if .Values.webhook.resourceQuotaEnforcement.enable }}
+resourceQuotaEnforcement: {enabled: true}
 {{- end }}
 {{- end -}}
 {{- end -}}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 )
@@ -18,11 +20,31 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	objects, _, err := a.submission(app, 1, now)
+	objects, submitter, err := a.submission(app, 1, now)
 	if err != nil {
 		return dialect.Review{Faults: dialect.AsFaults(err)}
 	}
-	return dialect.Review{Warnings: slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec), templateWarnings(app))}
+	return dialect.Review{
+		Warnings: slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec), templateWarnings(app)),
+		Pods: func() []dialect.Pods {
+			driver := objects.Driver
+			if submitter != nil {
+				driver = nil // this pod only submits the driver
+			}
+			return a.pods(app, driver, now)
+		},
+	}
+}
+
+// pods returns the driver and the executors with which the application starts. If driver is nil, pods renders the
+// driver as well.
+func (a Applications) pods(app *sparkv1.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
+	r, err := a.request(app, 1, now)
+	if err != nil {
+		return nil // a fault reports it
+	}
+	executors, _ := executorsOf(&app.Spec)
+	return dialect.DriverAndExecutors(r, driver, executors)
 }
 
 func templateWarnings(app *sparkv1.SparkApplication) (warnings []string) {

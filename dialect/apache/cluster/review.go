@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -24,7 +25,20 @@ func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
 	if err != nil {
 		return dialect.Review{Faults: faultsOf(sc, err)}
 	}
-	return dialect.Review{Warnings: clusterWarnings(sc, made)}
+	return dialect.Review{Warnings: clusterWarnings(sc, made), Pods: func() []dialect.Pods { return podsOf(made) }}
+}
+
+// podsOf returns the pods of a cluster: its master, and the smallest number of workers that it ever wants.
+func podsOf(made standalone.Objects) []dialect.Pods {
+	master, workers := made.Master.Spec, made.Workers.Spec
+	least := *workers.Replicas
+	if made.Autoscaler != nil {
+		least = min(least, *made.Autoscaler.Spec.MinReplicas)
+	}
+	return []dialect.Pods{
+		{Role: "master", Pod: &corev1.Pod{Spec: master.Template.Spec}, Count: *master.Replicas},
+		{Role: "worker", Pod: &corev1.Pod{Spec: workers.Template.Spec}, Count: least},
+	}
 }
 
 // clusterWarnings returns warnings about settings of a spec that have no effect.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -13,13 +15,32 @@ import (
 
 // Review returns what the operator would report about the application before it launches anything.
 func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Review {
-	objects, _, faults := d.tryAttempt(app, 1, now)
+	objects, submitter, faults := d.tryAttempt(app, 1, now)
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
 	// overwritten names the executors' fields by their paths, so the same warnings of submit are left out.
 	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
-	return dialect.Review{Warnings: slices.Concat(warnings, overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app))}
+	return dialect.Review{
+		Warnings: slices.Concat(warnings, overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app)),
+		Pods: func() []dialect.Pods {
+			driver := objects.Driver
+			if submitter != nil {
+				driver = nil // this pod only submits the driver
+			}
+			return d.pods(app, driver, now)
+		},
+	}
+}
+
+// pods returns the driver and the executors with which the application starts. If driver is nil, pods renders the
+// driver as well.
+func (d Dialect) pods(app *v1beta2.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
+	r, err := d.request(app, 1, now)
+	if err != nil {
+		return nil // a fault reports it
+	}
+	return dialect.DriverAndExecutors(r, driver, initialExecutors(&app.Spec))
 }
 
 func templateWarnings(app *v1beta2.SparkApplication) []string {

@@ -1,7 +1,9 @@
 package connect
 
 import (
+	"math"
 	"slices"
+	"time"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -18,7 +20,28 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	for _, notice := range c.serviceWarnings(sc) {
 		warnings = append(warnings, notice.Cause.Message)
 	}
-	return dialect.Review{Warnings: warnings}
+	return dialect.Review{Warnings: warnings, Pods: func() []dialect.Pods {
+		pods := []dialect.Pods{{Role: "server", Pod: made.Server, Count: 1}}
+		if executor, err := c.Executor(sc, 1, 1, "", time.Time{}); err == nil {
+			pods = append(pods, dialect.Pods{Role: "executor", Pod: executor, Count: initialExecutors(sc)})
+		}
+		return pods
+	}}
+}
+
+// initialExecutors returns the number of executors with which a server starts.
+func initialExecutors(sc *v1alpha1.SparkConnect) int32 {
+	most, c := connectExecutors(&sc.Spec), connectConf(sc)
+	if dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false); err != nil || !dynamic {
+		return most
+	}
+	// Spark starts with the largest of the three numbers (Utils.getDynamicAllocationInitialExecutors).
+	for _, key := range []string{"spark.dynamicAllocation.initialExecutors", "spark.executor.instances"} {
+		if n, err := c.Int(key, 0); err == nil {
+			most = max(most, int32(min(n, math.MaxInt32)))
+		}
+	}
+	return most
 }
 
 func templateWarnings(sc *v1alpha1.SparkConnect) []string {

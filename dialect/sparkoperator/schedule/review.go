@@ -24,7 +24,9 @@ func (d Schedules) Review(s *v1beta2.ScheduledSparkApplication, now time.Time) (
 	if err != nil {
 		return review // Validate reports it
 	}
-	for _, text := range (application.Dialect{Options: d.Applications}).Review(run, now).Warnings {
+	ofRun := (application.Dialect{Options: d.Applications}).Review(run, now)
+	review.Pods = ofRun.Pods
+	for _, text := range ofRun.Warnings {
 		review.Warnings = append(review.Warnings, inTemplate(&sparkoperator.FieldError{Message: text}).Message)
 	}
 	return review

@@ -61,6 +61,8 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"rules without metrics", "prometheus: {rules: {create: true}, metrics: {enable: false}}", "prometheus.rules.create needs"},
 		{"dashboard without metrics", "prometheus: {dashboard: {create: true}, metrics: {enable: false}}", "prometheus.dashboard.create needs"},
 		{"a failure policy", "webhook: {failurePolicy: Sometimes}", "/webhook/failurePolicy"},
+		{"quotas without a webhook", "webhook: {enable: false, resourceQuotaEnforcement: {enable: true}}", "webhook.resourceQuotaEnforcement.enable needs the webhook"},
+		{"a webhook on which the namespaces of others depend", "{webhook: {failurePolicy: Fail}, controller: {dynamicConfig: {enable: true}}}", "webhook.failurePolicy: Fail needs fixed namespaces"},
 		{"the webhook at the port of the probes", "webhook: {port: 8081}", "webhook.port must differ"},
 		{"the webhook behind the chart's back", "config: {webhook: {bindAddress: ':1'}}", "/config/webhook"},
 		{"a value of the webhook that there never was", "webhook: {path: /}", "path"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -198,6 +199,42 @@ func mountedSecret(deployment *appsv1.Deployment, dir string) string {
 		}
 	}
 	return ""
+}
+
+// TestWebhookQuotas checks that the chart grants the rights on ResourceQuotas only if the webhook compares objects with
+// quotas, in each served namespace.
+func TestWebhookQuotas(t *testing.T) {
+	for values, want := range map[string]int{
+		"{}": 0, "webhook: {resourceQuotaEnforcement: {enable: true}}": 1,
+		"{webhook: {resourceQuotaEnforcement: {enable: true}}, spark: {jobNamespaces: [a, b]}}": 2, "{webhook: {resourceQuotaEnforcement: {enable: true}}, spark: {jobNamespaces: []}}": 1,
+	} {
+		r := mustRender(t, install{values: values})
+		if got := configOf(t, r).Webhook.ResourceQuotaEnforcement.Enabled; got != (want > 0) {
+			t.Errorf("%s: enabled: %t", values, got)
+		}
+		var rules []rbacv1.PolicyRule
+		for _, role := range only[*rbacv1.Role](r) {
+			rules = append(rules, role.Rules...)
+		}
+		for _, role := range only[*rbacv1.ClusterRole](r) {
+			rules = append(rules, role.Rules...)
+		}
+		got := 0
+		for _, rule := range rules {
+			if !slices.Contains(rule.Resources, "resourcequotas") {
+				continue
+			}
+			if got++; !slices.Equal(rule.Verbs, []string{"list", "watch"}) || len(rule.Resources) != 1 || rule.APIGroups[0] != "" {
+				t.Errorf("%s: %v", values, rule)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d rules, want %d", values, got, want)
+		}
+	}
+	if got := configOf(t, mustRender(t, install{values: "webhook: {shutdownDelay: 9s}"})).Webhook.ShutdownDelay.Duration; got != 9*time.Second {
+		t.Errorf("the delay is %v", got)
+	}
 }
 
 // TestWebhookThatIsOff checks that the chart renders no object, port or address of the webhook if the values disable

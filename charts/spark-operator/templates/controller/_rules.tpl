@@ -2,6 +2,7 @@
 
      - finalizers: to set blockOwnerDeletion on clusters with the admission plugin OwnerReferencesPermissionEnforcement.
      - events: read to find why a pod does not start.
+     - ResourceQuotas: cached for the webhook, only with webhook.resourceQuotaEnforcement.
      - access reviews: to find whether a driver lacks a right.
      - pods: also created in dry runs, to find why a driver gets no executors.
      - Services, and Ingresses and routes if they are switched on: patched when their options change.
@@ -124,6 +125,11 @@
 - apiGroups: [""]
   resources: [events]
   verbs: [get, list, create, patch]
+{{- if and .Values.webhook.enable .Values.webhook.resourceQuotaEnforcement.enable }}
+- apiGroups: [""]
+  resources: [resourcequotas]
+  verbs: [list, watch]
+{{- end }}
 - apiGroups: [authorization.k8s.io]
   resources: [localsubjectaccessreviews]
   verbs: [create]

@@ -1,0 +1,69 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
+)
+
+// exceeded returns a fault for each amount of the namespace's quotas that the object's pods can never fit into. If the
+// quotas are unknown, exceeded returns a warning instead: the API server compares each pod with the quotas anyway.
+func (r *Reviewer) exceeded(ctx context.Context, cfg config.Configuration, req admission.Request, review dialect.Review) (faults []*dialect.FieldError, warnings []string) {
+	if r.Quotas == nil || review.Pods == nil {
+		return nil, nil
+	}
+	quotas, err := r.Quotas(ctx, req.Namespace)
+	if err != nil {
+		r.Log.Error(err, "Quota lookup of a review failed", "namespace", req.Namespace)
+		return nil, []string{"the object was not compared with the ResourceQuotas of its namespace, because the operator cannot look them up; the API server checks them when it creates pods"}
+	}
+	if len(quotas) == 0 {
+		return nil, nil // no pod is rendered in vain
+	}
+	excess := quota.Exceeded(quotas, review.Pods())
+	if len(excess) == 0 {
+		return nil, nil
+	}
+	before := r.exceededBefore(cfg, req, quotas)
+	for _, e := range excess {
+		if old, found := before[key{e.Quota, e.Resource}]; found && old.Needed.Cmp(e.Needed) >= 0 {
+			continue
+		}
+		faults = append(faults, &dialect.FieldError{Field: "spec", Message: fmt.Sprintf(
+			"can never run in this namespace: %s need %s of %s together, and the ResourceQuota %q allows %s in all; request less, or let an administrator raise the quota",
+			e.Pods, e.Needed.String(), e.Resource, e.Quota, e.Hard.String())})
+	}
+	return faults, nil
+}
+
+// key identifies a resource of a quota.
+type key struct {
+	quota    string
+	resource corev1.ResourceName
+}
+
+// exceededBefore returns the amounts of the quotas that the object exceeded before an update. An update that does not
+// need more of them is admitted. Otherwise nobody could suspend an application after its quota was lowered.
+func (r *Reviewer) exceededBefore(cfg config.Configuration, req admission.Request, quotas []corev1.ResourceQuota) map[key]quota.Excess {
+	old := r.Kind.New()
+	if req.Operation != admissionv1.Update || json.Unmarshal(req.OldObject.Raw, old) != nil {
+		return nil
+	}
+	review := r.Kind.Review(cfg, old, r.Clock())
+	if review.Pods == nil {
+		return nil
+	}
+	before := map[key]quota.Excess{}
+	for _, e := range quota.Exceeded(quotas, review.Pods()) {
+		before[key{e.Quota, e.Resource}] = e
+	}
+	return before
+}
