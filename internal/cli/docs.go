@@ -55,20 +55,29 @@ func writePage(out io.Writer, top *cobra.Command) error {
 	}
 	b.WriteByte('\n')
 	for _, cmd := range documented(top) {
-		fmt.Fprintf(&b, "## %s\n\n", cmd.Name())
-		fmt.Fprintf(&b, "```\nsparkctl %s\n```\n\n", strings.TrimPrefix(cmd.UseLine(), top.Name()+" "))
-		long := cmd.Long
-		if long == "" {
-			long = cmd.Short + "."
-		}
-		paragraphs(&b, long)
-		if cmd.Example != "" {
-			fmt.Fprintf(&b, "```sh\n%s\n```\n\n", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
-		}
-		flagTable(&b, cmd)
+		section(&b, cmd, "##")
 	}
 	_, err := io.WriteString(out, strings.TrimRight(b.String(), "\n")+"\n")
 	return err
+}
+
+// section writes the section about a verb, and the sections about its subcommands below it.
+func section(b *strings.Builder, cmd *cobra.Command, level string) {
+	below := func(path string) string { return strings.TrimPrefix(path, cmd.Root().Name()+" ") }
+	fmt.Fprintf(b, "%s %s\n\n", level, below(cmd.CommandPath()))
+	fmt.Fprintf(b, "```\nsparkctl %s\n```\n\n", below(cmd.UseLine()))
+	long := cmd.Long
+	if long == "" {
+		long = cmd.Short + "."
+	}
+	paragraphs(b, long)
+	if cmd.Example != "" {
+		fmt.Fprintf(b, "```sh\n%s\n```\n\n", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
+	}
+	flagTable(b, cmd)
+	for _, sub := range documented(cmd) {
+		section(b, sub, level+"#")
+	}
 }
 
 // documented returns the verbs that are meant for users.

@@ -95,11 +95,14 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	return top
 }
 
-// codeErrors gives each error of a verb the exit code for a problem of the cluster, unless the error has a code. Errors
-// of the command line's parser do not pass through the verb, so they get no code here.
+// codeErrors gives each error of a verb and of its subcommands the exit code for a problem of the cluster, unless the
+// error has a code. Errors of the command line's parser do not pass through the verb, so they get no code here.
 func codeErrors(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return exit.With(exit.Cluster, run(cmd, args)) }
+	for _, sub := range cmd.Commands() {
+		codeErrors(sub)
+	}
 }
 
 // connectionFlags are kubectl's connection flags.

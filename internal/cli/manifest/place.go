@@ -11,8 +11,8 @@ import (
 // does not have the field, Place returns the place of the nearest enclosing field.
 func (d *Document) Place(field string) Place {
 	found, node := d.root, d.root
-	for _, key := range keysOf(field) {
-		shown, value := child(node, key)
+	for _, key := range Keys(field) {
+		shown, value := Child(node, key)
 		if value == nil {
 			break
 		}
@@ -24,17 +24,17 @@ func (d *Document) Place(field string) Place {
 // Has reports whether the document has a field.
 func (d *Document) Has(field string) bool {
 	node := d.root
-	for _, key := range keysOf(field) {
-		if _, node = child(node, key); node == nil {
+	for _, key := range Keys(field) {
+		if _, node = Child(node, key); node == nil {
 			return false
 		}
 	}
 	return true
 }
 
-// child returns two nodes for an entry of a mapping or a sequence: the node whose place is shown in messages, and the
+// Child returns two nodes for an entry of a mapping or a sequence: the node whose place is shown in messages, and the
 // node of the value. It returns nil if the entry does not exist.
-func child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
+func Child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
 	}
@@ -53,9 +53,9 @@ func child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
 	return nil, nil
 }
 
-// keysOf splits a path at its dots and brackets. The text in brackets is one key, because the keys of maps can contain
+// Keys splits a path at its dots and brackets. The text in brackets is one key, because the keys of maps can contain
 // dots.
-func keysOf(field string) (keys []string) {
+func Keys(field string) (keys []string) {
 	for field != "" {
 		if inner, ok := strings.CutPrefix(field, "["); ok {
 			key, rest, closed := strings.Cut(inner, "]")

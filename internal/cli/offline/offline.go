@@ -16,5 +16,5 @@ type verbs struct {
 // Commands returns the verbs that need no cluster. The argument version is the version of the program.
 func Commands(streams terminal.Streams, version string) []*cobra.Command {
 	r := &verbs{streams, version}
-	return []*cobra.Command{r.lintCommand(), r.renderCommand()}
+	return []*cobra.Command{r.convertCommand(), r.lintCommand(), r.renderCommand()}
 }

@@ -2,9 +2,6 @@ package online
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,7 +14,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/submission"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
 
 // submitOptions are those flags of the verb submit that spark-submit does not have.
@@ -55,7 +51,7 @@ func (r *verbs) submitCommand() *cobra.Command {
 	}
 	cmd.Flags().AddFlagSet(own)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		line, flags := split(args, own)
+		line, flags := submission.Split(args, own)
 		if err := own.Parse(flags); err != nil {
 			return exit.Usagef("%v", err)
 		}
@@ -67,48 +63,10 @@ func (r *verbs) submitCommand() *cobra.Command {
 	return cmd
 }
 
-// split divides arguments into a command line for spark-submit and sparkctl's own flags. All arguments after the
-// application's file belong to the application, so they stay in the command line.
-func split(args []string, own *pflag.FlagSet) (line, flags []string) {
-	for i := 0; i < len(args); i++ {
-		known, takesValue := cmdline.Option(args[i])
-		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		flag := own.Lookup(name)
-		if len(args[i]) == 2 && strings.HasPrefix(args[i], "-") {
-			flag = own.ShorthandLookup(name)
-		}
-		switch {
-		case strings.HasPrefix(args[i], "-") && flag != nil && (!known || name == "help" || name == "h"):
-			flags = append(flags, args[i])
-			if flag.NoOptDefVal == "" && !joined && i+1 < len(args) {
-				i++
-				flags = append(flags, args[i])
-			}
-		case !known:
-			return append(line, args[i:]...), flags
-		default:
-			line = append(line, args[i])
-			if takesValue && i+1 < len(args) {
-				i++
-				line = append(line, args[i])
-			}
-		}
-	}
-	return line, flags
-}
-
 func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o *submitOptions, connect func() (*cluster.Client, error)) error {
-	directory, err := os.Getwd()
+	submitter, err := submission.Here(line, o.sparkVersion)
 	if err != nil {
 		return err
-	}
-	submitter := cmdline.Submitter{
-		SparkVersion: o.sparkVersion, Environment: environment(os.Environ()), WorkingDirectory: directory, ReadFile: os.ReadFile, ReadDir: readDirectory,
-	}
-	if submitter.SparkVersion == "" {
-		if submitter.SparkVersion, err = versionIn(line, submitter); err != nil {
-			return err
-		}
 	}
 	made, err := submission.Convert(line, submitter)
 	if err != nil {
@@ -181,66 +139,4 @@ func (r *verbs) printManifest(app *v1beta2.SparkApplication) error {
 	}
 	_, err = r.Out.Write(text)
 	return err
-}
-
-// newest is a version of the Spark release line with the most options.
-const newest = "4.3.0"
-
-// versionIn returns the version of Spark in the tag of the image that a command line names.
-func versionIn(line []string, s cmdline.Submitter) (string, error) {
-	s.SparkVersion = newest
-	made, err := submission.Convert(line, s)
-	var images []string
-	if err == nil {
-		for _, image := range []*string{made.Application.Spec.Driver.Image, made.Application.Spec.Image} {
-			if image != nil {
-				images = append(images, *image)
-			}
-		}
-	}
-	for _, word := range line {
-		if _, image, ok := strings.Cut(word, "container.image="); ok {
-			images = append(images, image)
-		}
-	}
-	for _, image := range images {
-		if version := submission.VersionOf(image); version != "" {
-			return version, nil
-		}
-	}
-	if err != nil {
-		return "", exit.With(exit.Invalid, err)
-	}
-	return "", exit.Usagef("the image's tag does not show the version of Spark; name it with --spark-version")
-}
-
-func environment(pairs []string) map[string]string {
-	variables := map[string]string{}
-	for _, pair := range pairs {
-		if name, value, ok := strings.Cut(pair, "="); ok {
-			variables[name] = value
-		}
-	}
-	return variables
-}
-
-// readDirectory returns the contents of the regular files in a directory, by their names. If the directory does not
-// exist, the result is empty.
-func readDirectory(path string) (map[string][]byte, error) {
-	entries, err := os.ReadDir(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	files := map[string][]byte{}
-	for _, entry := range entries {
-		if !entry.Type().IsRegular() {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(path, entry.Name()))
-		if err != nil {
-			return nil, err
-		}
-		files[entry.Name()] = data
-	}
-	return files, err
 }

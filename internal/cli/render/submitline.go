@@ -35,6 +35,16 @@ const own = "sparkoperator.dev/"
 // command line that the operator passes to spark-submit in the submission mode SparkSubmit, without the labels by which
 // the operator finds its objects.
 func SubmitLine(o launch.Operator, object client.Object) (Line, error) {
+	made, secret, err := runner(o, object)
+	if err != nil {
+		return Line{}, err
+	}
+	return lineOf(secret.Data, secret.Labels, made.Driver.Spec.Containers[0].Args)
+}
+
+// runner returns the objects that the operator creates for an application in the submission mode SparkSubmit. The
+// secret is the one among them that holds the input of spark-submit.
+func runner(o launch.Operator, object client.Object) (made submit.Objects, secret *corev1.Secret, err error) {
 	o.Config.Submission.Mode = config.SubmissionSparkSubmit
 	if app, ok := object.(*v1beta2.SparkApplication); ok {
 		app = app.DeepCopy()
@@ -43,26 +53,25 @@ func SubmitLine(o launch.Operator, object client.Object) (Line, error) {
 	}
 	k, err := o.Kind(object)
 	if err != nil {
-		return Line{}, err
+		return made, nil, err
 	}
 	if k.Render == nil {
-		return Line{}, fmt.Errorf("a %s is not submitted by spark-submit", object.GetObjectKind().GroupVersionKind().Kind)
+		return made, nil, fmt.Errorf("a %s is not submitted by spark-submit", object.GetObjectKind().GroupVersionKind().Kind)
 	}
 	object = o.Fresh(object)
-	made, err := k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
+	made, err = k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
 	if err != nil {
-		return Line{}, err
+		return made, nil, err
 	}
-	var secret *corev1.Secret
 	for _, before := range made.Before {
 		if s, ok := before.(*corev1.Secret); ok {
 			secret = s
 		}
 	}
 	if secret == nil || made.Driver.Labels[submit.RoleLabel] != submit.RoleSubmitter {
-		return Line{}, errors.New("spark-submit has no command line for it")
+		return made, nil, errors.New("spark-submit has no command line for it")
 	}
-	return lineOf(secret.Data, secret.Labels, made.Driver.Spec.Containers[0].Args)
+	return made, secret, nil
 }
 
 // lineOf returns the command line for a submitter pod. The argument data holds the files of the pod, runner holds its
@@ -91,24 +100,37 @@ func lineOf(data map[string][]byte, marks map[string]string, runner []string) (l
 			line.Files[name] = content
 		}
 	}
-	args := slices.Clone(runner)
-	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "$$", "$") // submit.EscapeArg
-	}
 	properties.Delete("spark.master", "spark.submit.deployMode")
-	// The first three words are the program and --properties-file with its value.
 	line.Args = []string{}
-	rest := args[3:]
+	rest := submitWords(runner)
 	end := endOfOptions(rest)
 	line.Args = append(line.Args, rest[:end]...)
+	deleteMarks(properties, marks)
 	for key, value := range properties.Sorted().All() {
-		_, label, _ := strings.Cut(key, ".label.")
-		if _, mark := marks[label]; !mark {
-			line.Args = append(line.Args, "--conf", key+"="+localFile(value, line.Files))
-		}
+		line.Args = append(line.Args, "--conf", key+"="+localFile(value, line.Files))
 	}
 	line.Args = append(line.Args, rest[end:]...)
 	return line, nil
+}
+
+// submitWords returns the words of spark-submit's command line in a submitter pod with the given arguments, without the
+// program and --properties-file with its value.
+func submitWords(arguments []string) []string {
+	words := slices.Clone(arguments[3:])
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "$$", "$") // submit.EscapeArg
+	}
+	return words
+}
+
+// deleteMarks removes the configuration keys that set the labels by which the operator finds its objects.
+func deleteMarks(c *conf.Conf, marks map[string]string) {
+	for _, key := range c.Keys() {
+		_, label, _ := strings.Cut(key, ".label.")
+		if _, mark := marks[label]; mark {
+			c.Delete(key)
+		}
+	}
 }
 
 // endOfOptions returns the number of words before the application's file. It assumes that each option has a value, as

@@ -48,9 +48,23 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	c := converter{request: r, conf: r.Conf.Clone(), warnings: warnings, app: &v1beta2.SparkApplication{}}
+	c := newConverter(r, warnings)
+	return c.run(c.refuseFiles, c.references)
+}
+
+// FromRequest converts a request into an application. Unlike Convert, it leaves references to environment variables in
+// the configuration, because they do not refer to this machine.
+func FromRequest(r submit.Request) (Result, error) { return newConverter(r, nil).run() }
+
+func newConverter(r submit.Request, warnings []string) *converter {
+	c := &converter{request: r, conf: r.Conf.Clone(), warnings: warnings, app: &v1beta2.SparkApplication{}}
 	c.app.SetGroupVersionKind(v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
-	for _, part := range []func() error{c.refuseFiles, c.references, c.identity, c.program, c.pods, c.dependencies, c.submitter, c.rest} {
+	return c
+}
+
+// run executes the given steps, and then the steps of every conversion.
+func (c *converter) run(before ...func() error) (Result, error) {
+	for _, part := range append(before, c.identity, c.program, c.pods, c.dependencies, c.submitter, c.rest) {
 		if err := part(); err != nil {
 			return Result{}, err
 		}

@@ -1,0 +1,209 @@
+// Package convert converts applications between the two API groups, without a cluster. A conversion goes through the
+// input of spark-submit, which both groups share, so that the operator builds the same driver pod for both
+// applications. It comments on everything that the other group has no counterpart for.
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+)
+
+// The API groups between which the package converts.
+const (
+	SparkOperator = "sparkoperator.k8s.io"
+	Apache        = "spark.apache.org"
+)
+
+// Result is a converted application.
+type Result struct {
+	// Objects are ConfigMaps that the application needs and that its new API group does not create. The application
+	// comes last.
+	Objects []client.Object
+	// Comments are about the application.
+	Comments []Comment
+}
+
+// Application returns the converted application.
+func (r *Result) Application() client.Object { return r.Objects[len(r.Objects)-1] }
+
+// Comment is a comment at a field of a converted application.
+type Comment struct {
+	// Field is the path of the field, such as spec.sparkConf. If the application does not have the field, the comment
+	// belongs to the nearest enclosing field.
+	Field string
+	// Text names the field of the source if that field has no counterpart.
+	Text string
+	// Pod contains regular expressions for the parts of the driver pod that differ for the reason in Text.
+	Pod []string
+}
+
+// notes collects comments.
+type notes []Comment
+
+func (n *notes) add(field, format string, args ...any) *Comment {
+	*n = append(*n, Comment{Field: field, Text: fmt.Sprintf(format, args...)})
+	return &(*n)[len(*n)-1]
+}
+
+// dropped adds comments about fields of the source that are set and have no counterpart.
+func (n *notes) dropped(fields ...droppedField) {
+	for _, f := range fields {
+		if f.set {
+			n.add(f.at, "%s: no counterpart: %s", f.field, f.text)
+		}
+	}
+}
+
+// droppedField is a field of the source without a counterpart.
+type droppedField struct {
+	set bool
+	// at is the field of the result that has the comment.
+	at, field string
+	// text says what the loss means, and the way out.
+	text string
+}
+
+// Convert converts an application of one API group into an application of the other. It converts the template of a
+// schedule. The operator supplies the rules by which both applications are built.
+func Convert(o launch.Operator, object client.Object, group string) (Result, error) {
+	from := object.GetObjectKind().GroupVersionKind()
+	if from.Group == group {
+		return Result{}, fmt.Errorf("is of %s already; convert it with --to %s", group, Other(group))
+	}
+	if err := convertible(object); err != nil {
+		return Result{}, err
+	}
+	faults, err := o.Faults(object)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, fault := range faults {
+		return Result{}, fmt.Errorf("is invalid: %w", fault)
+	}
+	var result Result
+	var source client.Object
+	switch object := object.(type) {
+	case *v1beta2.ScheduledSparkApplication:
+		app := templateOf(object)
+		source = app
+		if result, err = toApache(o, app); err == nil {
+			result.Comments = append(scheduleComments(object), result.Comments...)
+		}
+	case *v1beta2.SparkApplication:
+		source = object
+		result, err = toApache(o, object)
+	case *sparkv1.SparkApplication:
+		source = object
+		result, err = toSparkOperator(o, object)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if faults, err = o.Faults(result.Application()); err != nil {
+		return Result{}, err
+	}
+	for _, fault := range faults {
+		return Result{}, fmt.Errorf("is invalid in %s: %w", group, fault)
+	}
+	different, err := Differences(o, source, result.Application())
+	if err != nil {
+		return Result{}, err
+	}
+	result.explain(different)
+	return result, nil
+}
+
+// Other returns the API group that is not the given one.
+func Other(group string) string {
+	if group == Apache {
+		return SparkOperator
+	}
+	return Apache
+}
+
+// Submitted returns an application that was made from a command line of spark-submit as an application of the given API
+// group. The fault of an invalid application is an error.
+func Submitted(o launch.Operator, app *v1beta2.SparkApplication, group string) (Result, error) {
+	if group == Apache {
+		return Convert(o, app, Apache)
+	}
+	faults, err := o.Faults(app)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, fault := range faults {
+		return Result{}, fault
+	}
+	return Result{Objects: []client.Object{app}}, nil
+}
+
+// convertible returns an error for a kind that the other API group has no counterpart for.
+func convertible(object client.Object) error {
+	switch object.(type) {
+	case *v1alpha1.SparkConnect:
+		return fmt.Errorf("%s has no counterpart of a SparkConnect; keep it: the operator serves both API groups", Apache)
+	case *sparkv1.SparkCluster:
+		return fmt.Errorf("%s has no counterpart of a SparkCluster; keep it: the operator serves both API groups", SparkOperator)
+	}
+	return nil
+}
+
+// explain adds a comment about each part of the driver pod that differs and that no other comment explains.
+func (r *Result) explain(different []string) {
+	for _, part := range different {
+		if !slices.ContainsFunc(r.Comments, func(c Comment) bool { return c.explains(part) }) {
+			r.Comments = append(r.Comments, Comment{Field: "spec", Text: "driver pod: " + part + " differs from that of the source"})
+		}
+	}
+}
+
+// metadata returns the metadata of a converted application. It leaves out everything that only the API server or
+// kubectl sets.
+func metadata(source client.Object) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Name: source.GetName(), GenerateName: source.GetGenerateName(), Namespace: source.GetNamespace(), Labels: source.GetLabels()}
+	for key, value := range source.GetAnnotations() {
+		if !strings.HasPrefix(key, "kubectl.kubernetes.io/") {
+			metav1.SetMetaDataAnnotation(&m, key, value)
+		}
+	}
+	return m
+}
+
+// templateOf returns the application that a schedule runs.
+func templateOf(schedule *v1beta2.ScheduledSparkApplication) *v1beta2.SparkApplication {
+	app := &v1beta2.SparkApplication{ObjectMeta: *schedule.ObjectMeta.DeepCopy(), Spec: *schedule.Spec.Template.DeepCopy()}
+	app.SetGroupVersionKind(v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
+	return app
+}
+
+// scheduleComments returns comments about the fields of a schedule.
+func scheduleComments(s *v1beta2.ScheduledSparkApplication) notes {
+	var n notes
+	spec := &s.Spec
+	n.add("spec", "spec.schedule: no counterpart: it was %q in the time zone %s; this application runs once, so create it by a CronJob or by a workflow engine", spec.Schedule, zone(spec))
+	n.dropped(
+		droppedField{spec.Suspend != nil, "spec", "spec.suspend", "suspend the CronJob instead"},
+		droppedField{spec.ConcurrencyPolicy != "", "spec", "spec.concurrencyPolicy", "it was " + string(spec.ConcurrencyPolicy)},
+		droppedField{spec.SuccessfulRunHistoryLimit != nil, "spec", "spec.successfulRunHistoryLimit", "applicationTolerations.ttlAfterStopMillis deletes ended applications"},
+		droppedField{spec.FailedRunHistoryLimit != nil, "spec", "spec.failedRunHistoryLimit", "applicationTolerations.ttlAfterStopMillis deletes ended applications"},
+		droppedField{spec.StartingDeadlineSeconds != nil, "spec", "spec.startingDeadlineSeconds", "a CronJob has a field of this name"},
+		droppedField{spec.JitterSeconds != nil, "spec", "spec.jitterSeconds", "choose another minute for the CronJob"},
+	)
+	return n
+}
+
+func zone(spec *v1beta2.ScheduledSparkApplicationSpec) string {
+	if spec.TimeZone == "" {
+		return "UTC"
+	}
+	return spec.TimeZone
+}

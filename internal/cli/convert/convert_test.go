@@ -1,0 +1,489 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// plain are the smallest applications of both API groups.
+var plain = map[string]string{
+	SparkOperator: `
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {name: app, namespace: default, labels: {team: data}}
+spec:
+  type: Java
+  sparkVersion: 4.1.4
+  image: spark:4.1.4
+  mainClass: org.example.Main
+  mainApplicationFile: local:///main.jar
+  driver: {cores: 1, memory: 512m}
+  executor: {instances: 2, cores: 1, memory: 512m}
+`,
+	Apache: `
+apiVersion: spark.apache.org/v1
+kind: SparkApplication
+metadata: {name: app, namespace: default, labels: {team: data}}
+spec:
+  mainClass: org.example.Main
+  jars: local:///main.jar
+  runtimeVersions: {sparkVersion: 4.1.4}
+  sparkConf:
+    spark.kubernetes.container.image: spark:4.1.4
+    spark.executor.instances: "2"
+`,
+}
+
+// more are pieces of specs that the tables of the dialects do not have.
+var more = map[string][]string{
+	SparkOperator: {
+		`{suspend: true}`, `{mode: client}`, `{type: Python, mainClass: null, mainApplicationFile: "local:///main.py"}`, `{failureRetries: 1}`, `{retryInterval: 1}`,
+		`{type: Python, mainClass: null, mainApplicationFile: "local:///main.py", deps: {pyFiles: ["local:///a.py", "local:///b.zip"], jars: ["local:///a.jar"]}}`,
+		`{type: R, mainClass: null, mainApplicationFile: "local:///main.R", deps: {files: ["local:///a"]}}`,
+		`{restartPolicy: {type: Always, onFailureRetryInterval: 7}}`, `{restartPolicy: {type: OnFailure, onFailureRetries: 3, onSubmissionFailureRetries: 2, onSubmissionFailureRetryInterval: 9}}`,
+		`{restartPolicy: {type: OnFailure, onFailureRetries: 3, backoff: {factor: 2, maxSeconds: 60}}}`, `{timeToLiveSeconds: 60}`, `{driverPodDisruptionBudget: true}`,
+		`{submission: {mode: SparkSubmit}}`, `{timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}}`,
+		`{sparkUIOptions: {servicePort: 80}}`, `{driverIngressOptions: [{servicePort: 8080, servicePortName: x, ingressURLFormat: "{{$appName}}.example.org/x"}]}`,
+		`{driverIngressOptions: [{servicePort: 8080, servicePortName: x}]}`, `{batchSchedulerOptions: {queue: q}}`, `{sparkConf: {spark.ui.port: "4041", spark.app.name: other, spark.jars: local:///b.jar}}`,
+		`{driver: {template: {spec: {hostUsers: true, containers: [{name: side, image: i}, {name: spark-kubernetes-driver, env: [{name: A, value: b}]}]}}}}`,
+		`{executor: {template: {spec: {hostUsers: true, containers: [{name: side, image: i}, {name: spark-kubernetes-executor, env: [{name: A, value: b}]}]}}}}`,
+		`{driver: {env: [{name: SPARK_USER, value: x}, {name: B, value: "$(C)"}], envVars: {B: c}}}`, `{sparkVersion: 3.5.7}`, `{sparkVersion: 4.3.0}`, `{driver: {securityContext: {privileged: true}}}`,
+		`{volumes: [{name: spark-local-dir-1, emptyDir: {}}], driver: {volumeMounts: [{name: spark-local-dir-1, mountPath: /l}]}}`, `{driver: {kubernetesMaster: "local[2]"}}`,
+		`{proxyUser: ann, sparkVersion: 3.5.7}`, `{proxyUser: ann, sparkVersion: 4.3.0}`, `{monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /j}}}`,
+		`{mainApplicationFile: spark-internal}`,
+	},
+	Apache: {
+		`{pyFiles: "local:///a.py", jars: ""}`, `{jars: "", mainClass: org.apache.spark.deploy.PythonRunner, pyFiles: "local:///a.py"}`,
+		`{jars: ""}`, `{sparkConf: {spark.jars: local:///x.jar}}`, `{sparkConf: {spark.app.name: other, spark.app.id: mine}}`, `{sparkConf: {spark.kubernetes.driver.pod.name: mine}}`,
+		`{sparkConf: {spark.master: "k8s://https://api:6443"}}`, `{sparkConf: {spark.master: "local[2]"}}`, `{sparkConf: {spark.dynamicAllocation.enabled: "true"}}`,
+		`{sparkConf: {spark.kubernetes.authenticate.driver.oauthToken: t}}`, `{sparkConf: {spark.kubernetes.driver.master: "https://api:6443"}}`,
+		`{applicationTolerations: {restartConfig: {restartPolicy: Always, maxRestartAttempts: 7}}}`,
+		`{applicationTolerations: {restartConfig: {restartPolicy: OnFailure, maxRestartOnFailure: 2, maxRestartOnSchedulingFailure: 1, restartBackoffMillis: 1500}}}`,
+		`{applicationTolerations: {restartConfig: {restartPolicy: OnInfrastructureFailure, restartCounterResetMillis: 5}}}`,
+		`{applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 1, driverReadyTimeoutMillis: 0, executorStartTimeoutMillis: -1}}}`,
+		`{applicationTolerations: {applicationTimeoutConfig: {forceTerminationGracePeriodMillis: 1}}}`, `{applicationTolerations: {applicationTimeoutConfig: {terminationRequeuePeriodMillis: 1}}}`,
+		`{applicationTolerations: {instanceConfig: {initExecutors: 1}}}`, `{applicationTolerations: {instanceConfig: {minExecutors: 1}}}`, `{applicationTolerations: {instanceConfig: {maxExecutors: 1}}}`,
+		`{applicationTolerations: {resourceRetainPolicy: OnFailure}}`, `{applicationTolerations: {resourceRetainDurationMillis: 5}}`, `{applicationTolerations: {ttlAfterStopMillis: 1500}}`,
+		`{driverSpec: {podTemplateSpec: {spec: {hostUsers: true, securityContext: {fsGroup: 1}, containers: [{name: side, image: i}, {name: spark-kubernetes-driver}], initContainers: [{name: i, image: i}]}}}}`,
+		`{executorSpec: {podTemplateSpec: {spec: {enableServiceLinks: true, containers: [{name: side, image: i}, {name: spark-kubernetes-executor}]}}}}`,
+		`{proxyUser: ann, runtimeVersions: {sparkVersion: 3.5.7}}`, `{proxyUser: ann, runtimeVersions: {sparkVersion: 4.3.0}}`, `{runtimeVersions: {sparkVersion: 4.3.0}}`,
+	},
+}
+
+// tables are the tables of valid values in the tests of the dialects, with the object that each value is set in.
+var tables = []struct{ group, file, name, wrap string }{
+	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "specSamples", "%"},
+	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{driver: %}"},
+	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{executor: %}"},
+	{Apache, "../../../dialect/apache/application/fields_test.go", "fieldSamples", "%"},
+}
+
+// sampleOf matches an entry of a table.
+var (
+	sampleOf = regexp.MustCompile("(?s)\"([A-Za-z.]+)\":\\s+\\{((?:value|with): `.*?`)\\},\n")
+	valueOf  = regexp.MustCompile("(?s)(value|with):\\s+`(.*?)`")
+)
+
+// pieces returns the pieces of specs of an API group. Each piece has a setting, and the other settings that it needs.
+func pieces(t testing.TB, group string) (all [][]string) {
+	t.Helper()
+	for _, table := range tables {
+		if table.group != group {
+			continue
+		}
+		text, err := os.ReadFile(table.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, found := strings.Cut(string(text), "var "+table.name+" = map[string]")
+		body, _, ended := strings.Cut(rest, "\n}\n")
+		if !found || !ended {
+			t.Fatalf("%s has no table %s", table.file, table.name)
+		}
+		read := 0
+		for _, entry := range sampleOf.FindAllStringSubmatch(body+"\n", -1) {
+			var piece [2]string
+			for _, field := range valueOf.FindAllStringSubmatch(entry[2], -1) {
+				text := field[2]
+				if !strings.HasPrefix(text, "{") {
+					text = "{" + text + "}"
+				}
+				at := 0
+				if field[1] == "value" {
+					at = 1
+				}
+				piece[at] = strings.Replace(table.wrap, "%", text, 1)
+			}
+			read++
+			// Some fields belong to the driver or to executors only.
+			if group == SparkOperator && yaml.UnmarshalStrict([]byte(piece[1]), &v1beta2.SparkApplicationSpec{}) != nil {
+				continue
+			}
+			all = append(all, slices.DeleteFunc(piece[:], func(s string) bool { return s == "" }))
+		}
+		if want := strings.Count(body, "value: `"); read != want {
+			t.Fatalf("%s: %d of %d samples of %s were read", table.file, read, want, table.name)
+		}
+	}
+	for _, piece := range more[group] {
+		all = append(all, []string{piece})
+	}
+	return all
+}
+
+// appWith returns the smallest application of an API group, with pieces merged into its spec.
+func appWith(t testing.TB, group string, pieces ...string) client.Object {
+	t.Helper()
+	var tree map[string]any
+	if err := yaml.Unmarshal([]byte(plain[group]), &tree); err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range pieces {
+		var over map[string]any
+		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
+			t.Fatalf("%v in %s", err, piece)
+		}
+		fieldtable.Merge(tree, map[string]any{"spec": over})
+	}
+	text, err := yaml.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, "app.yaml", text)[0]
+}
+
+// read returns the objects of our kinds in a manifest.
+func read(t testing.TB, name string, text []byte) (objects []client.Object) {
+	t.Helper()
+	documents, faults := manifest.Read(name, text)
+	if len(faults) > 0 {
+		t.Fatal(faults[0])
+	}
+	for i := range documents {
+		object, err := documents[i].Object()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if object != nil {
+			objects = append(objects, object)
+		}
+	}
+	return objects
+}
+
+func operator(t testing.TB) launch.Operator {
+	t.Helper()
+	o, err := launch.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return o
+}
+
+// corpus yields applications by their names: those of the examples and of sparkctl's own tests, each piece alone, and
+// combinations of pieces. Pieces that do not fit together are left out.
+func corpus(t testing.TB, o launch.Operator, yield func(name string, app client.Object)) {
+	t.Helper()
+	files, err := filepath.Glob("../../../examples/*.yaml")
+	if err != nil || len(files) < 15 {
+		t.Fatal(files, err)
+	}
+	for _, file := range append(files, "../testdata/render/everything.yaml") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range read(t, file, text) {
+			if convertible(object) == nil {
+				yield(filepath.Base(file), object)
+			}
+		}
+	}
+	for _, group := range []string{SparkOperator, Apache} {
+		all := pieces(t, group)
+		for _, piece := range all {
+			yield(strings.Join(piece, " "), appWith(t, group, piece...))
+		}
+		random := rand.New(rand.NewPCG(25, 3))
+		combined := 0
+		for range 150 {
+			var some []string
+			for range 2 + random.IntN(6) {
+				some = append(some, all[random.IntN(len(all))]...)
+			}
+			app := appWith(t, group, some...)
+			if faults, err := o.Faults(app); err != nil || len(faults) > 0 {
+				continue
+			}
+			combined++
+			yield(strings.Join(some, " "), app)
+		}
+		if combined < 40 {
+			t.Errorf("%s: only %d combinations are valid", group, combined)
+		}
+	}
+}
+
+// applicationOf returns the application of a schedule, and any other object unchanged.
+func applicationOf(object client.Object) client.Object {
+	if schedule, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
+		return templateOf(schedule)
+	}
+	return object
+}
+
+// otherProperties are the keys whose values may differ between the two API groups: names and labels, the defaults of
+// spark.apache.org that a comment lists, and keys without an effect on the application.
+var otherProperties = regexp.MustCompile(`^spark\.(app\.(id|name)|driver\.host|kubernetes\.(driver|executor)\.label\..*|kubernetes\.driver\.service\.label\..*|kubernetes\.driver\.pod\.name|` +
+	`authenticate|io\.encryption\.enabled|kubernetes\.executor\.(useDriverPodIP|deleteOnTermination)|kubernetes\.driver\.service\.deleteOnTermination|` +
+	`kubernetes\.submission\.waitAppCompletion|kubernetes\.(driver|executor)\.podTemplateContainerName|kubernetes\.driverEnv\.SPARK_USER|` +
+	`kubernetes\.driver\.securityContext\.allowPrivilegeEscalation|kubernetes\.executor\.podTemplateFile)$`)
+
+// commented are keys without a counterpart, with the properties that may differ if a comment names the key.
+var commented = map[string][]string{
+	confMaster: {confMaster, "spark.kubernetes.driver.master"},
+	"spark.kubernetes.authenticate.driver.oauthToken": {
+		"spark.kubernetes.authenticate.driver.oauthToken", "spark.kubernetes.authenticate.driver.mounted.oauthTokenFile",
+	},
+}
+
+// properties returns the Spark properties of an application's driver, without otherProperties.
+func properties(t testing.TB, o launch.Operator, app client.Object) map[string]string {
+	t.Helper()
+	made, err := objectsOf(o, app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range made.Before {
+		text := ""
+		switch object := object.(type) {
+		case *corev1.ConfigMap:
+			text = object.Data["spark.properties"]
+		case *corev1.Secret:
+			text = string(object.Data["spark.properties"])
+		}
+		if text == "" {
+			continue
+		}
+		c, err := conf.UnmarshalProperties(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := c.Map()
+		maps.DeleteFunc(values, func(key, _ string) bool { return otherProperties.MatchString(key) })
+		return values
+	}
+	t.Fatal("the driver has no properties")
+	return nil
+}
+
+// unexplained returns the comments that Convert adds because no other comment explains a difference.
+func unexplained(r *Result) (texts []string) {
+	for _, comment := range r.Comments {
+		if strings.HasPrefix(comment.Text, "driver pod: ") {
+			texts = append(texts, comment.Text)
+		}
+	}
+	return texts
+}
+
+// TestConvertedApplicationsHaveTheSameDriver checks that the operator builds the same driver pod and the same Spark
+// properties for an application and for the converted one, except for names and labels, and for parts of the pod that a
+// comment explains. It then converts the application back and checks the same.
+func TestConvertedApplicationsHaveTheSameDriver(t *testing.T) {
+	o := operator(t)
+	corpus(t, o, func(name string, source client.Object) {
+		there := converted(t, o, name, source)
+		if there == nil {
+			return
+		}
+		back := converted(t, o, name+" and back", there.Application())
+		if back == nil {
+			return
+		}
+		different, err := Differences(o, applicationOf(source), back.Application())
+		if err != nil {
+			t.Fatal(err)
+		}
+		both := slices.Concat(there.Comments, back.Comments)
+		for _, part := range different {
+			if !slices.ContainsFunc(both, func(c Comment) bool { return c.explains(part) || strings.HasPrefix(c.Text, "driver pod: "+part+" ") }) {
+				t.Errorf("%s: there and back again changes %s", name, part)
+			}
+		}
+	})
+}
+
+// converted converts an application and checks the result.
+func converted(t *testing.T, o launch.Operator, name string, source client.Object) *Result {
+	t.Helper()
+	result, err := Convert(o, source, Other(source.GetObjectKind().GroupVersionKind().Group))
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return nil
+	}
+	for _, text := range unexplained(&result) {
+		if !strings.Contains(name, "SPARK_USER") { // Spark's own variables override those of a template
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	text, err := result.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := read(t, name, text)
+	if len(again) != 1 {
+		t.Fatalf("%s: %d applications in\n%s", name, len(again), text)
+	}
+	before, after := properties(t, o, applicationOf(source)), properties(t, o, again[0])
+	for _, comment := range result.Comments {
+		for key, affected := range commented {
+			if strings.Contains(comment.Text, "spec.sparkConf["+key+"]") {
+				for _, key := range affected {
+					delete(before, key)
+					delete(after, key)
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("%s: properties (-source +converted):\n%s", name, diff)
+	}
+	if different, err := Differences(o, result.Application(), again[0]); err != nil || len(different) > 0 {
+		t.Errorf("%s: the written manifest has another driver: %v, %v", name, different, err)
+	}
+	return &result
+}
+
+// TestNothingIsDroppedInSilence checks for each piece of a spec that it changes the converted application, or that a
+// comment names a field of the piece.
+func TestNothingIsDroppedInSilence(t *testing.T) {
+	o := operator(t)
+	for _, group := range []string{SparkOperator, Apache} {
+		for _, piece := range pieces(t, group) {
+			last := piece[len(piece)-1]
+			if last == "{type: Scala}" {
+				continue // Spark decides by the main file
+			}
+			without, err1 := Convert(o, appWith(t, group, piece[:len(piece)-1]...), Other(group))
+			with, err2 := Convert(o, appWith(t, group, piece...), Other(group))
+			if err1 != nil || err2 != nil {
+				t.Errorf("%s: %v, %v", last, err1, err2)
+				continue
+			}
+			if cmp.Diff(without.Objects, with.Objects) != "" {
+				continue
+			}
+			if cmp.Diff(without.Comments, with.Comments) == "" {
+				t.Errorf("%s: %s leaves no trace", group, last)
+			}
+		}
+	}
+}
+
+// TestComments checks that each comment stands at an existing field, and is one comment of plain text.
+func TestComments(t *testing.T) {
+	o := operator(t)
+	corpus(t, o, func(name string, source client.Object) {
+		result, err := Convert(o, source, Other(source.GetObjectKind().GroupVersionKind().Group))
+		if err != nil {
+			return // reported by another test
+		}
+		text, err := result.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, comment := range result.Comments {
+			first, _, _ := strings.Cut(wrapped(comment.Text)[0], "\n")
+			if !strings.Contains(string(text), first+"\n") {
+				t.Errorf("%s: %q is not in\n%s", name, comment.Text, text)
+			}
+		}
+	})
+}
+
+// TestDifferences checks which differences of driver pods are reported.
+func TestDifferences(t *testing.T) {
+	o := operator(t)
+	base := appWith(t, SparkOperator)
+	for piece, want := range map[string][]string{
+		`{}`:                              nil,
+		`{image: other}`:                  {"spec.containers[spark-kubernetes-driver].image"},
+		`{driver: {labels: {a: b}}}`:      nil,
+		`{driver: {podName: mine}}`:       nil,
+		`{arguments: [a]}`:                {"spec.containers[spark-kubernetes-driver].args[6]"},
+		`{driver: {annotations: {a: b}}}`: {"metadata.annotations.a"},
+		`{driver: {env: [{name: A, value: b}]}}`: {
+			"spec.containers[spark-kubernetes-driver].env[A].name", "spec.containers[spark-kubernetes-driver].env[A].value",
+		},
+		`{driver: {env: [{name: SPARK_DRIVER_BIND_ADDRESS, value: b}]}}`: {
+			"spec.containers[spark-kubernetes-driver].env[SPARK_DRIVER_BIND_ADDRESS].value",
+			"spec.containers[spark-kubernetes-driver].env[SPARK_DRIVER_BIND_ADDRESS].valueFrom.fieldRef.apiVersion",
+			"spec.containers[spark-kubernetes-driver].env[SPARK_DRIVER_BIND_ADDRESS].valueFrom.fieldRef.fieldPath",
+		},
+	} {
+		got, err := Differences(o, base, appWith(t, SparkOperator, piece))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", piece, diff)
+		}
+	}
+}
+
+// TestKindsWithoutACounterpart checks that the errors about such kinds and settings name the way out.
+func TestKindsWithoutACounterpart(t *testing.T) {
+	o := operator(t)
+	for name, object := range map[string]client.Object{
+		"spark-connect.yaml": nil, "apache-cluster.yaml": nil,
+		"spark.master": appWith(t, Apache, `{sparkConf: {spark.master: "spark://host:7077"}}`),
+		"already":      appWith(t, Apache),
+		"mainClass":    appWith(t, SparkOperator, `{mainClass: null}`),
+	} {
+		if object == nil {
+			text, err := os.ReadFile("../../../examples/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object = read(t, name, text)[0]
+		}
+		group := Other(object.GetObjectKind().GroupVersionKind().Group)
+		if name == "already" {
+			group = Other(group)
+		}
+		result, err := Convert(o, object, group)
+		if err == nil {
+			t.Errorf("%s became %v", name, result.Objects)
+			continue
+		}
+		says := "keep"
+		switch name {
+		case "already", "mainClass":
+			says = name
+		}
+		if !strings.Contains(fmt.Sprint(err), says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

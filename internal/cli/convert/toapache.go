@@ -1,0 +1,222 @@
+package convert
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/render"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// pythonRunner is the main class with which the first file of pyFiles is the program, and only the other files are on
+// the Python path.
+const pythonRunner = "org.apache.spark.deploy.PythonRunner"
+
+// imageUser is the user of the official images, and the value of SPARK_USER in most drivers.
+const imageUser = "spark"
+
+// noFile is the main file of an application that is a class in the image.
+const noFile = "spark-internal"
+
+// Spark configuration keys that a conversion moves.
+const (
+	confName      = "spark.app.name"
+	confID        = "spark.app.id"
+	confMaster    = "spark.master"
+	confPodName   = "spark.kubernetes.driver.pod.name"
+	confException = "spark.kubernetes.driver.annotateExitException"
+	confUser      = "spark.kubernetes.driverEnv.SPARK_USER"
+)
+
+// toApache converts an application into one of spark.apache.org.
+func toApache(o launch.Operator, app *v1beta2.SparkApplication) (Result, error) {
+	s, err := render.SubmissionOf(o, app)
+	if err != nil {
+		return Result{}, err
+	}
+	spec := &app.Spec
+	out := &sparkv1.SparkApplication{ObjectMeta: metadata(app)}
+	out.SetGroupVersionKind(sparkv1.SchemeGroupVersion.WithKind("SparkApplication"))
+	var n notes
+	out.Spec.RuntimeVersions.SparkVersion = spec.SparkVersion
+	out.Spec.DriverArgs, out.Spec.ProxyUser = s.Arguments, s.ProxyUser
+	apacheConf(o, app, s.Conf)
+	apacheProgram(&out.Spec, &s)
+	out.Spec.SparkConf = s.Conf.Map()
+	if out.Spec.DriverSpec, err = apacheTemplate(s.DriverTemplate, func(t *template) {
+		if spec.Driver.MemoryLimit != nil {
+			t.dropMemoryLimit()
+		}
+	}); err != nil {
+		return Result{}, err
+	}
+	if len(s.ExecutorTemplate) > 0 {
+		t, err := readExecutor(s.ExecutorTemplate)
+		if err != nil {
+			return Result{}, err
+		}
+		t.spec()["enableServiceLinks"] = t.links
+		out.Spec.ExecutorSpec = t.podTemplate()
+	}
+	for _, config := range s.ConfigMaps {
+		out.Spec.ConfigMapSpecs = append(out.Spec.ConfigMapSpecs, sparkv1.ConfigMapSpec{Name: config.Name, Data: config.Data})
+	}
+	out.Spec.ApplicationTolerations = tolerations(spec, &n)
+	apacheServices(app, &out.Spec, &n)
+	apacheComments(app, &n)
+	apacheDefaults(app, &out.Spec, &n)
+	return Result{Objects: []client.Object{out}, Comments: n}, nil
+}
+
+// apacheConf removes the keys from the configuration that the operator sets for every application of the new API group,
+// and adds those that keep the driver as it was.
+func apacheConf(o launch.Operator, app *v1beta2.SparkApplication, c *conf.Conf) {
+	set := func(key string) bool { _, ok := app.Spec.SparkConf[key]; return ok }
+	for _, role := range []string{"driver", "executor"} {
+		// In the converted templates, Spark's container is the first one, which Spark uses by default.
+		c.Delete("spark.kubernetes." + role + ".podTemplateContainerName")
+	}
+	if app.Spec.Driver.PodName == nil && !set(confPodName) {
+		c.Delete(confPodName)
+	}
+	if !set(confException) {
+		c.Delete(confException)
+	}
+	keepUser(o, app, value(app.Spec.ProxyUser, ""), c)
+}
+
+// keepUser sets the variable SPARK_USER of a driver if the variable might differ in the other API group. The API groups
+// set it differently for a driver with a proxy user, and Spark overrides the variable of a pod template.
+func keepUser(o launch.Operator, app client.Object, proxy string, c *conf.Conf) {
+	if user := effectiveUser(o, app); user != imageUser || proxy != "" {
+		c.SetIfMissing(confUser, user)
+	}
+}
+
+// effectiveUser returns the value of the variable SPARK_USER in the driver of an application. It returns the default if
+// the value is not known before the pod runs.
+func effectiveUser(o launch.Operator, app client.Object) (user string) {
+	parts, err := driverParts(o, app)
+	if err != nil {
+		return imageUser // the comparison of the driver pods returns the error
+	}
+	for part, value := range parts {
+		if strings.HasSuffix(part, ".env[SPARK_USER].value") && json.Unmarshal([]byte(value), &user) == nil {
+			return user
+		}
+	}
+	return imageUser
+}
+
+// apacheProgram sets the fields that name the program and its files, and removes their keys from the configuration.
+func apacheProgram(out *sparkv1.ApplicationSpec, s *render.Submission) {
+	out.MainClass = s.MainClass
+	files := s.Resource
+	field, key := &out.Jars, "spark.jars"
+	switch {
+	case files == noFile:
+		return
+	case strings.HasSuffix(files, ".py"):
+		field, key = &out.PyFiles, "spark.submit.pyFiles"
+		out.MainClass = pythonRunner
+	case strings.HasSuffix(files, ".R"), strings.HasSuffix(files, ".r"):
+		out.SparkRFiles = files
+		field = nil
+	}
+	if field != nil {
+		if more, _ := s.Conf.Get(key); more != "" && more == strings.TrimSpace(more) {
+			files += "," + more
+			s.Conf.Delete(key)
+		}
+		*field = files
+	}
+	if files, _ := s.Conf.Get("spark.files"); files != "" {
+		out.Files = files
+		s.Conf.Delete("spark.files")
+	}
+}
+
+// apacheTemplate returns the driver's pod template, or nil if the driver needs none.
+func apacheTemplate(text []byte, change func(*template)) (*sparkv1.PodTemplate, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	t, err := readDriver(text)
+	if err != nil {
+		return nil, err
+	}
+	change(t)
+	if t.plain() {
+		return nil, nil
+	}
+	return t.podTemplate(), nil
+}
+
+func (t *template) podTemplate() *sparkv1.PodTemplate {
+	return &sparkv1.PodTemplate{PodTemplateSpec: &runtime.RawExtension{Raw: t.json()}}
+}
+
+// apacheComments comments on fields that have no counterpart in spark.apache.org.
+func apacheComments(app *v1beta2.SparkApplication, n *notes) {
+	spec := &app.Spec
+	scheduler := ""
+	if spec.BatchScheduler != nil {
+		scheduler = *spec.BatchScheduler
+	}
+	n.dropped(
+		droppedField{spec.Suspend != nil && *spec.Suspend, "spec", "spec.suspend", "this application starts at once; create it when it is to run"},
+		droppedField{spec.Mode == v1beta2.DeployModeClient, "spec", "spec.mode", "none is needed: in both API groups the driver runs in its own pod"},
+		droppedField{spec.FailureRetries != nil, "spec", "spec.failureRetries", "it has no effect in the source either"},
+		droppedField{spec.RetryInterval != nil, "spec", "spec.retryInterval", "it has no effect in the source either"},
+		droppedField{spec.BatchScheduler != nil, "spec.sparkConf", "spec.batchScheduler",
+			"the pods keep the scheduler name " + scheduler + ", but the operator creates no group for them"},
+		droppedField{spec.BatchSchedulerOptions != nil, "spec.sparkConf", "spec.batchSchedulerOptions", "set the labels and annotations that the scheduler reads"},
+		droppedField{spec.DriverPodDisruptionBudget != nil && *spec.DriverPodDisruptionBudget, "spec", "spec.driverPodDisruptionBudget",
+			"create a PodDisruptionBudget that selects the label spark.operator/spark-app-name"},
+		droppedField{spec.Submission != nil, "spec", "spec.submission", "the operator's configuration decides (submission.mode)"},
+		droppedField{spec.SparkUIOptions != nil, "spec", "spec.sparkUIOptions",
+			"no Service of the web UI is created; describe one, and its Ingress or route, in driverServiceIngressList or driverHttpRouteList"},
+	)
+	if spec.Driver.MemoryLimit != nil {
+		n.dropped(droppedField{true, "spec.driverSpec", "spec.driver.memoryLimit", "the limit is the heap plus spark.driver.memoryOverhead"})
+		(*n)[len(*n)-1].Pod = []string{`spec\.containers\[[^]]+\]\.resources\.limits\.memory`}
+	}
+	if value(spec.SparkConfigMap, "") != "" {
+		n.dropped(droppedField{true, "spec.driverSpec", "spec.sparkConfigMap", "its files are mounted at " + overlay.SparkConfDir +
+			", but the driver's SPARK_CONF_DIR stays Spark's own directory"})
+		(*n)[len(*n)-1].Pod = []string{`spec\.containers\[[^]]+\]\.env\[SPARK_CONF_DIR\]\.value`}
+	}
+	n.dropped(droppedField{spec.Executor.MemoryLimit != nil, "spec.executorSpec", "spec.executor.memoryLimit", "it has no effect in the source either"})
+	n.add("spec.driverSpec", "This API group sets allowPrivilegeEscalation: false in containers of the driver that do not set it.").Pod =
+		[]string{`spec\.(containers|initContainers)\[[^]]+\]\.securityContext\.allowPrivilegeEscalation`}
+}
+
+// apacheDefaults comments on configuration keys for which spark.apache.org has another default than the source.
+func apacheDefaults(app *v1beta2.SparkApplication, out *sparkv1.ApplicationSpec, n *notes) {
+	defaults := map[string]string{
+		"spark.authenticate": "true", "spark.io.encryption.enabled": "true", "spark.kubernetes.executor.useDriverPodIP": "true",
+		"spark.kubernetes.driver.service.deleteOnTermination": "false",
+	}
+	dynamic := strings.EqualFold(strings.TrimSpace(out.SparkConf["spark.dynamicAllocation.enabled"]), "true")
+	if never := app.Spec.RestartPolicy.Type; !dynamic && (never == "" || never == v1beta2.RestartPolicyNever) {
+		defaults["spark.kubernetes.executor.deleteOnTermination"] = "false"
+	}
+	var unset []string
+	for _, key := range slices.Sorted(maps.Keys(defaults)) {
+		if _, ok := out.SparkConf[key]; !ok {
+			unset = append(unset, key+": "+defaults[key])
+		}
+	}
+	if len(unset) > 0 {
+		n.add("spec.sparkConf", "This API group has its own defaults for keys that are not set here: %s.", strings.Join(unset, ", "))
+	}
+}

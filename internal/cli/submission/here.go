@@ -1,0 +1,120 @@
+package submission
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/spark/cmdline"
+)
+
+// Split divides arguments into a command line for spark-submit and sparkctl's own flags. All arguments after the
+// application's file belong to the application, so they stay in the command line.
+func Split(args []string, own *pflag.FlagSet) (line, flags []string) {
+	for i := 0; i < len(args); i++ {
+		known, takesValue := cmdline.Option(args[i])
+		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		flag := own.Lookup(name)
+		if len(args[i]) == 2 && strings.HasPrefix(args[i], "-") {
+			flag = own.ShorthandLookup(name)
+		}
+		switch {
+		case strings.HasPrefix(args[i], "-") && flag != nil && (!known || name == "help" || name == "h"):
+			flags = append(flags, args[i])
+			if flag.NoOptDefVal == "" && !joined && i+1 < len(args) {
+				i++
+				flags = append(flags, args[i])
+			}
+		case !known:
+			return append(line, args[i:]...), flags
+		default:
+			line = append(line, args[i])
+			if takesValue && i+1 < len(args) {
+				i++
+				line = append(line, args[i])
+			}
+		}
+	}
+	return line, flags
+}
+
+// Here returns this machine as the submitter of a command line. If the version of Spark is empty, it is that of the
+// image that the command line names.
+func Here(line []string, sparkVersion string) (cmdline.Submitter, error) {
+	directory, err := os.Getwd()
+	if err != nil {
+		return cmdline.Submitter{}, err
+	}
+	s := cmdline.Submitter{
+		SparkVersion: sparkVersion, Environment: environment(os.Environ()), WorkingDirectory: directory, ReadFile: os.ReadFile, ReadDir: readDirectory,
+	}
+	if s.SparkVersion == "" {
+		s.SparkVersion, err = versionIn(line, s)
+	}
+	return s, err
+}
+
+// newest is a version of the Spark release line with the most options.
+const newest = "4.3.0"
+
+// versionIn returns the version of Spark in the tag of the image that a command line names.
+func versionIn(line []string, s cmdline.Submitter) (string, error) {
+	s.SparkVersion = newest
+	made, err := Convert(line, s)
+	var images []string
+	if err == nil {
+		for _, image := range []*string{made.Application.Spec.Driver.Image, made.Application.Spec.Image} {
+			if image != nil {
+				images = append(images, *image)
+			}
+		}
+	}
+	for _, word := range line {
+		if _, image, ok := strings.Cut(word, "container.image="); ok {
+			images = append(images, image)
+		}
+	}
+	for _, image := range images {
+		if version := VersionOf(image); version != "" {
+			return version, nil
+		}
+	}
+	if err != nil {
+		return "", exit.With(exit.Invalid, err)
+	}
+	return "", exit.Usagef("the image's tag does not show the version of Spark; name it with --spark-version")
+}
+
+func environment(pairs []string) map[string]string {
+	variables := map[string]string{}
+	for _, pair := range pairs {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			variables[name] = value
+		}
+	}
+	return variables
+}
+
+// readDirectory returns the contents of the regular files in a directory, by their names. If the directory does not
+// exist, the result is empty.
+func readDirectory(path string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	files := map[string][]byte{}
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(path, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files[entry.Name()] = data
+	}
+	return files, err
+}
