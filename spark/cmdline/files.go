@@ -1,7 +1,6 @@
 package cmdline
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,9 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-
-	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -37,9 +33,8 @@ func (p *parser) templates() error {
 	return err
 }
 
-// template reads the pod template that key names and converts it to JSON. The JSON keeps fields that a Pod does not
-// have. If only spark-submit's own clients could read the file, template returns nil and keeps the key in the
-// configuration.
+// template reads the pod template that key names and converts it to JSON (podtemplate.FromFile). If only spark-submit's
+// own clients could read the file, template returns nil and keeps the key in the configuration.
 func (p *parser) template(key string) ([]byte, error) {
 	if !p.conf.Has(key) {
 		return nil, nil
@@ -52,21 +47,8 @@ func (p *parser) template(key string) ([]byte, error) {
 	if err != nil {
 		return nil, keyError(key, "%v", err)
 	}
-	if !json.Valid(data) {
-		// Text that begins with a brace may be YAML too.
-		var tree any
-		if err = podtemplate.CheckYAML(data); err == nil {
-			err = utilyaml.Unmarshal(data, &tree)
-		}
-		if err == nil {
-			data, err = json.Marshal(tree)
-		}
-		if err != nil {
-			return nil, keyError(key, "%s is neither JSON nor YAML: %s", file, conf.Shorten(err.Error()))
-		}
-	}
-	if !strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
-		return nil, keyError(key, "%s contains no pod", file)
+	if data, err = podtemplate.FromFile(data); err != nil {
+		return nil, keyError(key, "%s %v", file, err)
 	}
 	p.conf.Delete(key)
 	return data, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 const defaultsFile = "spark-defaults.conf"
@@ -152,14 +153,11 @@ func positive(text string) bool {
 // Messages never show the options, which may contain passwords.
 func (p *parser) checkJavaOptions(key string) error {
 	text, _ := p.conf.Get(key)
-	words, ok := conf.SplitJavaOptions(text)
-	if !ok {
+	if _, ok := conf.SplitJavaOptions(text); !ok {
 		return keyError(key, "cannot be split into options: a quotation mark or a backslash is open at its end")
 	}
-	for _, word := range words {
-		if strings.HasPrefix(word, "-Xmx") {
-			return keyError(key, "the heap cannot be set by -Xmx; use --driver-memory or spark.driver.memory")
-		}
+	if problem := submit.HeapOption(text, p.submitter.SparkVersion); problem != "" {
+		return keyError(key, "%s; use --driver-memory or spark.driver.memory", problem)
 	}
 	return nil
 }

@@ -10,14 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -165,11 +163,11 @@ func Decode(data []byte) (map[string]any, error) { return decode(data, nil) }
 // later. If data exceeds a limit, the error is a *bounds.Fault.
 func decode(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
-		err := CheckYAML(data)
-		if err == nil {
-			data, err = utilyaml.ToJSON(data)
-		}
+		tree, err := parseYAML(data)
 		if err != nil {
+			return nil, err
+		}
+		if data, err = json.Marshal(tree); err != nil {
 			return nil, err
 		}
 	}
@@ -201,39 +199,6 @@ func decodeJSON(data []byte, shape *bounds.Shape) (map[string]any, error) {
 		tree = map[string]any{}
 	}
 	return tree, nil
-}
-
-// CheckYAML returns an error for YAML with aliases. The error's text continues a sentence that begins with the name of
-// the text's source.
-func CheckYAML(data []byte) error {
-	if name := alias(data); name != "" {
-		return fmt.Errorf("has the alias *%s: aliases are not supported; write out its value", conf.Shorten(name))
-	}
-	return nil
-}
-
-// anchors matches every text that can be an anchor or an alias in YAML, at any place, because the parser also accepts
-// the characters & and * inside a name.
-var anchors = regexp.MustCompile(`([&*])([0-9A-Za-z_-]+)`)
-
-// alias returns the name of an alias whose anchor is in the same text, or an empty string if there is none. It does not
-// exempt quoted text that looks like an anchor or an alias.
-func alias(data []byte) string {
-	if !bytes.Contains(data, []byte("&")) || !bytes.Contains(data, []byte("*")) {
-		return ""
-	}
-	named, found := map[string]bool{}, anchors.FindAllSubmatch(data, -1)
-	for _, match := range found {
-		if match[1][0] == '&' {
-			named[string(match[2])] = true
-		}
-	}
-	for _, match := range found {
-		if match[1][0] == '*' && named[string(match[2])] {
-			return string(match[2])
-		}
-	}
-	return ""
 }
 
 // maxDepth is the maximum nesting of objects and lists. The deepest field of a pod is at about 15.

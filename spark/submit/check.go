@@ -229,20 +229,35 @@ func (d *draft) checkConf() error {
 	return d.checkInstances()
 }
 
-// checkJavaOptions rejects JVM options that set the heap size. For the driver, Spark's launcher rejects such options
-// (AbstractCommandBuilder), both at submission and in the pod. For the executors, the driver's SparkConf rejects them
-// when the application starts.
+// checkJavaOptions rejects JVM options that set the heap size. For the driver, Spark's launcher rejects such options, both
+// at submission and in the pod. For the executors, the driver's SparkConf rejects them when the application starts
+// (SparkConf.validateSettings, which looks for the text anywhere in the options).
 func (d *draft) checkJavaOptions() error {
-	for _, o := range [...]struct{ key, instead string }{
-		{"spark.driver.defaultJavaOptions", "spark.driver.memory"},
-		{"spark.driver.extraJavaOptions", "spark.driver.memory"},
-		{"spark.executor.extraJavaOptions", "spark.executor.memory"},
-	} {
-		if options, _ := d.conf.Get(o.key); strings.Contains(options, "-Xmx") {
-			return keyError(o.key, "cannot set the heap's size (-Xmx); use %s", o.instead)
+	const executor = "spark.executor.extraJavaOptions"
+	for _, key := range []string{"spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"} {
+		options, _ := d.conf.Get(key)
+		if problem := HeapOption(options, d.r.SparkVersion); problem != "" {
+			return keyError(key, "%s; use spark.driver.memory", problem)
 		}
 	}
+	if options, _ := d.conf.Get(executor); strings.Contains(options, "-Xmx") {
+		return keyError(executor, "the heap cannot be set by -Xmx; use spark.executor.memory")
+	}
 	return nil
+}
+
+// HeapOption returns why Spark's launcher rejects the JVM options of a driver, or an empty string. The launcher rejects
+// options that set the heap size (SparkSubmitCommandBuilder.checkJavaOptions). Spark 3.5 looks for the text Xmx anywhere.
+// Later lines look for an option that begins with -Xmx, so -Dchild.opts=-Xmx2g is valid there.
+func HeapOption(options, sparkVersion string) string {
+	words, _ := conf.SplitJavaOptions(options)
+	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-Xmx") }) {
+		return "the heap cannot be set by -Xmx"
+	}
+	if major, _ := LineOf(sparkVersion); major == 3 && strings.Contains(options, "Xmx") {
+		return "Spark 3.5 rejects the text Xmx anywhere in the options, even in the value of another option"
+	}
+	return ""
 }
 
 func (d *draft) checkInstances() error {

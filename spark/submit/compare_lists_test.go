@@ -77,6 +77,14 @@ var intended = []listed{
 		reason: "an empty name counts as none: objects have other names"},
 	{text: `Pod \S+: /spec/containers/[^/]+/args/[0-9]+: spark-submit has "(\$*)\(\w+\)", Build has "(\$*)\(\w+\)"`, cases: `app-args|app-args-python|mixed-java`,
 		reason: "arguments reach the application as they are ($( is escaped)"},
+	{text: `Pod \S+: /spec/containers/[^/]+/env/SPARK_USER/value: spark-submit has nothing, Build has "root"`, cases: `user-empty`,
+		reason: "an empty SPARK_USER counts as not set; the driver would fail"},
+	{text: `(Pod \S+: /spec/containers/[^/]+/env/PYSPARK_(DRIVER_)?PYTHON(/name)?|order: variables of \S+): .*`, cases: `python-env-empty`,
+		reason: "an empty PYSPARK_PYTHON counts as not set; the driver would fail"},
+	{text: `ConfigMap \S+: /data/podspec-configmap-key/.*/(prometheus.io~1scrape|PORT/value|image|runAsUser): .*`, cases: `template-executor-scalars`,
+		reason: "the executors' template has the types that the driver would give its values"},
+	{text: `ConfigMap \S+: /data/spark.properties/spark.(files|jars): .*`, cases: `files-percent`,
+		reason: "percent escapes stay in URLs; without them, signed URLs are invalid"},
 }
 
 // gaps are differences that should not exist. The number of entries must only decrease.
@@ -112,6 +120,9 @@ var weRefuse = []listed{
 	{text: `.*a claim on demand needs.*`, cases: `volume-claim-bare`, reason: neverStarts},
 	{text: `.*subPathExpr: is not known to Spark 3.5.*`, cases: `volume-claim-expression`, lines: []string{"3.5"}, reason: "spark-submit of this line drops the setting in silence, and mounts the whole volume"},
 	{text: `.*service.label.spark-app-selector: .*`, cases: `service-label-selector`, reason: "the Service would be deleted when another application ends"},
+	{text: `.* has the alias .*`, cases: `template-yaml-alias`, reason: "aliases can expand to any amount of memory"},
+	{text: `.* has the merge key << .*`, cases: `template-yaml-merge`, reason: "spark-submit merges nothing and keeps the key as a field that no pod has"},
+	{text: `.*spec.priority should be a whole number.*`, cases: `template-yaml-fraction`, lines: []string{"3.5"}, reason: "later lines refuse it too"},
 	{text: `.*authenticate.submission.oauthToken: .*`, cases: `credentials-submission`, reason: "the caller has credentials of its own"},
 }
 

@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"math"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -68,17 +67,5 @@ func TestMemoryOfTheEnvironment(t *testing.T) {
 	spark := sparkContainer(t, o)
 	if got := spark.Resources.Requests.Memory().String(); got != "2432Mi" {
 		t.Errorf("request is %s", got)
-	}
-}
-
-// TestJavaDouble compares javaDouble with results of java.lang.Double.toString.
-func TestJavaDouble(t *testing.T) {
-	for f, want := range map[float64]string{
-		0: "0.0", 0.1: "0.1", 0.4: "0.4", 1: "1.0", 12.5: "12.5", 0.001: "0.001", 0.00099: "9.9E-4", 1e-5: "1.0E-5", 1234567: "1234567.0",
-		1e7: "1.0E7", 12345678: "1.2345678E7", -0.1: "-0.1", math.MaxFloat64: "1.7976931348623157E308",
-	} {
-		if got := javaDouble(f); got != want {
-			t.Errorf("javaDouble(%v) = %q, want %q", f, got, want)
-		}
 	}
 }

@@ -183,7 +183,7 @@ func overheadFactor(d *draft) (float64, error) {
 	if !(def >= 0) || math.IsInf(def, 0) {
 		return 0, keyError(factorKey, "should be zero or more, but is %s", d.conf.Quote(factorKey, fmt.Sprint(def)))
 	}
-	d.props.Set(factorKey, javaDouble(def))
+	d.props.Set(factorKey, conf.FormatDouble(def))
 	const driverKey = "spark.driver.memoryOverheadFactor"
 	factor, err := d.conf.Float(driverKey, def)
 	if err != nil {
@@ -193,24 +193,6 @@ func overheadFactor(d *draft) (float64, error) {
 		return 0, keyError(driverKey, "should be more than zero, but is %s", d.conf.Quote(driverKey, fmt.Sprint(factor)))
 	}
 	return factor, nil
-}
-
-// javaDouble formats a number like java.lang.Double.toString: always with a fraction, and with an exponent if the
-// number is below 1e-3 or at least 1e7.
-func javaDouble(f float64) string {
-	if abs := math.Abs(f); f != 0 && (abs < 1e-3 || abs >= 1e7) {
-		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
-		if !strings.Contains(mantissa, ".") {
-			mantissa += ".0"
-		}
-		n, _ := strconv.Atoi(exponent)
-		return mantissa + "E" + strconv.Itoa(n)
-	}
-	text := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
 }
 
 // basicDevices sets the container's limits for the devices of spark.ROLE.resource.NAME.amount and .vendor.

@@ -1,0 +1,160 @@
+package podtemplate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// FromFile converts the text of a pod template's file, JSON or YAML, into JSON, as spark-submit reads the file. It keeps
+// fields that a Pod does not have. JSON in which nothing has to be converted is returned unchanged.
+//
+// Spark's Kubernetes client (Jackson) turns a number, a truth value or a text into the type of its field, so that
+// "value: 8080" and "runAsUser: '185'" are valid. FromFile does the same. It leaves a value unchanged if it cannot have
+// the type of its field, such as "tty: maybe", and Read rejects such a value.
+//
+// The text of an error continues a sentence that begins with the name of the file.
+func FromFile(data []byte) ([]byte, error) {
+	tree, isJSON, err := parseFile(data)
+	if err != nil {
+		return nil, errors.New(conf.Shorten(err.Error()))
+	}
+	fields, ok := tree.(map[string]any)
+	if !ok {
+		return nil, errors.New("contains no pod")
+	}
+	c := converter{}
+	c.fields(fields, reflect.TypeFor[corev1.Pod]())
+	if isJSON && !c.changed {
+		return data, nil
+	}
+	return json.Marshal(fields)
+}
+
+// parseFile parses JSON or YAML. Numbers are of type json.Number. Text that begins with a brace may be YAML too.
+func parseFile(data []byte) (tree any, isJSON bool, err error) {
+	if !json.Valid(data) {
+		tree, err = parseYAML(data)
+		return tree, false, err
+	}
+	if err := checkDepth(data); err != nil {
+		return nil, true, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	err = decoder.Decode(&tree)
+	return tree, true, err
+}
+
+var (
+	quantityType    = reflect.TypeFor[resource.Quantity]()
+	intOrStringType = reflect.TypeFor[intstr.IntOrString]()
+)
+
+// converter gives the scalars of a tree the types of their fields.
+type converter struct {
+	// changed is true if the tree is no longer the parsed text.
+	changed bool
+}
+
+// fields converts the values of an object whose Go type is t, in place.
+func (c *converter) fields(fields map[string]any, t reflect.Type) {
+	for key, value := range fields {
+		if field, known := fieldType(t, key); known {
+			fields[key] = c.value(value, field)
+		}
+	}
+}
+
+// value returns a value of the field type t.
+func (c *converter) value(value any, t reflect.Type) any {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		c.fields(value, t)
+		return value
+	case []any:
+		if t.Kind() == reflect.Slice {
+			for i, element := range value {
+				value[i] = c.value(element, t.Elem())
+			}
+		}
+		return value
+	}
+	converted := value
+	switch {
+	case t == quantityType:
+		converted = asText(value)
+	case t == intOrStringType:
+		if number, ok := value.(json.Number); !ok || !wholeNumber.MatchString(number.String()) {
+			converted = asText(value)
+		}
+	case reflect.PointerTo(t).Implements(unmarshaler):
+	case t.Kind() == reflect.String:
+		converted = asText(value)
+	case t.Kind() == reflect.Bool:
+		converted = asBool(value)
+	case t.Kind() == reflect.Int32 || t.Kind() == reflect.Int64:
+		converted = asInteger(value)
+	}
+	c.changed = c.changed || converted != value
+	return converted
+}
+
+// asText returns the text of a number or a truth value (com.fasterxml.jackson.databind.deser.std.StringDeserializer).
+func asText(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		return value.String()
+	case bool:
+		return strconv.FormatBool(value)
+	}
+	return value
+}
+
+// asBool returns the truth value that a text or a whole number stands for (StdDeserializer._parseBoolean).
+func asBool(value any) any {
+	switch value := value.(type) {
+	case string:
+		switch strings.TrimSpace(value) {
+		case "true", "True", "TRUE":
+			return true
+		case "false", "False", "FALSE":
+			return false
+		case "":
+			return nil
+		}
+	case json.Number:
+		if wholeNumber.MatchString(value.String()) {
+			return value != "0"
+		}
+	}
+	return value
+}
+
+// asInteger returns the whole number that a text stands for (StdDeserializer._parseInteger and _parseLong). Spark 3.5
+// cuts a fraction off a number. Later lines reject it, as Read does.
+func asInteger(value any) any {
+	text, ok := value.(string)
+	if !ok {
+		return value
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return json.Number(strconv.FormatInt(n, 10))
+	}
+	return value
+}

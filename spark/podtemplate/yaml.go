@@ -1,0 +1,208 @@
+package podtemplate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// parseYAML parses the only document of a YAML text that is not empty. It returns nil if there is none.
+//
+// It gives a value the type that Spark gives it. Spark's Kubernetes client parses YAML with SnakeYAML Engine and the
+// JSON schema of YAML 1.2 (io.fabric8.kubernetes.client.utils.KubernetesSerialization), so words such as yes, on, 010,
+// 0x1f, True and ~ are text. Numbers are of type json.Number.
+//
+// Aliases, merge keys and tags of other types than those of JSON are errors. So are a key that is given twice and a
+// second document, because a reader would not notice which of the two counts. The text of an error continues a sentence
+// that begins with the name of the text's source.
+func parseYAML(data []byte) (any, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(withoutVersion(data)))
+	var found any
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("is neither JSON nor YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		for _, root := range document.Content {
+			value, err := valueOf(root, 0)
+			switch {
+			case err != nil:
+				return nil, err
+			case value == nil:
+			case found != nil:
+				return nil, fmt.Errorf("has a second YAML document at line %d, and only one is read; remove the others", root.Line)
+			default:
+				found = value
+			}
+		}
+	}
+}
+
+// version matches the directive that declares the version of YAML. The parser accepts only the version 1.1, though it
+// parses the syntax of both versions.
+var version = regexp.MustCompile(`^%(YAML[ \t]+1\.[0-9]+)[ \t]*(#.*)?$`)
+
+// withoutVersion turns the directive for the version of YAML, which precedes the document, into a comment.
+func withoutVersion(data []byte) []byte {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for i, line := range lines {
+		switch text := bytes.TrimRight(line, " \t\r\n"); {
+		case version.Match(text):
+			lines[i] = append([]byte("#"), line[1:]...)
+			return bytes.Join(lines, nil)
+		case len(text) > 0 && text[0] != '#' && text[0] != '%':
+			return data
+		}
+	}
+	return data
+}
+
+// valueOf returns the value of a node of YAML at a depth.
+func valueOf(node *yaml.Node, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("is nested more than %d deep", maxDepth)
+	}
+	switch node.Kind {
+	case yaml.AliasNode:
+		return nil, fmt.Errorf("has the alias *%s: aliases are not supported; write out its value", conf.Shorten(node.Value))
+	case yaml.ScalarNode:
+		return scalarOf(node)
+	case yaml.SequenceNode:
+		if err := checkTag(node, "!!seq"); err != nil {
+			return nil, err
+		}
+		list := make([]any, 0, len(node.Content))
+		for _, element := range node.Content {
+			value, err := valueOf(element, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	}
+	if err := checkTag(node, "!!map"); err != nil {
+		return nil, err
+	}
+	fields := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, err := keyOf(node.Content[i])
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := fields[key]; twice {
+			return nil, fmt.Errorf("has the key %s twice in one object, the second time at line %d; keep one of them", conf.Shorten(key), node.Content[i].Line)
+		}
+		if fields[key], err = valueOf(node.Content[i+1], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return fields, nil
+}
+
+// keyOf returns the text of a key. A number or a truth value is a key by its text.
+func keyOf(node *yaml.Node) (string, error) {
+	if node.Kind == yaml.ScalarNode && node.Value == "<<" && isPlain(node) {
+		return "", fmt.Errorf("has the merge key << at line %d: merge keys are not supported, and Spark does not merge either; write out the fields", node.Line)
+	}
+	if node.Kind == yaml.ScalarNode {
+		value, err := scalarOf(node)
+		if err != nil {
+			return "", err
+		}
+		if text, ok := asText(value).(string); ok {
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("has a key at line %d that is not text; put quotation marks around it", node.Line)
+}
+
+// isPlain reports whether a scalar has neither quotation marks nor a tag, and is not a block of text.
+func isPlain(node *yaml.Node) bool { return node.Style&^yaml.FlowStyle == 0 }
+
+// checkTag returns an error if a node has an explicit tag other than one of those that are wanted.
+func checkTag(node *yaml.Node, wanted ...string) error {
+	if node.Style&yaml.TaggedStyle == 0 {
+		return nil
+	}
+	for _, tag := range wanted {
+		if node.ShortTag() == tag {
+			return nil
+		}
+	}
+	return fmt.Errorf("has the tag %s at line %d, which means nothing in a pod; remove it", conf.Shorten(node.ShortTag()), node.Line)
+}
+
+// The forms of numbers in the JSON schema (org.snakeyaml.engine.v2.resolver.JsonScalarResolver).
+var (
+	wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	otherNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
+)
+
+// scalarOf returns the value of a scalar: text, a json.Number, a truth value or nil.
+func scalarOf(node *yaml.Node) (any, error) {
+	switch {
+	case isPlain(node):
+		return plainValue(node.Value), nil
+	case node.Style&yaml.TaggedStyle == 0:
+		return node.Value, nil
+	}
+	if err := checkTag(node, "!!str", "!!int", "!!float", "!!bool", "!!null"); err != nil {
+		return nil, err
+	}
+	tag, value := node.ShortTag(), plainValue(node.Value)
+	number, isNumber := value.(json.Number)
+	_, isBool := value.(bool)
+	switch {
+	case tag == "!!str":
+		return node.Value, nil
+	case tag == "!!null":
+		return nil, nil
+	case tag == "!!int" && isNumber && wholeNumber.MatchString(number.String()), tag == "!!float" && isNumber, tag == "!!bool" && isBool:
+		return value, nil
+	}
+	return nil, fmt.Errorf("has at line %d the tag %s before %q, which is no value of this type; remove the tag", node.Line, tag, conf.Shorten(node.Value))
+}
+
+// plainValue returns the value of a scalar that has neither quotation marks nor a tag. The text of a number that is not
+// whole is that of java.lang.Double, because it becomes the content of fields that hold text.
+func plainValue(text string) any {
+	switch text {
+	case "", "null":
+		return nil
+	case "-0":
+		return json.Number("0")
+	case "true", "false":
+		return text == "true"
+	case ".inf":
+		return "Infinity"
+	case "-.inf":
+		return "-Infinity"
+	case ".nan":
+		return "NaN"
+	}
+	switch {
+	case wholeNumber.MatchString(text):
+		return json.Number(text)
+	case otherNumber.MatchString(text):
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return conf.FormatDouble(f) // it is infinite
+		}
+		return json.Number(conf.FormatDouble(f))
+	}
+	return text
+}
