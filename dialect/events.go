@@ -24,6 +24,7 @@ const (
 	EventFailed           = "SparkApplicationFailed"
 	EventPendingRerun     = "SparkApplicationPendingRerun"
 	EventSpecChanged      = "SparkApplicationSpecChanged"
+	EventRestartRequested = "SparkApplicationRestartRequested"
 	EventDriverRunning    = "SparkDriverRunning"
 	EventDriverPending    = "SparkDriverPending"
 	EventDriverDisrupted  = "SparkDriverDisrupted"
@@ -53,6 +54,8 @@ func NoticeEvent(n lifecycle.Notice) Event {
 	switch {
 	case n.Part == lifecycle.Application && n.Cause.Reason == EventTakenOver:
 		return Event{Type: corev1.EventTypeNormal, Reason: n.Cause.Reason, Message: n.Cause.Message}
+	case n.Part == lifecycle.Application && n.Cause.Reason == lifecycle.ReasonRestartRequested:
+		return Event{Type: corev1.EventTypeNormal, Reason: EventRestartRequested, Message: n.Cause.Message}
 	case n.Part == lifecycle.Application:
 		return Event{Type: corev1.EventTypeWarning, Reason: n.Cause.Reason, Message: n.Cause.Message}
 	case n.Part == lifecycle.SubmitterPod:

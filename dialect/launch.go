@@ -8,7 +8,7 @@ func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 	switch {
 	case app.Deleting || app.Suspend:
 		return false
-	case lifecycle.Edited(m.SpecHash, app.SpecHash):
+	case lifecycle.Edited(m.SpecHash, app.SpecHash), lifecycle.RestartRequested(m.RestartRequest, app.RestartRequest):
 		return true
 	case m.Phase.Live():
 		d := seen.Driver(m.Attempt)

@@ -13,6 +13,7 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.SuspendedRuns
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = EncodeTime(m.Since), EncodeTime(m.SubmittedAt), EncodeTime(m.EndedAt), EncodeTime(m.NextAttempt)
 	o.UngatedAt, o.ShortSince = EncodeTime(m.UngatedAt), EncodeTime(m.ShortSince)
+	o.RestartRequest = m.RestartRequest
 	o.HashVersion, o.SpecHash = 0, ""
 	if version, digest, ok := strings.Cut(m.SpecHash, ":"); ok {
 		if n, err := strconv.ParseInt(version, 10, 32); err == nil {
@@ -31,6 +32,7 @@ func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	if o.SpecHash != "" {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash
 	}
+	m.RestartRequest = o.RestartRequest
 	m.Cause = DecodeCause(o.Cause)
 }
 

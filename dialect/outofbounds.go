@@ -31,6 +31,7 @@ func UnreadableSpec(app lifecycle.App, fault string, edited bool, m lifecycle.Me
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
 	app.Deadlines = lifecycle.Deadlines{Run: app.Deadlines.Run}
 	app.InitialExecutors, app.MinExecutors = 0, 0
+	app.RestartRequest = "" // nothing could be launched; the request is carried out when the spec can be read
 	switch version, _, ok := strings.Cut(app.SpecHash, ":"); {
 	case !ok:
 	case m.Phase.Live() && !edited:

@@ -13,6 +13,9 @@ type App struct {
 	// algorithm>:<digest>". A change of the digest replaces the run. A missing hash, or one of another version, never
 	// counts as a change.
 	SpecHash string
+	// RestartRequest identifies a request to run the application again without an edit (see the function
+	// RestartRequest); empty if there is no request. Each request is carried out once.
+	RestartRequest string
 	// Edited reports that the spec may have changed since the custom resource was created. An earlier launch that was
 	// not stored may then have created a driver with another name, which would not block a second driver. The state
 	// machine therefore searches for a driver even before the first attempt.

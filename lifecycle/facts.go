@@ -48,7 +48,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
 		Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
 		SpecHash: pod.Annotations[SpecHashAnnotation], Submitter: pod.Annotations[SubmitterAnnotation], SparkVersion: pod.Labels[versionLabel],
-		AttemptID: pod.Annotations[AdoptedAnnotation], Address: pod.Status.PodIP, Status: &pod.Status,
+		RestartRequest: pod.Annotations[RestartRequestAnnotation], AttemptID: pod.Annotations[AdoptedAnnotation], Address: pod.Status.PodIP, Status: &pod.Status,
 	}
 	if pod.DeletionTimestamp != nil {
 		d.GoneBy = pod.DeletionTimestamp.Time
@@ -84,7 +84,7 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	status := containerStatus(pod, container)
 	s := Submitter{
 		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil,
-		CreatedAt: pod.CreationTimestamp.Time, SpecHash: pod.Annotations[SpecHashAnnotation],
+		CreatedAt: pod.CreationTimestamp.Time, SpecHash: pod.Annotations[SpecHashAnnotation], RestartRequest: pod.Annotations[RestartRequestAnnotation],
 	}
 	if pod.DeletionTimestamp != nil {
 		s.GoneBy = pod.DeletionTimestamp.Time

@@ -97,6 +97,8 @@ type Memory struct {
 	// read from this field.
 	AttemptID string
 	SpecHash  string // of the spec that the attempt was launched from
+	// RestartRequest is the last restart request that was carried out (App.RestartRequest); empty if there was none.
+	RestartRequest string
 	// Runs is the number of attempts whose objects were all created. It counts from the last edit or from the last run
 	// that lasted for Restart.ResetAfter.
 	Runs          int32
@@ -155,6 +157,9 @@ type Driver struct {
 	// operator died between a launch and its status write, this hash identifies the spec of the attempt, even after an
 	// edit.
 	SpecHash string
+	// RestartRequest is the restart request of the custom resource from which the pod was created
+	// (RestartRequestAnnotation). It is empty if the custom resource had none.
+	RestartRequest string
 	// Submitter is the name of the pod that ran spark-submit to create this pod; empty if the operator created it.
 	Submitter string
 	// AttemptID is the attempt's id if another operator launched it. It is empty if the id follows from the attempt's
@@ -192,6 +197,8 @@ type Submitter struct {
 	CreatedAt time.Time
 	EndedAt   time.Time // zero before
 	SpecHash  string    // as Driver.SpecHash
+	// RestartRequest is the same as Driver.RestartRequest.
+	RestartRequest string
 	// Why is the explanation of a failure, including the last output of spark-submit, or the wait reason of a pending
 	// pod.
 	Why Cause

@@ -31,6 +31,7 @@ const (
 	ReasonBelowThreshold    = "ExecutorsBelowThreshold" // fewer executors run than Thresholds.Min
 	ReasonPartialCapacity   = "PartialCapacity"         // fewer executors run than Thresholds.Max
 	ReasonEdited            = "SpecChanged"             // the spec was edited
+	ReasonRestartRequested  = "RestartRequested"        // RestartAnnotation has a new value
 	ReasonServerEnded       = "ServerEnded"             // a server ended without an error and without a request to stop
 	ReasonServerNotReady    = "ServerNotReady"          // a server's pod was Ready and no longer is
 )

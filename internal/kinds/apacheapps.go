@@ -41,7 +41,7 @@ func ApacheApplications(now func() config.Configuration) kind.Kind {
 			return applications().Render(app, action, at)
 		}),
 		Events:     typed.With(func(app *application, plan lifecycle.Plan) []kind.Event { return toEvents(apacheapp.Events(app, plan)) }),
-		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.executors"}},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.operator.restartRequest", "status.conditions", "status.executors"}},
 		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(apacheStanding), Concludes: true,

@@ -36,7 +36,7 @@ func SparkClusters(now func() config.Configuration) kind.Kind {
 			return clusters().Decide(sc, seen, at)
 		}),
 		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return toEvents(clusters().Events(sc, plan)) }),
-		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.masters", "status.workers"}, RequiredKinds: clusterKinds(now())},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"}, RequiredKinds: clusterKinds(now())},
 		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(clusterStanding), NoApplication: true,

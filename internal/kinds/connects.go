@@ -26,7 +26,7 @@ func SparkConnects(cfg config.Configuration) kind.Kind {
 		Events: typed.With(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []kind.Event {
 			return toEvents(dialect.Events(sc, plan))
 		}),
-		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.observedGeneration"}},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.operator.restartRequest", "status.conditions", "status.observedGeneration"}},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(serverStanding), NoApplication: true,
 		},

@@ -30,7 +30,7 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 		Events: typed.With(func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
 			return toEvents(sparkapp.Events(app, plan))
 		}),
-		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions", "status.executors"}},
+		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.operator.restartRequest", "status.conditions", "status.executors"}},
 		Served: kind.Served{Yields: typed.Of(func(app *v1beta2.SparkApplication) bool {
 			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
 		})},

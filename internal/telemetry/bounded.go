@@ -166,7 +166,7 @@ func init() {
 		lifecycle.ReasonDriverDeleting, lifecycle.ReasonDriverDeleted, lifecycle.ReasonExecutorDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
 		lifecycle.ReasonInterrupted, lifecycle.ReasonDeadlineExceeded, lifecycle.ReasonStartTimedOut, lifecycle.ReasonReadyTimedOut,
 		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonRestartsExhausted,
-		lifecycle.ReasonPartialCapacity, lifecycle.ReasonEdited,
+		lifecycle.ReasonPartialCapacity, lifecycle.ReasonEdited, lifecycle.ReasonRestartRequested,
 		lifecycle.ReasonServerEnded, lifecycle.ReasonServerNotReady,
 		// The operator's wait reasons and rejections.
 		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",

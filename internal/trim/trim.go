@@ -31,9 +31,9 @@ var childLabels = append([]string{
 }, identity.NameLabels...)
 
 // podAnnotations are the annotations of a pod that become facts. They hold the digest of the spec that the driver was
-// created from, the pod that submitted the driver, and the exception that ended the driver. Spark 4.1 and newer write
+// created from, the restart request that it carries out, the pod that submitted the driver, and the exception that ended the driver. Spark 4.1 and newer write
 // the exception if spark.kubernetes.driver.annotateExitException is set.
-var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
+var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.RestartRequestAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
 // Pod returns the parts of a pod that become facts: identity, owners, node, service account, scheduler, scheduling
 // gates, container names, a grace period of 0, and status. The environment of a driver pod alone is larger than these
@@ -175,7 +175,7 @@ func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 }
 
 // resourceAnnotations are the annotations of a custom resource that decisions use.
-var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation}
+var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation, lifecycle.RestartAnnotation}
 
 // resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. In that
 // case the operator does not remove the finalizers of another operator (Kind.Inherited.Finalizers), because it must not

@@ -175,6 +175,7 @@ func (a anything) app() lifecycle.App {
 		app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "why"}
 	}
 	app.Budget = a.below(3) == 0
+	app.RestartRequest = []string{"", "", "r1", "r2"}[a.below(4)]
 	app.MinExecutors = int32(a.below(5))
 	if a.below(3) == 0 {
 		app.TTL = new(time.Duration(a.below(100)-10) * time.Second)
@@ -196,7 +197,7 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 	m := lifecycle.Memory{
 		Phase: phases[a.below(len(phases))], Since: a.time(now), Attempt: int32(1 + a.below(4)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.below(3)],
 		Runs: int32(a.below(4)), Submissions: int32(a.below(5)), SubmittedAt: a.time(now), UngatedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
-		Outcome: outcomes[a.below(len(outcomes))], SuspendedRuns: int32(a.below(2)),
+		Outcome: outcomes[a.below(len(outcomes))], SuspendedRuns: int32(a.below(2)), RestartRequest: []string{"", "r1", "r1"}[a.below(3)],
 	}
 	if a.below(2) == 0 {
 		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded", lifecycle.ReasonSchedulingGated}[a.below(6)], Message: "m"}

@@ -91,6 +91,7 @@ func (s *step) run() {
 	}
 	s.adopt()
 	s.noticeEdit()
+	s.noticeRestart()
 	for range maxMoves {
 		if !s.move() {
 			return
@@ -173,6 +174,7 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 // from the beginning. Like move, launchNew reports whether the decision entered another phase.
 func (s *step) launchNew() bool {
 	if s.app.Suspend {
+		s.restartDone(s.app.RestartRequest)
 		return s.to(lifecycle.Suspended, s.suspendedCause())
 	}
 	return s.launch()
@@ -213,6 +215,7 @@ func (s *step) launch() bool {
 	s.m.Submissions++
 	s.m.AttemptID = lifecycle.AttemptID(s.app.UID, s.m.Attempt)
 	s.m.SpecHash = s.app.SpecHash
+	s.restartDone(s.app.RestartRequest)
 	s.m.SubmittedAt, s.m.UngatedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}, time.Time{}
 	s.m.Outcome = lifecycle.Undecided
 	if s.app.Invalid != nil {
@@ -300,8 +303,10 @@ func (s *step) adopt() {
 		case d != nil:
 			s.m.SubmittedAt = s.earlier(d.CreatedAt)
 			s.m.AttemptID = cmp.Or(d.AttemptID, s.m.AttemptID)
+			s.restartDone(d.RestartRequest)
 		case r != nil:
 			s.m.SubmittedAt = s.earlier(r.CreatedAt)
+			s.restartDone(r.RestartRequest)
 			cause = s.submission()
 		}
 		s.m.Outcome = lifecycle.Undecided

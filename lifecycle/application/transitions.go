@@ -63,7 +63,7 @@ var Transitions = []Edge{
 	{only(lifecycle.Retained), lifecycle.Done, "the retention is over or its policy was changed, and all objects are gone"},
 
 	{with(alive, lifecycle.Waiting, lifecycle.Editing), lifecycle.Suspending, "the application is suspended"},
-	{with(settled, lifecycle.Ended), lifecycle.Suspending, "the spec was edited, and the application is suspended"},
+	{with(settled, lifecycle.Ended), lifecycle.Suspending, "the spec was edited or a restart was requested, and the application is suspended"},
 	{only(lifecycle.Suspending), lifecycle.Suspended, "all objects of the attempt are gone"},
 	{only(lifecycle.Suspended), lifecycle.Resuming, "the suspension is lifted"},
 	{only(lifecycle.Resuming), lifecycle.Launched, "all objects of the last attempt are gone"},
@@ -73,6 +73,8 @@ var Transitions = []Edge{
 	{started, lifecycle.Editing, "the spec was edited"},
 	{only(lifecycle.Editing), lifecycle.Launched, "all objects of the old spec are gone"},
 	{only(lifecycle.Editing), lifecycle.Ended, "the spec is invalid, or the submission is rejected"},
+
+	{with(with(alive, lifecycle.Ended), settled...), lifecycle.Waiting, "a restart was requested"},
 
 	{every, lifecycle.Launched, "a pod of a newer attempt exists, and its launch is not stored"},
 }
@@ -103,6 +105,6 @@ var Waits = []Wait{
 	{lifecycle.Suspended, "the suspension to be lifted"},
 	{lifecycle.Resuming, "the remaining objects of the last attempt to be gone"},
 	{lifecycle.Editing, "the objects of the old spec to be gone"},
-	{lifecycle.Retained, "an edit of the spec, the end of the retention, or the end of the time to live. After the end of the retention, all objects to be gone"},
-	{lifecycle.Done, "an edit of the spec, or the end of the time to live"},
+	{lifecycle.Retained, "an edit of the spec, a restart request, the end of the retention, or the end of the time to live. After the end of the retention, all objects to be gone"},
+	{lifecycle.Done, "an edit of the spec, a restart request, or the end of the time to live"},
 }

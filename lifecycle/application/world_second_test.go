@@ -193,6 +193,10 @@ func counted(c *lifecycle.RestartLimits) string {
 
 // enter updates the ledger with the phases that a plan entered, and checks them.
 func (l *ledger) enter(w *world, plan lifecycle.Plan) {
+	l.states.restarts = w.requests > 0
+	if restartRequested(plan) && !slices.ContainsFunc(plan.Transitions, isRestart) {
+		l.restart(w)
+	}
 	for i, tr := range plan.Transitions {
 		launch := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
 		last := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool {
@@ -215,6 +219,10 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 				l.ended = plan.Next.EndedAt
 			}
 		case lifecycle.Waiting:
+			if isRestart(tr) {
+				l.restart(w)
+				continue
+			}
 			l.decided(w, tr, before, true)
 			l.count(w)
 			l.due = l.ended.Add(backoff(w.app.Restart.Limits, l.how))
@@ -393,6 +401,8 @@ func (w *world) ended() bool {
 		return true
 	case w.app.Deleting:
 		return empty
+	case w.requested():
+		return false
 	case w.app.TTL != nil: // everything is deleted together
 		return false
 	case retained:

@@ -44,6 +44,10 @@ type world struct {
 	lacks   lifecycle.Shortages // the shortages that the operator's process returned last
 	second  *ledger             // for an application of spark.apache.org; else nil
 
+	requests int              // restart requests so far
+	asked    map[string]int32 // the last attempt that had a pod when a request was made
+	carried  map[int32]string // the restart request with which an attempt's pod was created
+
 	version   int           // of the custom resource; each write and each edit increases it
 	slow      time.Duration // how long a pass may continue after its operator lost the lease; 0: no such pass
 	beside    bool          // whether the next operator starts at once, not only after the late pass
@@ -62,6 +66,7 @@ type pod struct {
 	attempt   int32
 	phase     lifecycle.DriverPhase
 	hash      string
+	request   string // the restart request of the custom resource
 	deleting  bool
 	goneBy    time.Time
 	stopping  bool      // a driver whose executors have exited
@@ -92,7 +97,7 @@ func (p *pod) why() lifecycle.Cause {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Life: lives.New(seed, 7, anytime), started: map[int32]int{}, stopped: map[int32]bool{}, faults: true, users: true}
+	w := &world{Life: lives.New(seed, 7, anytime), started: map[int32]int{}, stopped: map[int32]bool{}, asked: map[string]int32{}, carried: map[int32]string{}, faults: true, users: true}
 	r := w.Rand
 	policies := []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
@@ -147,6 +152,8 @@ func (w *world) tick() {
 // use lets the owner of the application act.
 func (w *world) use() {
 	switch {
+	case w.users && w.Chance(0.02):
+		w.requestRestart()
 	case w.users && w.second != nil:
 		w.tenant()
 	case w.users:
@@ -234,7 +241,7 @@ func (w *world) submit(p *pod) {
 	case !p.done:
 		p.done = true
 		w.Tell("submitter of attempt %d makes the driver", p.attempt)
-		w.makeDriver(&pod{driver: true, submitted: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.Now, hash: p.hash})
+		w.makeDriver(&pod{driver: true, submitted: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.Now, hash: p.hash, request: p.request})
 	default:
 		for _, q := range w.pods {
 			if q.driver && q.attempt == p.attempt {
@@ -305,6 +312,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	if p.submits {
 		r := lifecycle.Submitter{
 			Name: "s" + strconv.Itoa(int(p.attempt)), Attempt: p.attempt, Phase: p.phase, Deleting: p.deleting, CreatedAt: p.made, EndedAt: p.ended, SpecHash: p.hash,
+			RestartRequest: p.request,
 		}
 		if p.phase == lifecycle.DriverFailed {
 			r.Why = lifecycle.Cause{Reason: "Error", Message: "spark-submit failed"}
@@ -321,7 +329,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	d := lifecycle.Driver{
 		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, CreatedAt: p.made,
 		NodeLostSince: p.silent, StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
-		Gated: p.gated, Why: p.why(),
+		RestartRequest: p.request, Gated: p.gated, Why: p.why(),
 	}
 	if p.placed {
 		d.ScheduledAt = p.ungated
@@ -462,6 +470,7 @@ func (w *world) record(plan lifecycle.Plan) {
 			w.Fail("attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
 		}
 	}
+	w.checkRestarts(plan)
 	if !reflect.DeepEqual(w.stored, plan.Next) {
 		w.version++
 	}
@@ -669,7 +678,8 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 			w.Fail("submitter %d is made while %d is %s", attempt, p.attempt, p.phase)
 		}
 	}
-	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash})
+	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash, request: w.app.RestartRequest})
+	w.carried[attempt] = w.app.RestartRequest
 	return nil
 }
 
@@ -690,6 +700,7 @@ func (w *world) makeDriver(made *pod) {
 		}
 	}
 	made.gated = w.Chance(0.2)
+	w.carried[made.attempt] = made.request
 	w.pods = append(w.pods, made)
 }
 
@@ -725,7 +736,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		}
 		return func(o *lifecycle.Observed) { w.add(o, p) }
 	}
-	w.makeDriver(&pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash})
+	w.makeDriver(&pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash, request: w.app.RestartRequest})
 	return nil
 }
 
@@ -780,7 +791,7 @@ func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
 
 func (w *world) settled() bool {
 	p := w.stored.Phase
-	return w.gone || p.Terminal() || p == lifecycle.Suspended
+	return w.gone || (p.Terminal() || p == lifecycle.Suspended) && !w.requested()
 }
 
 // turn advances the time. It runs a pass if the observed state changed or the requested time has come, and reports
@@ -848,6 +859,7 @@ func (w *world) live(t *testing.T) {
 		w.Fail("over without an outcome or an end: %+v", w.stored)
 	}
 	w.policyHeld()
+	w.restartsDone()
 }
 
 // quiet reports whether all pods have ended.

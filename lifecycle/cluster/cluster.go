@@ -10,7 +10,7 @@
 //   - if the cluster loses a pod later, Kubernetes replaces it; the loss is reported and does not end the cluster;
 //   - an object that the API server rejects is requested again, without a time limit;
 //   - the cluster fails if its objects cannot be rendered, or if all of them exist and no master is ready in time. Then
-//     all objects are deleted. An edit of the spec starts the cluster again.
+//     all objects are deleted. An edit of the spec or a restart request starts the cluster again.
 //
 // Transitions lists every possible change of phase, and Waits lists what each phase waits for.
 package cluster
@@ -25,6 +25,9 @@ import (
 type Cluster struct {
 	Deleting   bool  // the custom resource has a deletion timestamp: Kubernetes deletes its dependents
 	Generation int64 // of the spec: a different number means an edit
+	// RestartRequest identifies a request to restart the cluster without an edit (lifecycle.RestartRequest); empty if
+	// there is none.
+	RestartRequest string
 	// Invalid is set if the objects of the spec cannot be rendered. The fields below are unknown in that case.
 	Invalid *lifecycle.Cause
 	// Workers is the number of workers that must be ready.
@@ -52,6 +55,8 @@ type Memory struct {
 	Since      time.Time // when Phase was entered
 	Attempt    int32     // how often the cluster was started, including this time; 0 before the first pass
 	Generation int64     // generation of the spec that the objects follow
+	// RestartRequest is the last restart request that was carried out; empty if there was none.
+	RestartRequest string
 	// Adopted reports that another operator created the cluster and that nobody has edited it since. The pods of such a
 	// cluster stay unchanged.
 	Adopted bool
@@ -88,6 +93,7 @@ const (
 	ReasonStartTimedOut   = "MasterStartTimedOut"
 	ReasonRolloutTimedOut = "RolloutTimedOut"
 	ReasonEdited          = "SpecChanged"
+	ReasonRestarted       = lifecycle.ReasonRestartRequested
 	ReasonRolledOut       = "RolledOut"
 	ReasonRecovered       = "Recovered"
 )

@@ -103,7 +103,7 @@ func (a anything) time(now time.Time) time.Time {
 
 func (a anything) cluster() Cluster {
 	c := Cluster{
-		Deleting: a.IntN(20) == 0, Generation: int64(1 + a.IntN(3)), Workers: int32(a.IntN(3)), Scales: a.IntN(3) == 0,
+		Deleting: a.IntN(20) == 0, Generation: int64(1 + a.IntN(3)), RestartRequest: pick(a, "", "", "r1", "r2"), Workers: int32(a.IntN(3)), Scales: a.IntN(3) == 0,
 		Made: map[lifecycle.Role]string{lifecycle.Master: pick(a, "a", "b"), lifecycle.Worker: pick(a, "a", "b")}, Start: pick(a, 0, time.Minute, 5*time.Minute),
 	}
 	if a.IntN(4) == 0 {
@@ -118,7 +118,7 @@ func (a anything) memory(now time.Time) Memory {
 	}
 	m := Memory{
 		Phase: pick(a, lifecycle.New, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Ended, lifecycle.Done, lifecycle.Resuming),
-		Since: a.time(now), Attempt: int32(1 + a.IntN(3)), Generation: int64(a.IntN(4)), Adopted: a.IntN(3) == 0,
+		Since: a.time(now), Attempt: int32(1 + a.IntN(3)), Generation: int64(a.IntN(4)), RestartRequest: pick(a, "", "r1", "r1"), Adopted: a.IntN(3) == 0,
 	}
 	switch m.Phase {
 	case lifecycle.Launched, lifecycle.Started, lifecycle.Running:

@@ -48,6 +48,7 @@ func (s *step) run() {
 		s.m.Generation = s.want.Generation
 	}
 	s.noticeEdit()
+	s.noticeRestart()
 	for range maxMoves {
 		if !s.move() {
 			return
@@ -278,11 +279,17 @@ func (s *step) releasing() bool {
 	return false
 }
 
-// over handles a finished cluster, which only an edit can start again. A spec that was invalid and is valid now without
+// over handles a finished cluster, which only an edit or a restart request can start again. A spec that was invalid and is valid now without
 // an edit counts as edited: it was rejected by an operator with another configuration. Like move, over reports whether
 // the decision entered another phase.
 func (s *step) over() bool {
 	edited := s.m.Generation != s.want.Generation
+	cause := lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster starts again"}
+	restart := s.want.Invalid == nil && lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest)
+	if restart {
+		s.m.RestartRequest = s.want.RestartRequest
+		cause = lifecycle.Cause{Reason: ReasonRestarted, Message: "a restart was requested; the cluster starts again"}
+	}
 	switch {
 	case s.want.Invalid != nil:
 		if edited {
@@ -290,10 +297,10 @@ func (s *step) over() bool {
 			s.waitFor(shortage{cause: *s.want.Invalid})
 		}
 		return false
-	case !edited && s.m.Cause.Reason != lifecycle.ReasonInvalid:
+	case !edited && !restart && s.m.Cause.Reason != lifecycle.ReasonInvalid:
 		return false
 	}
 	s.m.Attempt++
 	s.m.Generation, s.m.Adopted, s.m.Begun, s.m.Complete = s.want.Generation, false, time.Time{}, time.Time{}
-	return s.to(lifecycle.Resuming, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster starts again"})
+	return s.to(lifecycle.Resuming, cause)
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,10 +32,12 @@ type world struct {
 	noImage bool // whether new pods lack their image, so that they do not become ready
 	kind    bool // whether failures have ended and users no longer act
 	edits   int
-	earlier Cluster // the desired state before the last change
-	clashes int     // status writes that conflicted with a change of the spec
-	entered []lifecycle.Phase
-	ready   time.Time // when the operator last observed the master as ready, or when its time began
+	// requests is the number of restart requests so far.
+	requests int
+	earlier  Cluster // the desired state before the last change
+	clashes  int     // status writes that conflicted with a change of the spec
+	entered  []lifecycle.Phase
+	ready    time.Time // when the operator last observed the master as ready, or when its time began
 }
 
 func newWorld(seed uint64) *world {
@@ -70,6 +73,8 @@ func (w *world) trouble() {
 		w.noImage = !w.noImage
 	case w.Chance(0.04):
 		w.edit()
+	case w.Chance(0.04):
+		w.requestRestart()
 	case w.Chance(0.1) && len(w.pods) > 0:
 		at := w.IntN(len(w.pods))
 		w.Tell("%s dies", w.pods[at].Name)
@@ -79,14 +84,32 @@ func (w *world) trouble() {
 	}
 }
 
+// requestRestart requests a restart. The request is part of the pods' template, so the wanted pods change.
+func (w *world) requestRestart() {
+	w.earlier = w.want
+	w.requests++
+	w.want.RestartRequest = "r" + strconv.Itoa(w.requests)
+	if w.want.Invalid == nil {
+		made := map[lifecycle.Role]string{}
+		for role, digest := range w.want.Made {
+			spec, _, _ := strings.Cut(digest, "/")
+			made[role] = spec + "/" + w.want.RestartRequest
+		}
+		w.want.Made = made
+	}
+	w.Tell("user: restart request %s", w.want.RestartRequest)
+}
+
 // edit changes the spec.
 func (w *world) edit() {
 	w.earlier = w.want
 	w.edits++
+	request := w.want.RestartRequest
 	w.want = two()
+	w.want.RestartRequest = request
 	w.want.Generation, w.known = int64(1+w.edits), unknown
 	w.want.Workers = int32(w.IntN(4))
-	w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)), lifecycle.Worker: strconv.Itoa(w.IntN(3))}
+	w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)) + "/" + request, lifecycle.Worker: strconv.Itoa(w.IntN(3)) + "/" + request}
 	if w.Chance(0.2) {
 		broken(&w.want)
 	}
@@ -174,6 +197,9 @@ func (w *world) pass(t *testing.T) {
 		return
 	}
 	w.checkDecision(before, plan.Next, trail, seen)
+	if plan.Next.RestartRequest != before.RestartRequest && plan.Next.RestartRequest != w.want.RestartRequest {
+		w.Fail("the request %s is carried out, and the last one is %s", plan.Next.RestartRequest, w.want.RestartRequest)
+	}
 	if w.stored = plan.Next; goes {
 		w.objects = 0 // after it is stored that the objects are not wanted
 	}
@@ -211,7 +237,7 @@ func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition
 		if tr.To == lifecycle.Ended && before.Phase == lifecycle.Running {
 			w.Fail("a cluster that ran is ended")
 		}
-		if tr.To == lifecycle.Resuming && before.Generation == w.want.Generation && before.Cause.Reason != lifecycle.ReasonInvalid {
+		if tr.To == lifecycle.Resuming && before.Generation == w.want.Generation && before.RestartRequest == w.want.RestartRequest && before.Cause.Reason != lifecycle.ReasonInvalid {
 			w.Fail("begun anew, and nobody edited it")
 		}
 	}
@@ -222,7 +248,7 @@ func (w *world) settled() bool {
 	m := w.stored
 	switch m.Phase {
 	case lifecycle.Running:
-		return w.want.Invalid != nil || m.Cause.Reason == "" && !m.Rolling()
+		return w.want.Invalid != nil || (w.want.RestartRequest == "" || m.RestartRequest == w.want.RestartRequest) && m.Cause.Reason == "" && !m.Rolling()
 	case lifecycle.Done:
 		return len(w.pods) == 0 && w.objects == 0
 	}

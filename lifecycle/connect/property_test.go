@@ -104,6 +104,7 @@ func (a anything) app() lifecycle.App {
 		UID: "u", SpecHash: pick(a, "1:a", "1:b", "2:a", ""), Deleting: a.IntN(20) == 0, Orphan: a.IntN(2) == 0, Suspend: a.IntN(4) == 0,
 		MinExecutors: int32(a.IntN(4)), MissingGrace: time.Duration(1+a.IntN(20)) * time.Second,
 	}
+	app.RestartRequest = pick(a, "", "", "r1", "r2")
 	if a.IntN(4) == 0 {
 		app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory"}
 	}
@@ -119,7 +120,8 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 			lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing),
 		Since: a.time(now), Attempt: int32(1 + a.IntN(4)), AttemptID: "id", SpecHash: pick(a, "1:a", "1:b", ""),
 		Runs: int32(a.IntN(4)), Submissions: int32(a.IntN(5)), SuspendedRuns: int32(a.IntN(2)), SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
-		Outcome: pick(a, lifecycle.Undecided, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused),
+		Outcome:        pick(a, lifecycle.Undecided, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused),
+		RestartRequest: pick(a, "", "r1", "r1"),
 	}
 	if a.IntN(2) == 0 {
 		m.Cause = lifecycle.Cause{Reason: pick(a, lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded"), Message: "m"}

@@ -34,13 +34,13 @@ var restart = lifecycle.Restart{
 }
 
 // Step makes one decision, as application.Step does. It reads only the fields of app that apply to a server: UID,
-// SpecHash, Deleting, Orphan, Suspend, Invalid, MinExecutors and MissingGrace. The server's pod is the driver of its
+// SpecHash, RestartRequest, Deleting, Orphan, Suspend, Invalid, MinExecutors and MissingGrace. The server's pod is the driver of its
 // attempt.
 //
 // A server may wait for a node, an image or a quota without a time limit, because another attempt would not help.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	return application.Step(lifecycle.App{
-		UID: app.UID, SpecHash: app.SpecHash, Deleting: app.Deleting, Orphan: app.Orphan, Suspend: app.Suspend, Invalid: app.Invalid,
+		UID: app.UID, SpecHash: app.SpecHash, RestartRequest: app.RestartRequest, Deleting: app.Deleting, Orphan: app.Orphan, Suspend: app.Suspend, Invalid: app.Invalid,
 		MinExecutors: app.MinExecutors, MissingGrace: app.MissingGrace,
 		IsServer: true, Restart: restart,
 	}, mem, seen, now)

@@ -43,7 +43,7 @@ var Transitions = []application.Edge{
 	{From: settled, To: lifecycle.Waiting, When: "the spec has become valid without an edit"},
 
 	{From: slices.Concat(alive, []lifecycle.Phase{lifecycle.Waiting, lifecycle.Editing}), To: lifecycle.Suspending, When: "the server is suspended"},
-	{From: slices.Concat(settled, only(lifecycle.Ended)), To: lifecycle.Suspending, When: "the spec was edited, and the server is suspended"},
+	{From: slices.Concat(settled, only(lifecycle.Ended)), To: lifecycle.Suspending, When: "the spec was edited or a restart was requested, and the server is suspended"},
 	{From: only(lifecycle.Suspending), To: lifecycle.Suspended, When: "all objects of the server are gone"},
 	{From: only(lifecycle.Suspended), To: lifecycle.Resuming, When: "the suspension is lifted"},
 	{From: only(lifecycle.Resuming), To: lifecycle.Launched, When: "all objects of the last server are gone"},
@@ -54,6 +54,8 @@ var Transitions = []application.Edge{
 	{From: only(lifecycle.Editing), To: lifecycle.Launched, When: "all objects of the old spec are gone"},
 	{From: only(lifecycle.Editing), To: lifecycle.Ended, When: "the spec is invalid, or the API server rejects an object"},
 
+	{From: slices.Concat(alive, settled, only(lifecycle.Ended)), To: lifecycle.Waiting, When: "a restart was requested, and the spec is valid"},
+
 	{From: every, To: lifecycle.Launched, When: "a pod of a newer attempt exists, and its launch is not stored or another operator made it"},
 }
 
@@ -62,7 +64,7 @@ var Waits = []application.Wait{
 	{Phase: lifecycle.New, For: "the API server to accept the server's objects, if it cannot do that at once"},
 	{Phase: lifecycle.Launched, For: "the server's container. If the pod does not appear, a live read decides"},
 	{Phase: lifecycle.Started, For: "the readiness of the pod"},
-	{Phase: lifecycle.Running, For: "an edit, a suspension, or the server's end. If executors are not created, the operator queries the reason"},
+	{Phase: lifecycle.Running, For: "an edit, a restart request, a suspension, or the server's end. If executors are not created, the operator queries the reason"},
 	{Phase: lifecycle.Unknown, For: "the server's node to respond, or the pod to be gone. Until then nothing is concluded about the server"},
 	{Phase: lifecycle.Ended, For: "the pod of a rejected server to be gone, if it still runs"},
 	{Phase: lifecycle.Waiting, For: "the end of the back-off, then the last server's objects to be gone"},
@@ -70,6 +72,6 @@ var Waits = []application.Wait{
 	{Phase: lifecycle.Suspended, For: "the suspension to be lifted"},
 	{Phase: lifecycle.Resuming, For: "the remaining objects of the last server to be gone"},
 	{Phase: lifecycle.Editing, For: "the objects of the old spec to be gone"},
-	{Phase: lifecycle.Retained, For: "an edit of the spec, or a suspension"},
-	{Phase: lifecycle.Done, For: "an edit of the spec, or a suspension"},
+	{Phase: lifecycle.Retained, For: "an edit of the spec, a restart request, or a suspension"},
+	{Phase: lifecycle.Done, For: "an edit of the spec, a restart request, or a suspension"},
 }

@@ -35,6 +35,8 @@ type world struct {
 
 	kind  bool // whether failures have ended and users no longer act
 	edits int
+
+	requests int // restart requests so far
 }
 
 // pod is the pod of a server or of an executor.
@@ -42,6 +44,7 @@ type pod struct {
 	server   bool
 	attempt  int32
 	hash     string
+	request  string // the restart request of the custom resource
 	phase    lifecycle.DriverPhase
 	ready    bool
 	deleting bool
@@ -156,6 +159,10 @@ func (w *world) user() {
 	case w.edits > 0 && w.Chance(0.01):
 		w.app.SpecHash, w.app.Invalid = "1:0", nil
 		w.Tell("user: takes all edits back")
+	case w.Chance(0.02):
+		w.requests++
+		w.app.RestartRequest = "r" + strconv.Itoa(w.requests)
+		w.Tell("user: restart request %s", w.app.RestartRequest)
 	case w.Chance(0.01):
 		w.app.Invalid = nil
 		w.Tell("the operator's configuration takes the spec")
@@ -184,7 +191,7 @@ func add(seen *lifecycle.Observed, p *pod) {
 	}
 	seen.Drivers = append(seen.Drivers, lifecycle.Driver{
 		Name: "s-server", Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, NodeLostSince: p.silent,
-		CreatedAt: p.created, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
+		CreatedAt: p.created, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash, RestartRequest: p.request,
 	})
 }
 
@@ -264,10 +271,20 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 // checkEnds fails if a plan treats a server that the operator stopped as a server that ended by itself.
 func (w *world) checkEnds(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
+		if tr.From.Live() && tr.Cause.Reason == lifecycle.ReasonRestartRequested && w.carries(tr.Attempt) {
+			w.Fail("the server of attempt %d was created for the request %s, and is replaced because of it", tr.Attempt, w.app.RestartRequest)
+		}
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
 			w.Fail("the server of attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
 		}
 	}
+}
+
+// carries reports whether the server of an attempt was created for the current restart request.
+func (w *world) carries(attempt int32) bool {
+	return slices.ContainsFunc(w.pods, func(p *pod) bool {
+		return p.server && p.attempt == attempt && p.request != "" && p.request == w.app.RestartRequest
+	})
 }
 
 // backsOff checks that the interval between two servers is at least FirstInterval and at most MaxInterval.
@@ -344,7 +361,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	}
 	w.made[attempt] = true
 	w.Tell("server of attempt %d is made of %s", attempt, w.app.SpecHash)
-	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, phase: lifecycle.DriverPending, created: w.Now})
+	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, request: w.app.RestartRequest, phase: lifecycle.DriverPending, created: w.Now})
 	return nil
 }
 
@@ -413,6 +430,8 @@ func (w *world) arrived() string {
 		}
 	case m.Phase != lifecycle.Running || server == nil || !server.ready:
 		return fmt.Sprintf("%s, server %+v", m.Phase, server)
+	case server.hash != "" && w.app.RestartRequest != "" && server.request != w.app.RestartRequest && w.app.Invalid == nil:
+		return fmt.Sprintf("the server is of the request %q, the last request is %s", server.request, w.app.RestartRequest)
 	case server.hash != "" && server.hash != w.app.SpecHash && w.app.Invalid == nil:
 		return fmt.Sprintf("the server is of %s, the spec is %s", server.hash, w.app.SpecHash)
 	}

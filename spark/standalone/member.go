@@ -272,10 +272,20 @@ func (d *draft) statefulSet(m *member, user Metadata) *appsv1.StatefulSet {
 	if meta.Annotations == nil {
 		meta.Annotations = map[string]string{}
 	}
-	meta.Annotations[d.r.DigestAnnotation] = digest(string(text), string(unknown), d.digest)
+	meta.Annotations[d.r.DigestAnnotation] = digest(d.digested(string(text), string(unknown))...)
 	return &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: d.meta(StatefulSetName(d.r.Name, m.role), m.role, user),
 		Spec:       *m.spec,
 	}
+}
+
+// digested returns the parts of a member's digest. A request without a restart has the digest that it had before
+// Request.Restart existed, so that a new version of the caller replaces no pods.
+func (d *draft) digested(template, unknown string) []string {
+	parts := []string{template, unknown, d.digest}
+	if d.r.Restart != "" {
+		parts = append(parts, d.r.Restart)
+	}
+	return parts
 }

@@ -54,6 +54,9 @@ type Request struct {
 	// DigestAnnotation is the annotation of the pods that contains a digest of their template and configuration, so
 	// that a change of either replaces the pods. Empty means DefaultDigestAnnotation.
 	DigestAnnotation string
+	// Restart identifies the last request to replace all pods without any other change. It is a part of the digest in
+	// DigestAnnotation. Empty means that there was no request.
+	Restart string
 }
 
 // Member contains the user's templates for the objects of the master, or for the objects of the workers.

@@ -241,6 +241,10 @@ type ClusterOperatorStatus struct {
 	// the newest spec cannot be used.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
+	// Digest of the last value of the annotation sparkoperator.dev/restart that was handled. A different value of the
+	// annotation requests another restart.
+	// +optional
+	RestartRequest string `json:"restartRequest,omitempty"`
 	// Whether another operator created the cluster and nobody has edited it since. The operator then leaves its pods as
 	// they are.
 	// +optional

@@ -51,6 +51,10 @@ type OperatorStatus struct {
 	// operator.
 	// +optional
 	SpecHash string `json:"specHash,omitempty"`
+	// Digest of the last value of the annotation sparkoperator.dev/restart that was handled. A different value of the
+	// annotation requests another restart.
+	// +optional
+	RestartRequest string `json:"restartRequest,omitempty"`
 	// Phase of the life cycle, more detailed than applicationState.
 	// +optional
 	Phase string `json:"phase,omitempty"`

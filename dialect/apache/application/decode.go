@@ -35,6 +35,7 @@ func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 	initial, least := executorsOf(&app.Spec)
 	out := lifecycle.App{
 		UID:               string(app.UID),
+		RestartRequest:    lifecycle.RestartRequest(app.Annotations),
 		Edited:            app.Generation > 1,
 		Deleting:          app.DeletionTimestamp != nil,
 		Orphan:            slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),

@@ -11,6 +11,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -65,6 +66,9 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 	_, named := app.Spec.SparkConf[confAppName]
 	r.Unnamed = !named
 	r.Driver.Labels = versionLabels(app.Spec.RuntimeVersions)
+	if restart := lifecycle.RestartRequest(app.Annotations); restart != "" {
+		r.Driver.Annotations = map[string]string{lifecycle.RestartRequestAnnotation: restart}
+	}
 	return r, nil
 }
 

@@ -164,6 +164,9 @@ func restartMessage(t lifecycle.Transition, next lifecycle.Memory) string {
 	if t.To == lifecycle.Launched { // a launch that was not stored
 		over--
 	}
+	if t.Cause.Reason == lifecycle.ReasonRestartRequested {
+		return fmt.Sprintf("a restart was requested; the next attempt follows when the objects of attempt %d are gone", over)
+	}
 	text := fmt.Sprintf("attempt %d has ended, the next one follows", over)
 	if t.To == lifecycle.Waiting && !next.NextAttempt.IsZero() {
 		text += " at " + apache.Timestamp(next.NextAttempt)

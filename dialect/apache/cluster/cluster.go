@@ -82,7 +82,7 @@ func asPlan(plan cluster.Plan) lifecycle.Plan {
 // want returns the desired state of the cluster (want) and the rendered objects, once as a struct (made) and once as a
 // list (all). If the spec is invalid, there are no rendered objects.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
-	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, Start: c.MasterStart}
+	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, RestartRequest: lifecycle.RestartRequest(sc.Annotations), Start: c.MasterStart}
 	if want.Deleting {
 		return want, made, nil
 	}

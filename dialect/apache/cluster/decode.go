@@ -23,7 +23,7 @@ func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Me
 		phase = lifecycle.New // a newer operator may have more phases
 	}
 	return cluster.Memory{
-		Phase: phase, Since: dialect.DecodeTime(o.Since), Attempt: clusterAttempt(&sc.Status), Generation: o.Generation, Adopted: o.Adopted,
+		Phase: phase, Since: dialect.DecodeTime(o.Since), Attempt: clusterAttempt(&sc.Status), Generation: o.Generation, RestartRequest: o.RestartRequest, Adopted: o.Adopted,
 		Begun: dialect.DecodeTime(o.BegunAt), Complete: dialect.DecodeTime(o.CompleteAt), Cause: dialect.DecodeCause(o.Cause),
 	}
 }

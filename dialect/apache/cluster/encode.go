@@ -138,7 +138,7 @@ func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 // rememberCluster stores a memory in the status. decodeCluster reads the same memory back.
 func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	s.Operator = &sparkv1.ClusterOperatorStatus{
-		Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation, Adopted: m.Adopted,
+		Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation, RestartRequest: m.RestartRequest, Adopted: m.Adopted,
 		BegunAt: dialect.EncodeTime(m.Begun), CompleteAt: dialect.EncodeTime(m.Complete), Cause: dialect.EncodeCause(m.Cause),
 	}
 	if s.CurrentAttemptSummary == nil {

@@ -18,6 +18,7 @@ const (
 	EventClusterDegraded          = "SparkClusterDegraded"
 	EventClusterRecovered         = "SparkClusterRecovered"
 	EventClusterSpecChanged       = "SparkClusterSpecChanged"
+	EventClusterRestartRequested  = "SparkClusterRestartRequested"
 	EventClusterRolledOut         = "SparkClusterRolledOut"
 	EventClusterRolloutTimedOut   = "SparkClusterRolloutTimedOut"
 	EventClusterInvalid           = "SparkClusterInvalid"
@@ -78,6 +79,7 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 // require no action of the user.
 var goodNews = map[string]string{
 	cluster.ReasonEdited:    EventClusterSpecChanged,
+	cluster.ReasonRestarted: EventClusterRestartRequested,
 	cluster.ReasonRolledOut: EventClusterRolledOut,
 	cluster.ReasonRecovered: EventClusterRecovered,
 	EventClusterTakenOver:   EventClusterTakenOver,

@@ -48,6 +48,7 @@ func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 		Labels:           map[string]string{apache.LabelAppUID: string(cluster.UID), apache.LabelManaged: "true"},
 		Reserved:         dialect.OwnPrefix,
 		DigestAnnotation: lifecycle.SpecHashAnnotation,
+		Restart:          restartOf(cluster),
 	}
 	if spec.MasterSpec != nil {
 		r.Master = memberOf(&spec.MasterSpec.MemberSpec)
@@ -57,6 +58,16 @@ func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 		r.Autoscaler = apache.BytesOf(spec.WorkerSpec.HorizontalPodAutoscalerSpec)
 	}
 	return r
+}
+
+// restartOf returns the last restart request of a cluster. It is the request that the status remembers if the
+// annotation was removed, because the removal of the annotation must not replace the pods.
+func restartOf(cluster *sparkv1.SparkCluster) string {
+	request := lifecycle.RestartRequest(cluster.Annotations)
+	if o := cluster.Status.Operator; request == "" && o != nil {
+		return o.RestartRequest
+	}
+	return request
 }
 
 func memberOf(m *sparkv1.MemberSpec) standalone.Member {

@@ -25,6 +25,7 @@ func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 	out := lifecycle.App{
 		UID:              string(app.UID),
 		SpecHash:         Hash(spec),
+		RestartRequest:   lifecycle.RestartRequest(app.Annotations),
 		Edited:           app.Generation > 1,
 		Deleting:         app.DeletionTimestamp != nil,
 		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),

@@ -28,8 +28,11 @@ func driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	}
 	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.StringValue(driver.PriorityClassName)
 	// The hash of the spec identifies the launch of a driver that was not stored, even if the spec has been edited in
-	// the meantime.
+	// the meantime. The restart request does the same for requests.
 	o.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&app.Spec)}
+	if request := lifecycle.RestartRequest(app.Annotations); request != "" {
+		o.Annotations[lifecycle.RestartRequestAnnotation] = request
+	}
 	return o, nil
 }
 

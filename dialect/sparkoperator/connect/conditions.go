@@ -180,7 +180,7 @@ func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, bef
 	if why.Reason == "" {
 		why = lifecycle.Cause{Reason: cmp.Or(string(m.Phase), "New"), Message: awaitedServer[m.Phase]}
 	}
-	if why.Reason == lifecycle.ReasonSuspended || why.Reason == lifecycle.ReasonEdited {
+	if why.Reason == lifecycle.ReasonSuspended || why.Reason == lifecycle.ReasonEdited || why.Reason == lifecycle.ReasonRestartRequested {
 		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message) // the user knows the request; say how far it is
 	}
 	if backsOff(m) {

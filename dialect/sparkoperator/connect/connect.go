@@ -109,13 +109,14 @@ func keptDespite(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 // about to create a server.
 func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	return lifecycle.App{
-		UID:          string(sc.UID),
-		SpecHash:     Hash(&sc.Spec),
-		Deleting:     sc.DeletionTimestamp != nil,
-		Orphan:       slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),
-		Suspend:      sc.Spec.Suspend != nil && *sc.Spec.Suspend,
-		MinExecutors: connectExecutors(&sc.Spec),
-		MissingGrace: c.MissingGrace,
+		UID:            string(sc.UID),
+		SpecHash:       Hash(&sc.Spec),
+		RestartRequest: lifecycle.RestartRequest(sc.Annotations),
+		Deleting:       sc.DeletionTimestamp != nil,
+		Orphan:         slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),
+		Suspend:        sc.Spec.Suspend != nil && *sc.Spec.Suspend,
+		MinExecutors:   connectExecutors(&sc.Spec),
+		MissingGrace:   c.MissingGrace,
 	}
 }
 
@@ -206,6 +207,9 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 	}
 	request := c.request(sc, action.Attempt)
 	request.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&sc.Spec)}
+	if restart := lifecycle.RestartRequest(sc.Annotations); restart != "" {
+		request.Annotations[lifecycle.RestartRequestAnnotation] = restart
+	}
 	made, err := c.build(sc, request)
 	if err != nil {
 		return submit.Objects{}, err

@@ -16,6 +16,7 @@ const (
 	EventConnectTakenOver   = "SparkConnectTakenOver"
 	EventConnectInvalid     = "SparkConnectInvalid"
 	EventConnectSpecChanged = "SparkConnectSpecChanged"
+	EventConnectRestart     = "SparkConnectRestartRequested"
 	EventConnectRolledOut   = "SparkConnectRolledOut"
 	EventConnectSuspending  = "SparkConnectSuspending"
 	EventConnectSuspended   = "SparkConnectSuspended"
@@ -129,6 +130,8 @@ func serverNotice(n lifecycle.Notice) sparkoperator.Event {
 		e.Reason = EventServerPending
 	case sparkoperator.EventDriverDisrupted:
 		e.Reason = EventServerDisrupted
+	case dialect.EventRestartRequested:
+		e.Reason = EventConnectRestart
 	}
 	return e
 }

@@ -20,6 +20,9 @@ type ClusterOperatorStatusApplyConfiguration struct {
 	// Generation of the spec that the operator applies to the cluster. It is older than the resource's generation while
 	// the newest spec cannot be used.
 	Generation *int64 `json:"generation,omitempty"`
+	// Digest of the last value of the annotation sparkoperator.dev/restart that was handled. A different value of the
+	// annotation requests another restart.
+	RestartRequest *string `json:"restartRequest,omitempty"`
 	// Whether another operator created the cluster and nobody has edited it since. The operator then leaves its pods as
 	// they are.
 	Adopted *bool `json:"adopted,omitempty"`
@@ -58,6 +61,14 @@ func (b *ClusterOperatorStatusApplyConfiguration) WithSince(value metav1.MicroTi
 // If called multiple times, the Generation field is set to the value of the last call.
 func (b *ClusterOperatorStatusApplyConfiguration) WithGeneration(value int64) *ClusterOperatorStatusApplyConfiguration {
 	b.Generation = &value
+	return b
+}
+
+// WithRestartRequest sets the RestartRequest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RestartRequest field is set to the value of the last call.
+func (b *ClusterOperatorStatusApplyConfiguration) WithRestartRequest(value string) *ClusterOperatorStatusApplyConfiguration {
+	b.RestartRequest = &value
 	return b
 }
 

@@ -47,6 +47,14 @@ func (b *OperatorStatusApplyConfiguration) WithSpecHash(value string) *OperatorS
 	return b
 }
 
+// WithRestartRequest sets the RestartRequest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RestartRequest field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithRestartRequest(value string) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.RestartRequest = &value
+	return b
+}
+
 // WithPhase sets the Phase field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Phase field is set to the value of the last call.

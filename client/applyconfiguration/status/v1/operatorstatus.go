@@ -20,6 +20,9 @@ type OperatorStatusApplyConfiguration struct {
 	// Hash of the spec from which the current or last attempt was launched, without the fields that only configure the
 	// operator.
 	SpecHash *string `json:"specHash,omitempty"`
+	// Digest of the last value of the annotation sparkoperator.dev/restart that was handled. A different value of the
+	// annotation requests another restart.
+	RestartRequest *string `json:"restartRequest,omitempty"`
 	// Phase of the life cycle, more detailed than applicationState.
 	Phase *string `json:"phase,omitempty"`
 	// When the phase was entered.
@@ -67,6 +70,14 @@ func (b *OperatorStatusApplyConfiguration) WithHashVersion(value int32) *Operato
 // If called multiple times, the SpecHash field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithSpecHash(value string) *OperatorStatusApplyConfiguration {
 	b.SpecHash = &value
+	return b
+}
+
+// WithRestartRequest sets the RestartRequest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RestartRequest field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithRestartRequest(value string) *OperatorStatusApplyConfiguration {
+	b.RestartRequest = &value
 	return b
 }
 

@@ -1,0 +1,33 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// noticeRestart carries out a restart request that is new, in the phases in which the cluster's objects must exist
+// (Memory.Wants). The request is part of the pods' template, so Kubernetes replaces the pods as after an edit.
+//
+// A request that is made before the first pass only counts as carried out. While the spec of a running cluster is
+// invalid, no template can be rendered, so the request waits. The function over handles requests for a finished
+// cluster.
+func (s *step) noticeRestart() {
+	switch {
+	case !lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest), !s.m.Wants(), s.m.Phase == lifecycle.Running && s.want.Invalid != nil:
+		return
+	}
+	s.m.RestartRequest = s.want.RestartRequest
+	if s.m.Phase == lifecycle.New && !s.m.Adopted {
+		return
+	}
+	s.m.Adopted = false
+	if s.m.Begun.IsZero() {
+		return
+	}
+	s.m.Begun, s.m.Complete = s.now, time.Time{}
+	if s.m.Phase == lifecycle.Running {
+		s.m.Cause = lifecycle.Cause{}
+		s.notice(ReasonRestarted, "a restart was requested; the cluster's pods are replaced, one after the other")
+	}
+}

@@ -1,0 +1,31 @@
+package lifecycle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+const (
+	// RestartAnnotation is an annotation of a custom resource that requests a restart without an edit of the spec. Its
+	// value names the request, for example the time of the request. Each new value requests one restart.
+	RestartAnnotation = "sparkoperator.dev/restart"
+	// RestartRequestAnnotation is an annotation of a driver pod and of a pod that runs spark-submit. It contains the
+	// restart request (RestartRequest) that the custom resource had when the pod was created. If the operator died
+	// between a launch and its status write, it shows which request the launch has already carried out.
+	RestartRequestAnnotation = "sparkoperator.dev/restart-request"
+)
+
+// RestartRequest returns the restart request in the annotations of a custom resource: a digest of the value of
+// RestartAnnotation, so that a value of any length takes little room in a status. It returns "" if there is no request.
+func RestartRequest(annotations map[string]string) string {
+	value := annotations[RestartAnnotation]
+	if value == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(value))
+	return hex.EncodeToString(sum[:12])
+}
+
+// RestartRequested reports whether the request wanted has not been carried out yet. The argument done is the last
+// request that was carried out. The removal of the annotation requests nothing.
+func RestartRequested(done, wanted string) bool { return wanted != "" && wanted != done }
