@@ -146,6 +146,7 @@ func TestParseNamesTheInvalidField(t *testing.T) {
 		{"dynamic settings of a bad selector", "dynamicConfig: {selector: 'a==b==c'}\n", "dynamicConfig.selector: Invalid value"},
 		{"dynamic settings of every ConfigMap", "dynamicConfig: {selector: ' '}\n", "dynamicConfig.selector: Invalid value"},
 		{"no time between reloads", "dynamicConfig: {reloadInterval: -1s}\n", "dynamicConfig.reloadInterval: Invalid value"},
+		{"executors at a webhook that is off", "webhook: {executors: {webhook: true}}\n", "webhook.executors.webhook: Forbidden"},
 		{"a webhook without a certificate", "webhook: {bindAddress: ':9443'}\n", "webhook.certDir: Required value"},
 		{"a webhook with two certificates", "webhook: {bindAddress: ':9443', certDir: /c, selfSigned: {secret: s}}\n", "webhook.certDir: Forbidden"},
 		{"a webhook that stops before it is told to", "webhook: {bindAddress: ':9443', certDir: /c, shutdownDelay: -1s}\n", "webhook.shutdownDelay: Invalid value"},

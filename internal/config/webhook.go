@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Webhook configures the validating admission webhook. The operator does not depend on the webhook, because each pass
-// checks every spec again.
+// Webhook configures admission. The operator does not depend on the validating webhook, because each pass checks every
+// spec again.
 type Webhook struct {
 	// BindAddress as host:port, where every replica serves the webhook by TLS. Default "0": off. The chart sets
 	// ":9443".
@@ -23,6 +23,8 @@ type Webhook struct {
 	ShutdownDelay metav1.Duration `json:"shutdownDelay,omitzero"`
 	// ResourceQuotaEnforcement lets the webhook refuse what can never fit the ResourceQuotas of a namespace.
 	ResourceQuotaEnforcement ResourceQuotaEnforcement `json:"resourceQuotaEnforcement,omitzero"`
+	// Executors configures the changes of executors' pods at admission, for fields that Spark overwrites.
+	Executors ExecutorAdmission `json:"executors,omitzero"`
 }
 
 // ResourceQuotaEnforcement configures the comparison of custom resources with the ResourceQuotas of their namespaces,
@@ -33,12 +35,25 @@ type ResourceQuotaEnforcement struct {
 	Enabled bool `json:"enabled,omitempty"`
 }
 
+// ExecutorAdmission lists what changes executors' pods at admission. The chart sets it together with the objects that
+// it installs. Without them, the fields have no effect although the operator reports none.
+type ExecutorAdmission struct {
+	// Webhook means that the API server sends the pods with the label sparkoperator.dev/executor-overlay: webhook to the
+	// webhook, which then must be on (bindAddress). With selfSigned, the MutatingWebhookConfiguration has the name
+	// selfSigned.configuration and gets the certificate too. Default false.
+	Webhook bool `json:"webhook,omitempty"`
+	// Policy means that a MutatingAdmissionPolicy changes the pods with the label sparkoperator.dev/executor-overlay:
+	// policy. It is used for applications that need only executor.memoryLimit and executor.gpu. Default false.
+	Policy bool `json:"policy,omitempty"`
+}
+
 // SelfSigned configures a certificate that the operator issues. The Secret and the ValidatingWebhookConfiguration must
 // exist, and the operator needs the right to get and update them.
 type SelfSigned struct {
 	// Secret is the name of the Secret with the certificate and its key.
 	Secret string `json:"secret,omitempty"`
-	// Configuration is the name of the ValidatingWebhookConfiguration that gets the certificate as its caBundle.
+	// Configuration is the name of the ValidatingWebhookConfiguration that gets the certificate as its caBundle. With
+	// executors.webhook, the MutatingWebhookConfiguration of this name gets it too.
 	Configuration string `json:"configuration,omitempty"`
 	// Service is the name of the Service through which the API server calls the webhook.
 	Service string `json:"service,omitempty"`
@@ -63,9 +78,12 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 	path, w := field.NewPath("webhook"), &c.Webhook
 	if w.BindAddress == Off {
 		if w.ResourceQuotaEnforcement.Enabled {
-			return field.ErrorList{field.Forbidden(path.Child("resourceQuotaEnforcement", "enabled"), "needs the webhook; set webhook.bindAddress, or switch it off")}
+			errs = append(errs, field.Forbidden(path.Child("resourceQuotaEnforcement", "enabled"), "needs the webhook; set webhook.bindAddress, or switch it off"))
 		}
-		return nil
+		if w.Executors.Webhook {
+			errs = append(errs, field.Forbidden(path.Child("executors", "webhook"), "needs the webhook; set bindAddress, or leave it out"))
+		}
+		return errs
 	}
 	errs = positive(path.Child("shutdownDelay"), w.ShutdownDelay)
 	self := path.Child("selfSigned")

@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/admit"
 )
 
 // SparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2.
@@ -105,5 +106,6 @@ func dialectOptions(c config.Configuration) sparkapp.Options {
 		Authenticate: cfg.Authenticate,
 
 		RunnerAccount: c.Submission.ServiceAccount, Own: ownAccount(c),
+		Admission: admit.Available{Policy: c.Webhook.Executors.Policy, Webhook: c.Webhook.Executors.Webhook},
 	}
 }

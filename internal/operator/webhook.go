@@ -35,7 +35,11 @@ func (op *Operator) addWebhook() error {
 	for _, kind := range kinds.Admission() {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Quotas: quotas, Clock: time.Now, Log: log})
 	}
-	handler, err := webhook.Handler(reviewers)
+	var executors *webhook.Executors
+	if cfg.Executors.Webhook {
+		executors = &webhook.Executors{Log: log}
+	}
+	handler, err := webhook.Handler(reviewers, executors)
 	if err != nil {
 		return err
 	}
@@ -86,8 +90,13 @@ func (op *Operator) certificates(cfg config.Webhook, serving *certs.Serving) man
 		return &certs.Files{Dir: cfg.CertDir, Serving: serving, Log: log}
 	}
 	self := cfg.SelfSigned
+	mutating := ""
+	if cfg.Executors.Webhook {
+		mutating = self.Configuration
+	}
 	return &certs.SelfSigned{
 		Reader: op.GetAPIReader(), Writer: op.GetClient(), Secret: namespaced(self.Namespace, self.Secret), Configuration: self.Configuration,
-		Names: []string{self.Service + "." + self.Namespace + ".svc"}, Lifetime: self.Lifetime.Duration, Serving: serving, Log: log,
+		Mutating: mutating,
+		Names:    []string{self.Service + "." + self.Namespace + ".svc"}, Lifetime: self.Lifetime.Duration, Serving: serving, Log: log,
 	}
 }

@@ -123,7 +123,7 @@ func hook(t testing.TB) *hooked {
 	for _, kind := range kinds.Admission() {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
 	}
-	handler, err := webhook.Handler(reviewers)
+	handler, err := webhook.Handler(reviewers, &webhook.Executors{Log: h.Logger()})
 	if err != nil {
 		t.Fatal(err)
 	}

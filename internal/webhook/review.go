@@ -1,6 +1,7 @@
-// Package webhook serves the validating admission webhook. The API server sends every new and every edited custom
-// resource to the webhook, and the webhook answers with the faults and warnings that a pass would report. The webhook
-// changes no object. The rest of the operator does not rely on it, since every pass checks the spec again.
+// Package webhook serves the admission webhooks. The API server sends every new and every edited custom resource to the
+// validating webhook, which answers with the faults and warnings that a pass would report. It changes no object, and the
+// rest of the operator does not rely on it, since every pass checks the spec again. The mutating webhook (Executors)
+// gets only those executors that need a change.
 package webhook
 
 import (

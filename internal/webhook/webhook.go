@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,20 +33,29 @@ func Path(kind schema.GroupVersionKind) string {
 	return "/validate-" + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" + strings.ToLower(kind.Kind)
 }
 
-// Handler returns the HTTP handler that serves the reviews of several kinds.
-func Handler(reviewers []*Reviewer) (http.Handler, error) {
+// Handler returns the HTTP handler that serves the reviews of several kinds, and changes executors' pods unless the
+// argument executors is nil. Reviews take no slots from executors, because the API server creates no executor without
+// an answer.
+func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) {
 	mux := http.NewServeMux()
-	slots := make(chan struct{}, maxReviews)
-	for _, reviewer := range reviewers {
-		path := Path(reviewer.Kind.Kind)
-		hook, err := admission.StandaloneWebhook(&admission.Webhook{Handler: reviewer},
-			admission.StandaloneOptions{Logger: reviewer.Log, MetricsPath: path})
+	add := func(path string, handler admission.Handler, log logr.Logger, slots chan struct{}) error {
+		hook, err := admission.StandaloneWebhook(&admission.Webhook{Handler: handler}, admission.StandaloneOptions{Logger: log, MetricsPath: path})
 		if err != nil {
-			return nil, fmt.Errorf("webhook %s: %w", path, err)
+			return fmt.Errorf("webhook %s: %w", path, err)
 		}
 		mux.Handle("POST "+path, few(slots, hook))
+		return nil
 	}
-	return mux, nil
+	slots := make(chan struct{}, maxReviews)
+	for _, reviewer := range reviewers {
+		if err := add(Path(reviewer.Kind.Kind), reviewer, reviewer.Log, slots); err != nil {
+			return nil, err
+		}
+	}
+	if executors == nil {
+		return mux, nil
+	}
+	return mux, add(ExecutorPath, executors, executors.Log, make(chan struct{}, maxReviews))
 }
 
 // few returns a handler that waits for a slot before it passes a request to next. It answers a request itself if the

@@ -125,10 +125,27 @@ func (a *applier) addEnv(add []corev1.EnvVar) {
 		if wanted[v.Name] != i {
 			continue
 		}
-		if last, ok := have[v.Name]; !ok || !equality.Semantic.DeepEqual(a.spark.Env[last], v) {
+		if last, ok := have[v.Name]; !ok || !sameVariable(a.spark.Env[last], v) {
 			a.spark.Env = append(a.spark.Env, *v.DeepCopy())
 		}
 	}
+}
+
+// sameVariable reports whether two environment variables are equal, apart from defaults that an API server sets.
+func sameVariable(have, want corev1.EnvVar) bool {
+	if have.ValueFrom == nil || want.ValueFrom == nil {
+		return equality.Semantic.DeepEqual(have, want)
+	}
+	have, want = *have.DeepCopy(), *want.DeepCopy()
+	for _, from := range []*corev1.EnvVarSource{have.ValueFrom, want.ValueFrom} {
+		if from.FieldRef != nil {
+			from.FieldRef.APIVersion = cmp.Or(from.FieldRef.APIVersion, "v1")
+		}
+		if from.FileKeyRef != nil && from.FileKeyRef.Optional == nil {
+			from.FileKeyRef.Optional = new(false)
+		}
+	}
+	return equality.Semantic.DeepEqual(have, want)
 }
 
 func (a *applier) storage(o Overlay) {
@@ -294,7 +311,12 @@ func (a *applier) limits(o Overlay) {
 		a.setLimit(corev1.ResourceMemory, o.MemoryLimit.DeepCopy())
 	}
 	if o.GPU.Name != "" && o.GPU.Quantity > 0 {
-		a.setLimit(corev1.ResourceName(o.GPU.Name), *resource.NewQuantity(o.GPU.Quantity, resource.DecimalSI))
+		name, amount := corev1.ResourceName(o.GPU.Name), *resource.NewQuantity(o.GPU.Quantity, resource.DecimalSI)
+		a.setLimit(name, amount)
+		// The API server has filled in the request of a pod that it admits, and requires that the two are equal.
+		if _, ok := a.spark.Resources.Requests[name]; ok {
+			a.spark.Resources.Requests[name] = amount
+		}
 	}
 }
 

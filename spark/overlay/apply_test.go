@@ -192,6 +192,54 @@ func TestConflictsAreErrorsThatNameTheField(t *testing.T) {
 	}
 }
 
+// TestVariableWithDefaultsIsTheSame checks that a variable is not added again after an API server has filled in the
+// defaults of its reference.
+func TestVariableWithDefaultsIsTheSame(t *testing.T) {
+	reference := func(from corev1.EnvVarSource) corev1.EnvVar { return corev1.EnvVar{Name: "R", ValueFrom: &from} }
+	field := func(version, path string) corev1.EnvVar {
+		return reference(corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: version, FieldPath: path}})
+	}
+	file := func(optional *bool) corev1.EnvVar {
+		return reference(corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{Key: "k", Optional: optional}})
+	}
+	for name, c := range map[string]struct {
+		have, want corev1.EnvVar
+		same       bool
+	}{
+		"a field":         {field("v1", "metadata.name"), field("", "metadata.name"), true},
+		"another field":   {field("v1", "metadata.name"), field("", "metadata.uid"), false},
+		"another version": {field("v2", "metadata.name"), field("", "metadata.name"), false},
+		"a file":          {file(new(false)), file(nil), true},
+		"an optional one": {file(new(true)), file(nil), false},
+		"a value":         {corev1.EnvVar{Name: "R", Value: "x"}, field("", "metadata.name"), false},
+	} {
+		pod := driver()
+		spark := &pod.Spec.Containers[1]
+		spark.Env = append(spark.Env, c.have)
+		before := len(spark.Env)
+		if err := Apply(pod, DriverContainer, Overlay{Env: []corev1.EnvVar{c.want}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(pod.Spec.Containers[1].Env) == before; got != c.same {
+			t.Errorf("%s: counts as the same: %v", name, got)
+		}
+	}
+}
+
+// TestDeviceRequestFollowsItsLimit checks that a request of a device that the pod has changes together with its limit,
+// because the API server accepts only equal amounts.
+func TestDeviceRequestFollowsItsLimit(t *testing.T) {
+	pod := driver()
+	pod.Spec.Containers[1].Resources.Requests["nvidia.com/gpu"] = resource.MustParse("1")
+	if err := Apply(pod, DriverContainer, Overlay{GPU: GPU{Name: "nvidia.com/gpu", Quantity: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	resources := pod.Spec.Containers[1].Resources
+	if limit, request := resources.Limits["nvidia.com/gpu"], resources.Requests["nvidia.com/gpu"]; limit.Value() != 2 || request.Value() != 2 {
+		t.Errorf("limit %s, request %s, want 2", limit.String(), request.String())
+	}
+}
+
 func TestPriorityOfAnotherClassIsCleared(t *testing.T) {
 	pod := driver()
 	pod.Spec.Priority, pod.Spec.PreemptionPolicy = new(int32(0)), new(corev1.PreemptLowerPriority)

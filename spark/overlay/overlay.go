@@ -76,7 +76,8 @@ type Overlay struct {
 
 	// MemoryLimit replaces the memory limit of the Spark container. The memory request does not change.
 	MemoryLimit *resource.Quantity
-	// GPU sets a limit for a device. It is ignored if its name is empty or its quantity is zero or less.
+	// GPU sets a limit for a device, and its request if the container has one. It is ignored if its name is empty or its
+	// quantity is zero or less.
 	GPU GPU
 
 	// SecurityContext replaces the Spark container's security context.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -51,7 +52,7 @@ var executorSteps = []struct {
 // Executor returns the pod that the driver of a submission would create for the executor with this ID (Spark counts
 // from 1). The pod has the default resource profile. Executor builds the pod as Spark of the Request's version would,
 // from the configuration and the template that Build gives the driver (KubernetesExecutorBuilder and its feature steps,
-// ExecutorPodsAllocator). The argument driver is the UID of the driver pod, which owns and controls the executor; if
+// ExecutorPodsAllocator), and changes the pod as its admission would (Request.Admitted). The argument driver is the UID of the driver pod, which owns and controls the executor; if
 // driver is empty, the pod has no owner.
 //
 // Only drivers create executors. This pod serves two other purposes: the operator sends it to the API server in a dry
@@ -88,6 +89,9 @@ func Executor(r Request, id int, driver types.UID) (*corev1.Pod, error) {
 	}
 	e.pod.APIVersion, e.pod.Kind = "v1", "Pod"
 	e.pod.Spec.Containers = append(e.pod.Spec.Containers, e.spark)
+	if err := admit.Apply(e.pod); err != nil {
+		return nil, fieldError("Executor", "%v", err)
+	}
 	return e.pod, nil
 }
 
@@ -106,7 +110,7 @@ func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 	e.identity.name = e.namePrefix() + "-exec-" + e.identity.id
 	// The driver passes its own local directories on to executors.
 	e.r.Environment = map[string]string{"SPARK_LOCAL_DIRS": lastValue(d.spark.Env, "SPARK_LOCAL_DIRS")}
-	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
+	if !d.hasExecutorTemplate() {
 		return e, nil
 	}
 	text, err := executorTemplate(d)

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -97,6 +98,9 @@ type Request struct {
 	// executors' template.
 	Driver   overlay.Overlay
 	Executor overlay.Overlay
+	// Admitted are settings of the executors that are applied when the API server admits their pods, because Spark
+	// overwrites them. Build marks the executors' template with them.
+	Admitted admit.Settings
 
 	// RunnerServiceAccount is the service account of the pod that runs spark-submit (BuildRunner), unless
 	// RunnerAccountKey in Conf names another. It needs rights that a driver does not need: on Secrets, Services and

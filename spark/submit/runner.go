@@ -209,7 +209,7 @@ func (d *draft) runnerTemplates(files *runnerFiles) error {
 	// From here on the draft describes the runner, which is derived from the driver's template.
 	d.pod = pod
 	d.spark = pod.Spec.Containers[slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == spark.Name })]
-	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
+	if !d.hasExecutorTemplate() {
 		return nil
 	}
 	d.warnOverwritten()

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -37,7 +38,7 @@ func podTemplateStep(d *draft) error {
 	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
 		d.props.Set(labels+key, d.r.Labels[key])
 	}
-	if len(d.r.ExecutorTemplate) == 0 && d.r.Executor.IsZero() {
+	if !d.hasExecutorTemplate() {
 		return nil
 	}
 	d.warnOverwritten()
@@ -58,6 +59,11 @@ func podTemplateStep(d *draft) error {
 	return nil
 }
 
+// hasExecutorTemplate reports whether the driver gets a template for its executors.
+func (d *draft) hasExecutorTemplate() bool {
+	return len(d.r.ExecutorTemplate) > 0 || !d.r.Executor.IsZero() || d.r.Admitted.By != admit.None
+}
+
 func executorTemplate(d *draft) (string, error) {
 	t, err := d.template("ExecutorTemplate", d.r.ExecutorTemplate, "spark.kubernetes.executor.podTemplateContainerName", overlay.ExecutorContainer)
 	if err != nil {
@@ -70,6 +76,9 @@ func executorTemplate(d *draft) (string, error) {
 	if err := applyOverlay("Executor", pod, t.spark.Name, d.r.Executor); err != nil {
 		return "", err
 	}
+	if err := markAdmitted(d, pod, t.spark.Name); err != nil {
+		return "", err
+	}
 	// Spark uses the first container of the template, unless a key names another container that exists. In the pods
 	// that Spark creates, that container is the last.
 	last := len(pod.Spec.Containers) - 1
@@ -80,6 +89,18 @@ func executorTemplate(d *draft) (string, error) {
 	}
 	text, err := json.MarshalIndent(tree, "", "  ")
 	return string(text) + "\n", err
+}
+
+// markAdmitted marks the executors' template with the settings that are applied at admission. It returns an error for a
+// memory limit below the executors' memory, because the API server would reject every executor.
+func markAdmitted(d *draft, pod *corev1.Pod, container string) error {
+	if limit := d.r.Admitted.Overlay.MemoryLimit; limit != nil {
+		// An error in the configuration of the memory is reported by the driver.
+		if memory, err := executorMemory(d); err == nil && limit.Cmp(memory) < 0 {
+			return fieldError("Executor.MemoryLimit", "%s is below the memory that executors request, %s", limit.String(), memory.String())
+		}
+	}
+	return d.r.Admitted.Mark(pod, container)
 }
 
 // setPodDefaults sets two defaults of every pod unless the pod's template sets them. The pod gets no environment
@@ -113,8 +134,8 @@ func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Ove
 }
 
 // Overwritten returns the fields of an executor overlay that Spark of this version overrides on executors, whatever the
-// executors' template says (BasicExecutorFeatureStep). Only a webhook could restore these fields, because it changes
-// the pods after Spark. The names are those of overlay.Overlay's fields. A version that is not in the table of lines
+// executors' template says (BasicExecutorFeatureStep). Only Request.Admitted can restore these fields, because it
+// changes the pods after Spark. The names are those of overlay.Overlay's fields. A version that is not in the table of lines
 // counts as the line that Build would use for it. Build warns about each of these fields.
 func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	q, _ := quirksFor(sparkVersion)
@@ -139,6 +160,9 @@ func (d *draft) warnOverwritten() {
 		"TerminationGracePeriodSeconds": "terminationGracePeriodSeconds has no effect: Spark sets the period itself; set spark.kubernetes.executor.terminationGracePeriodSeconds",
 	}
 	for _, field := range Overwritten(d.r.SparkVersion, d.r.Executor) {
+		if field == "MemoryLimit" && d.r.Admitted.Overlay.MemoryLimit != nil {
+			continue
+		}
 		d.warn("%s%s", OverwrittenPrefix, messages[field])
 	}
 }

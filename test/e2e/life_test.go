@@ -41,6 +41,7 @@ func (w *suite) life(t *testing.T) {
 		w.parallel(t, "retried to success beside a sidecar", w.sidecarOutlivesDriver)
 		w.parallel(t, "budget blocks evictions", w.disruptionBudget)
 		w.parallel(t, "quota rejects executors", w.quotaRejectsExecutors)
+		w.parallel(t, "executors are changed at admission", w.executorsAtAdmission)
 		if *wholeLife {
 			w.parallel(t, "missing service account blocks executors", w.missingAccountBlocksExecutors)
 			w.parallel(t, "evicted by the kubelet", w.evictedByKubelet)

@@ -205,7 +205,7 @@ func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 			t.Fatal(err)
 		}
 		for _, rule := range role.Rules {
-			if len(rule.ResourceNames) == 0 || !slices.Equal(rule.Resources, []string{"validatingwebhookconfigurations"}) {
+			if len(rule.ResourceNames) == 0 || !slices.Equal(rule.Resources, []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}) {
 				t.Errorf("%s gives rights in all namespaces: %v", binding.Name, rule)
 			}
 			for _, r := range expand("", rule) {

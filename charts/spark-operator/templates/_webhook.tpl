@@ -29,13 +29,33 @@
 /etc/spark-operator-webhook
 {{- end -}}
 
+{{/* "true" if executors' pods are changed by the webhook, else empty. Only SparkApplications of sparkoperator.k8s.io have
+     settings that need it. */}}
+{{- define "spark-operator.webhook.executors" -}}
+{{- if and .Values.webhook.enable (.Values.webhook.executors).enable .Values.controller.sparkOperator.enable -}}true{{- end -}}
+{{- end -}}
+
+{{/* The version of the API of mutating policies if executors' pods are changed by a policy, else empty. */}}
+{{- define "spark-operator.webhook.policyVersion" -}}
+{{- if and (.Values.webhook.executors).enable .Values.controller.sparkOperator.enable -}}
+{{- if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" -}}v1
+{{- else if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy" -}}v1beta1
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The webhook in the operator's configuration file, as YAML. */}}
 {{- define "spark-operator.webhook.config" -}}
 {{- if not .Values.webhook.enable -}}
 bindAddress: "0"
+executors:
+  policy: {{ not (empty (include "spark-operator.webhook.policyVersion" .)) }}
 {{- else -}}
 bindAddress: ":{{ int .Values.webhook.port }}"
 shutdownDelay: {{ .Values.webhook.shutdownDelay }}
+executors:
+  webhook: {{ not (empty (include "spark-operator.webhook.executors" .)) }}
+  policy: {{ not (empty (include "spark-operator.webhook.policyVersion" .)) }}
 {{- if include "spark-operator.webhook.mounted" . }}
 certDir: {{ include "spark-operator.webhook.certDir" . }}
 {{- else }}

@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
+	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -49,6 +50,8 @@ type Options struct {
 	Submission v1beta2.SubmissionMode
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
 	RunnerAccount string
+	// Admission lists what can change the executors' pods at admission.
+	Admission admit.Available
 	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
 }

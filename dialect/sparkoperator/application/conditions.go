@@ -3,7 +3,6 @@ package application
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -40,13 +39,13 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 // encodeConditions sets the conditions that apply now and removes the others, except Exposed. The reason and message of
 // a condition are those of the phase's cause if there is one (dialect.ConditionCause). The conditions about overwritten
 // fields, monitoring and the Spark version have their own reasons and messages.
-func encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
+func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
 	hold := dialect.PhaseConditions(m)
 	if degraded(app, wanted, m) {
 		hold = append(hold, phaseCondition{Type: sparkoperator.ConditionDegraded, Status: metav1.ConditionTrue})
 	}
-	lost := strings.Join(overwritten(app), "; ")
+	lost := d.overwrittenMessage(app)
 	if lost != "" && slices.Contains(hold, phaseCondition{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
 	}

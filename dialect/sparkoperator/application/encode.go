@@ -22,6 +22,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 			s.Operator.Executors = nil
 		}
 		meta.RemoveStatusCondition(&s.Conditions, ConditionSparkVersionMismatch)
+		meta.RemoveStatusCondition(&s.Conditions, ConditionFieldsOverwritten)
 	}
 	encodeMemory(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
@@ -37,7 +38,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	}
 	mismatch := versionMismatch(app, m, seen)
 	notices = append(notices, mismatchNotice(s, m.Attempt, mismatch)...)
-	encodeConditions(app, wanted, m, mismatch, now)
+	d.encodeConditions(app, wanted, m, mismatch, now)
 	return notices
 }
 

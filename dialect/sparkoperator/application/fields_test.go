@@ -13,6 +13,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/spark/admit"
 )
 
 const fieldsDocument = "../../../docs/fields.md"
@@ -189,7 +190,7 @@ func TestFieldsDocument(t *testing.T) {
 	d.line("This page lists every field of the SparkApplications and SparkConnects of `sparkoperator.k8s.io`, and the parts of the")
 	d.line("created objects that change if the field is set. *container* is the Spark container. Configuration reaches driver and")
 	d.line("executors in `spark.properties`. The parts of executors' pods are in the template from which Spark creates them. No")
-	d.line("webhook is involved.")
+	d.line("webhook is involved, except for [some fields of executors](#what-spark-sets-over-the-executors-template).")
 	d.line("")
 	d.line("A test writes this page from the objects that the operator renders, and fails if a field is missing:")
 	d.line("")
@@ -334,10 +335,16 @@ func (d *document) overwritten() {
 	d.line("## What Spark sets over the executors' template")
 	d.line("")
 	d.line("Spark creates the executors' pods and overwrites some parts of their template. If Spark has a configuration key for such")
-	d.line("a part, the operator sets the key, and the field works. Otherwise the field has no effect, and the condition")
-	d.line("`FieldsOverwritten` reports it and what to set instead. Only a mutation of the pods at admission could keep such a")
-	d.line("field. A test compares the table with pods that Spark's own code created")
-	d.line("(`dialect/sparkoperator/application/testdata/executors`).")
+	d.line("a part, the operator sets the key, and the field works. The other parts are set when the API server admits the pods:")
+	d.line("")
+	d.line("- *policy*: by a MutatingAdmissionPolicy of the chart, if the cluster serves that API (Kubernetes 1.36, or 1.34 if its beta")
+	d.line("  version is switched on), or else by the webhook")
+	d.line("- *webhook*: by the webhook of the operator")
+	d.line("")
+	d.line("Both are on by default (`webhook.executors.enable`, and `webhook.enable` for the webhook, in the values of the chart), and")
+	d.line("only pods of applications that need them are changed ([configuration.md](configuration.md#executors-at-admission)). Where")
+	d.line("they are off, the field has no effect, and the condition `FieldsOverwritten` reports it and what to do. A test compares")
+	d.line("the table with pods that Spark's own code created (`dialect/sparkoperator/application/testdata/executors`).")
 	d.line("")
 	header, rule := "| field of `spec.executor` |", "|---|"
 	for _, version := range executorVersions {
@@ -346,12 +353,13 @@ func (d *document) overwritten() {
 	d.line("%s set by |", header)
 	d.line("%s---|", rule)
 	for _, row := range []struct{ name, piece, reader string }{
-		{"`memoryLimit`", `executor: {memoryLimit: 4g}`, "none; set `memoryOverhead`"},
-		{"`lifecycle` with `spark.decommission.enabled`", `{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "none"},
-		{"`gpu` with another amount in `spark.executor.resource`", `{sparkConf: {spark.executor.resource.gpu.amount: "1", spark.executor.resource.gpu.vendor: nvidia.com}, executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}}`, "none"},
-		{"`env` of `SPARK_LOCAL_DIRS`, `SPARK_EXECUTOR_POD_IP`, `SPARK_EXECUTOR_POD_NAME`", `executor: {env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`, "none; for local directories, use volumes named `spark-local-dir-...`"},
-		{"`env` of `SPARK_USER` and similar variables, as a reference", `executor: {env: [{name: SPARK_USER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`, "none"},
+		{"`memoryLimit`", `executor: {memoryLimit: 4g}`, "admission; without it, set `memoryOverhead`"},
+		{"`lifecycle` with `spark.decommission.enabled`", `{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "admission"},
+		{"`gpu` with another amount in `spark.executor.resource`", `{sparkConf: {spark.executor.resource.gpu.amount: "1", spark.executor.resource.gpu.vendor: nvidia.com}, executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}}`, "admission"},
+		{"`env` of `SPARK_LOCAL_DIRS`, `SPARK_EXECUTOR_POD_IP`, `SPARK_EXECUTOR_POD_NAME`", `executor: {env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`, "admission; without it, use volumes named `spark-local-dir-...` for local directories"},
+		{"`env` of `SPARK_USER` and similar variables, as a reference", `executor: {env: [{name: SPARK_USER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`, "admission"},
 		{"`env` of `SPARK_USER` and similar variables, as a value", `executor: {env: [{name: SPARK_USER, value: me}]}`, "`spark.executorEnv.*`"},
+		{"`hadoopConfigMap` with `spark.kubernetes.hadoop.configMapName`", `{sparkConf: {spark.kubernetes.hadoop.configMapName: theirs}, hadoopConfigMap: c}`, "admission"},
 		{"`env` of a name that `envVars`, `envSecretKeyRefs` or `sparkConf` also set", `executor: {env: [{name: A, value: me}], envVars: {A: other}}`, "the template; the operator leaves the other settings out"},
 		{"`sparkConfigMap`", `sparkConfigMap: c`, "`spark.executorEnv.SPARK_CONF_DIR`"},
 		{"`terminationGracePeriodSeconds`", `executor: {terminationGracePeriodSeconds: 5}`, "`spark.kubernetes.executor.terminationGracePeriodSeconds`"},
@@ -366,7 +374,15 @@ func (d *document) overwritten() {
 			if !strings.HasPrefix(piece, "{") {
 				piece = "{" + piece + "}"
 			}
-			if len(overwritten(appOf(d.t, "spec: {sparkVersion: "+version+"}", "spec: "+piece))) > 0 {
+			app := appOf(d.t, "spec: {sparkVersion: "+version+"}", "spec: "+piece)
+			lostWith := func(a admit.Available) bool { return len(Dialect{Options{Admission: a}}.overwritten(app)) > 0 }
+			switch {
+			case !lostWith(admit.Available{}):
+			case !lostWith(admit.Available{Policy: true}):
+				word = "policy"
+			case !lostWith(admit.Available{Webhook: true}):
+				word = "webhook"
+			default:
 				word = "**no**"
 			}
 			line += " " + word + " |"

@@ -410,7 +410,7 @@ func TestMonitoringTroubles(t *testing.T) {
 				}
 			}
 			for _, m := range []lifecycle.Memory{in(lifecycle.Launched), in(lifecycle.Running), in(lifecycle.Done, ended(lifecycle.Succeeded))} {
-				encodeConditions(app, usual.app(app), m, "", t0)
+				usual.encodeConditions(app, usual.app(app), m, "", t0)
 				condition := meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired)
 				if (condition != nil) != (len(got) > 0) {
 					t.Fatalf("%s: the condition is %v", m.Phase, condition)
@@ -419,7 +419,7 @@ func TestMonitoringTroubles(t *testing.T) {
 					t.Errorf("%s: the condition is %v", m.Phase, condition)
 				}
 			}
-			encodeConditions(app, usual.app(app), lifecycle.Memory{}, "", t0)
+			usual.encodeConditions(app, usual.app(app), lifecycle.Memory{}, "", t0)
 			if meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired) != nil {
 				t.Error("a condition before anything is launched")
 			}

@@ -2,9 +2,16 @@ package application
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/admit"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -29,12 +36,14 @@ var overwrittenWays = map[string]struct{ field, way string }{
 	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark sets it from the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
 }
 
-// overwritten returns the fields of an application's executors that have no effect, each with what to do instead.
-// Kubeflow's operator sets these fields with a webhook, which changes the pods after Spark has built them.
-func overwritten(app *v1beta2.SparkApplication) (reported []string) {
+// admissionHint says what makes the fields work that Spark overwrites.
+const admissionHint = "these fields need admission: whoever installs the operator can switch it on with webhook.enable and webhook.executors.enable of its chart"
+
+// overwritten returns the fields of an application's executors that have no effect, each with what to do instead, and
+// at the end what makes them work. The operator sets such fields at admission if it can (late).
+func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) {
 	const most = 20 // a condition's message is limited
-	executor := &app.Spec.Executor
-	if executor.MemoryLimit == nil && executor.Lifecycle == nil && executor.GPU == nil && len(executor.Env) == 0 && app.Spec.HadoopConfigMap == nil {
+	if !mayBeOverwritten(app) {
 		return nil // the common case, and every pass comes here
 	}
 	o, err := executorOverlay(app)
@@ -42,7 +51,10 @@ func overwritten(app *v1beta2.SparkApplication) (reported []string) {
 	if err != nil || confErr != nil {
 		return nil // rejected elsewhere
 	}
-	all := append(submit.Overwritten(app.Spec.SparkVersion, o), submit.OverwrittenByConf(c, o)...)
+	_, all := d.late(app, c, o)
+	if len(all) == 0 {
+		return nil
+	}
 	for _, lost := range all[:min(len(all), most)] {
 		name, entry, listed := strings.Cut(strings.TrimSuffix(lost, "]"), "[")
 		way, ok := overwrittenWays[lost]
@@ -57,5 +69,83 @@ func overwritten(app *v1beta2.SparkApplication) (reported []string) {
 	if more := len(all) - most; more > 0 {
 		reported = append(reported, fmt.Sprintf("and %d more", more))
 	}
-	return reported
+	if d.Admission.Webhook {
+		return reported // they are too large for it
+	}
+	return append(reported, admissionHint)
+}
+
+// overwrittenMessage returns the message of the condition ConditionFieldsOverwritten, or "" if the application does not
+// have the condition. An attempt that was launched before admission was switched on keeps the condition, because its
+// executors' template does not change.
+func (d Dialect) overwrittenMessage(app *v1beta2.SparkApplication) string {
+	message := strings.Join(d.overwritten(app), "; ")
+	if message != "" || d.Admission == (admit.Available{}) || !mayBeOverwritten(app) {
+		return message
+	}
+	if old := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); old != nil {
+		return old.Message
+	}
+	return ""
+}
+
+// mayBeOverwritten reports whether an application has fields that Spark overwrites for some configurations.
+func mayBeOverwritten(app *v1beta2.SparkApplication) bool {
+	executor := &app.Spec.Executor
+	return executor.MemoryLimit != nil || executor.Lifecycle != nil || executor.GPU != nil || len(executor.Env) > 0 || app.Spec.HadoopConfigMap != nil
+}
+
+// late returns the settings of an application's executors that are applied at admission because Spark overwrites them,
+// and the names of the fields (submit.Overwritten) that cannot be applied there. The arguments c and o are the
+// application's configuration and the overlay of its executors.
+func (d Dialect) late(app *v1beta2.SparkApplication, c *conf.Conf, o overlay.Overlay) (settings admit.Settings, lost []string) {
+	if !mayBeOverwritten(app) {
+		return admit.Settings{}, nil
+	}
+	lost = append(submit.Overwritten(app.Spec.SparkVersion, o), submit.OverwrittenByConf(c, o)...)
+	settings = d.Admission.Choose(overwrittenPart(o, lost))
+	if settings.By == admit.None {
+		return settings, lost
+	}
+	return settings, slices.DeleteFunc(lost, func(field string) bool {
+		name, _, _ := strings.Cut(field, "[")
+		switch name {
+		case "MemoryLimit":
+			return settings.Overlay.MemoryLimit != nil
+		case "GPU":
+			return settings.Overlay.GPU == o.GPU
+		case "Lifecycle":
+			return settings.Overlay.Lifecycle != nil
+		case "Env", "SparkConfigMap", "HadoopConfigMap":
+			return len(settings.Overlay.Env) > 0
+		}
+		return false
+	})
+}
+
+// overwrittenPart returns the part of an overlay that consists of the named fields. The ConfigMaps of the spec are
+// mounted by the template, so only the variables that name their directories are in it.
+func overwrittenPart(o overlay.Overlay, fields []string) (part overlay.Overlay) {
+	last := make(map[string]corev1.EnvVar, len(o.Env))
+	for _, v := range o.Env {
+		last[v.Name] = v
+	}
+	for _, field := range fields {
+		name, entry, _ := strings.Cut(strings.TrimSuffix(field, "]"), "[")
+		switch name {
+		case "MemoryLimit":
+			part.MemoryLimit = o.MemoryLimit
+		case "GPU":
+			part.GPU = o.GPU
+		case "Lifecycle":
+			part.Lifecycle = o.Lifecycle
+		case "Env":
+			part.Env = append(part.Env, last[entry])
+		case "SparkConfigMap":
+			part.Env = append(part.Env, corev1.EnvVar{Name: "SPARK_CONF_DIR", Value: overlay.SparkConfDir})
+		case "HadoopConfigMap":
+			part.Env = append(part.Env, corev1.EnvVar{Name: "HADOOP_CONF_DIR", Value: overlay.HadoopConfDir})
+		}
+	}
+	return part
 }

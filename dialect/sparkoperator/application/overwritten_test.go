@@ -2,6 +2,7 @@ package application
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,8 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/admit"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // TestConditionOfOverwrittenFields checks the condition that reports fields that Spark overrides. TestOverwrittenIsTold
@@ -34,7 +37,7 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := sample(c.change)
-			encodeConditions(app, usual.app(app), c.m, "", t0)
+			usual.encodeConditions(app, usual.app(app), c.m, "", t0)
 			got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten)
 			if (got != nil) != (c.says != "") {
 				t.Fatalf("condition %v, want one: %v", got, c.says != "")
@@ -44,7 +47,7 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 			}
 			// A corrected spec removes the condition.
 			app.Spec.Executor = sample().Spec.Executor
-			encodeConditions(app, usual.app(app), c.m, "", t0)
+			usual.encodeConditions(app, usual.app(app), c.m, "", t0)
 			if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got != nil {
 				t.Errorf("still there: %s", got.Message)
 			}
@@ -58,7 +61,96 @@ func TestOverwrittenIsBounded(t *testing.T) {
 			a.Spec.Executor.Env = append(a.Spec.Executor.Env, corev1.EnvVar{Name: fmt.Sprint("SPARK_JAVA_OPT_", i)})
 		}
 	})
-	if got := overwritten(app); len(got) != 21 || got[20] != "and 80 more" {
+	if got := (Dialect{}).overwritten(app); len(got) != 22 || got[20] != "and 80 more" || got[21] != admissionHint {
 		t.Errorf("%d lines, the last %q", len(got), got[len(got)-1])
+	}
+}
+
+// TestOverwrittenFieldsAreAppliedAtAdmission checks which fields are still reported if something changes executors at
+// admission, and that the report names what to switch on.
+func TestOverwrittenFieldsAreAppliedAtAdmission(t *testing.T) {
+	const simple, whole = `{memoryLimit: 4g}`, `{memoryLimit: 4g, env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`
+	for _, c := range []struct {
+		name      string
+		admission admit.Available
+		executor  string
+		by        admit.Mechanism
+		reported  []string
+	}{
+		{"nothing", admit.Available{}, whole, admit.None, []string{"spec.executor.memoryLimit", "spec.executor.env[SPARK_LOCAL_DIRS]", admissionHint}},
+		{"a policy", admit.Available{Policy: true}, simple, admit.Policy, nil},
+		{"a policy for a part", admit.Available{Policy: true}, whole, admit.Policy, []string{"spec.executor.env[SPARK_LOCAL_DIRS]", admissionHint}},
+		{"the webhook", admit.Available{Webhook: true}, whole, admit.Webhook, nil},
+		{"both", admit.Available{Policy: true, Webhook: true}, simple, admit.Policy, nil},
+		{"no such field", admit.Available{Policy: true, Webhook: true}, `{env: [{name: MINE, value: x}]}`, admit.None, nil},
+	} {
+		d, app := Dialect{Options{Admission: c.admission}}, appOf(t, "spec: {executor: "+c.executor+"}")
+		var reported []string
+		for _, text := range d.overwritten(app) {
+			field, _, _ := strings.Cut(text, " has no effect: ")
+			reported = append(reported, field)
+		}
+		if !slices.Equal(reported, c.reported) {
+			t.Errorf("%s: reports %q, want %q", c.name, reported, c.reported)
+		}
+		r, err := d.request(app, 1, t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Admitted.By != c.by {
+			t.Errorf("%s: changed by %q, want %q", c.name, r.Admitted.By, c.by)
+		}
+		objects, _, err := d.BuildAttempt(app, 1, t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, warning := range objects.Warnings {
+			if strings.HasPrefix(warning, submit.OverwrittenPrefix) && c.by != admit.None {
+				t.Errorf("%s: warns: %s", c.name, warning)
+			}
+		}
+	}
+}
+
+// TestConditionStaysUntilTheNextAttempt checks that the condition of an attempt stays if admission is switched on while
+// the attempt runs, because its executors still come from the old template.
+func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
+	app := appOf(t, "spec: {executor: {memoryLimit: 4g}}")
+	later := Dialect{Options{Admission: admit.Available{Webhook: true}}}
+	m := in(lifecycle.Running)
+	usual.encodeConditions(app, usual.app(app), m, "", t0)
+	before := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten)
+	if before == nil {
+		t.Fatal("no condition")
+	}
+	message := before.Message
+	later.encodeConditions(app, later.app(app), m, "", t0)
+	if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got == nil || got.Message != message {
+		t.Errorf("the condition is %+v", got)
+	}
+	later.encodeConditions(app, later.app(app), lifecycle.Memory{}, "", t0)
+	later.encodeConditions(app, later.app(app), m, "", t0)
+	if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got != nil {
+		t.Errorf("the next attempt has the condition %+v", got)
+	}
+}
+
+// TestMemoryLimitBelowTheRequestIsRefused checks that a memory limit of executors that no executor could get is an error
+// if it would be applied. Otherwise it has no effect, as before.
+func TestMemoryLimitBelowTheRequestIsRefused(t *testing.T) {
+	for limit, refused := range map[string]bool{"1g": true, "1407m": true, "1408m": false, "4g": false} {
+		app := appOf(t, "spec: {executor: {memory: 1g, memoryLimit: "+limit+"}}")
+		_, _, faults := Dialect{Options{Admission: admit.Available{Webhook: true}}}.tryAttempt(app, 1, t0)
+		if (len(faults) > 0) != refused {
+			t.Errorf("%s: %v", limit, faults)
+		}
+		for _, fault := range faults {
+			if fault.Field != "spec.executor.memoryLimit" || !strings.Contains(fault.Message, "is below the memory that executors request, 1408Mi") {
+				t.Errorf("%s: %v", limit, fault)
+			}
+		}
+		if _, _, faults := (Dialect{}).tryAttempt(app, 1, t0); len(faults) > 0 {
+			t.Errorf("%s without admission: %v", limit, faults)
+		}
 	}
 }

@@ -34,10 +34,6 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 	if err != nil {
 		return submit.Request{}, err
 	}
-	d.uiConf(c, app, id, attempt)
-	if d.Authenticate {
-		submit.Protect(c, app.Spec.SparkVersion)
-	}
 	driver, err := driverOverlay(app)
 	if err != nil {
 		return submit.Request{}, err
@@ -45,6 +41,11 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 	executor, err := executorOverlay(app)
 	if err != nil {
 		return submit.Request{}, err
+	}
+	admitted, _ := d.late(app, c, executor)
+	d.uiConf(c, app, id, attempt)
+	if d.Authenticate {
+		submit.Protect(c, app.Spec.SparkVersion)
 	}
 	prefix := namePrefix(app, id)
 	r := submit.Request{
@@ -65,6 +66,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		ExecutorTemplate:   sparkoperator.RawBytes(app.Spec.Executor.Template),
 		Driver:             driver,
 		Executor:           executor,
+		Admitted:           admitted,
 		ExecutorPorts:      executorPorts(&app.Spec),
 		Owner:              ownerReference(app),
 		Labels:             attemptLabels(app, attempt, id),

@@ -22,7 +22,7 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 	// overwritten names the executors' fields by their paths, so the same warnings of submit are left out.
 	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
 	return dialect.Review{
-		Warnings: slices.Concat(warnings, overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app)),
+		Warnings: slices.Concat(warnings, d.overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app)),
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
 			if submitter != nil {

@@ -25,13 +25,13 @@ const (
 )
 
 // SelfSigned keeps a self-signed certificate in a Secret, and makes the API server trust the certificate in a
-// ValidatingWebhookConfiguration. The chart creates both objects. The operator has only the right to read and update
-// these two objects by name.
+// ValidatingWebhookConfiguration and, if Mutating is set, in a MutatingWebhookConfiguration. The chart creates these
+// objects. The operator has only the right to read and update them by name.
 //
 // A rotation never serves a certificate that the API server does not trust yet:
 //
-//  1. The next certificate is stored in the Secret, and the configuration trusts it in addition to the current one.
-//  2. After the time settle, every API server has read the configuration, and the next certificate becomes current.
+//  1. The next certificate is stored in the Secret, and the configurations trust it in addition to the current one.
+//  2. After the time settle, every API server has read the configurations, and the next certificate becomes current.
 //  3. The previous certificate stays trusted until it expires, since other replicas serve it for a moment longer.
 //
 // Every replica rotates the certificate, whether it leads or not. Each update contains the resourceVersion that was
@@ -40,7 +40,8 @@ type SelfSigned struct {
 	Reader        client.Reader // without a cache: no Secret is listed or watched
 	Writer        client.Writer
 	Secret        types.NamespacedName
-	Configuration string
+	Configuration string // name of the ValidatingWebhookConfiguration
+	Mutating      string // name of the MutatingWebhookConfiguration, or "" if there is none
 	// Names are the DNS names and IP addresses of the server.
 	Names    []string
 	Lifetime time.Duration
@@ -50,7 +51,7 @@ type SelfSigned struct {
 	Log         logr.Logger
 
 	logged string // the last error
-	// nextTrusted is the serial number of the next certificate if the configuration trusts it. trustedAt is the time at
+	// nextTrusted is the serial number of the next certificate if the configurations trust it. trustedAt is the time at
 	// which this replica first observed that.
 	nextTrusted string
 	trustedAt   time.Time
@@ -93,10 +94,9 @@ func (s *SelfSigned) Start(ctx context.Context) error {
 func (s *SelfSigned) round(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	// The configuration is read before the Secret. If another replica adds a certificate to both in between, the update
+	// The configurations are read before the Secret. If another replica adds a certificate to both in between, the update
 	// of the configuration is a conflict, and does not remove it again.
-	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	missing := s.Reader.Get(ctx, client.ObjectKey{Name: s.Configuration}, configuration)
+	configurations, missing := s.configurations(ctx)
 	secret := &corev1.Secret{}
 	if err := s.Reader.Get(ctx, s.Secret, secret); err != nil {
 		return errors.Join(fmt.Errorf("read Secret %s: %w", s.Secret, err), missing)
@@ -113,11 +113,8 @@ func (s *SelfSigned) round(ctx context.Context) error {
 		}
 	}
 	s.serve(held.current)
-	if missing != nil {
-		return fmt.Errorf("read ValidatingWebhookConfiguration %s: %w", s.Configuration, missing)
-	}
-	changed, err := s.trust(ctx, configuration, held.bundle())
-	if err != nil || held.next == nil {
+	changed, err := s.trust(ctx, configurations, held.bundle())
+	if err = errors.Join(missing, err); err != nil || held.next == nil {
 		return err
 	}
 	if serial := held.next.serial(); changed || s.nextTrusted != serial {
@@ -174,18 +171,55 @@ func (s *SelfSigned) serve(current *pair) {
 	}
 }
 
-// trust makes every webhook of the configuration trust a bundle. It reports whether it updated the configuration.
-func (s *SelfSigned) trust(ctx context.Context, configuration *admissionregistrationv1.ValidatingWebhookConfiguration, bundle []byte) (changed bool, err error) {
-	for i := range configuration.Webhooks {
-		if c := &configuration.Webhooks[i].ClientConfig; !bytes.Equal(c.CABundle, bundle) {
-			c.CABundle, changed = bundle, true
+// configuration is a configuration of webhooks, and the places of its bundles.
+type configuration struct {
+	client.Object
+	kind    string
+	bundles []*[]byte
+}
+
+// configurations reads the configurations of webhooks. If the error is not nil, one of them is missing in the result.
+func (s *SelfSigned) configurations(ctx context.Context) (found []configuration, err error) {
+	validating, mutating := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if missing := s.Reader.Get(ctx, client.ObjectKey{Name: s.Configuration}, validating); missing != nil {
+		err = fmt.Errorf("read ValidatingWebhookConfiguration %s: %w", s.Configuration, missing)
+	} else {
+		c := configuration{Object: validating, kind: "ValidatingWebhookConfiguration"}
+		for i := range validating.Webhooks {
+			c.bundles = append(c.bundles, &validating.Webhooks[i].ClientConfig.CABundle)
 		}
+		found = append(found, c)
 	}
-	if !changed {
-		return false, nil
+	if s.Mutating == "" {
+		return found, err
 	}
-	if err := s.Writer.Update(ctx, configuration); err != nil {
-		return false, fmt.Errorf("update ValidatingWebhookConfiguration %s: %w", s.Configuration, err)
+	if missing := s.Reader.Get(ctx, client.ObjectKey{Name: s.Mutating}, mutating); missing != nil {
+		return found, errors.Join(err, fmt.Errorf("read MutatingWebhookConfiguration %s: %w", s.Mutating, missing))
 	}
-	return true, nil
+	c := configuration{Object: mutating, kind: "MutatingWebhookConfiguration"}
+	for i := range mutating.Webhooks {
+		c.bundles = append(c.bundles, &mutating.Webhooks[i].ClientConfig.CABundle)
+	}
+	return append(found, c), err
+}
+
+// trust makes every webhook of the configurations trust a bundle. It reports whether it updated a configuration.
+func (s *SelfSigned) trust(ctx context.Context, configurations []configuration, bundle []byte) (changed bool, err error) {
+	for _, c := range configurations {
+		stale := false
+		for _, place := range c.bundles {
+			if !bytes.Equal(*place, bundle) {
+				*place, stale = bundle, true
+			}
+		}
+		if !stale {
+			continue
+		}
+		if failed := s.Writer.Update(ctx, c.Object); failed != nil {
+			err = errors.Join(err, fmt.Errorf("update %s %s: %w", c.kind, c.GetName(), failed))
+			continue
+		}
+		changed = true
+	}
+	return changed, err
 }
