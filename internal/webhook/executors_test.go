@@ -210,6 +210,11 @@ func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got 
 			config.Name = strings.ToLower(config.Name)
 		}
 	}
+	for _, v := range sent.Spec.Containers[0].Env { // the API server fills this in
+		if v.ValueFrom != nil && v.ValueFrom.FieldRef != nil {
+			v.ValueFrom.FieldRef.APIVersion = "v1"
+		}
+	}
 	got = sent.DeepCopy()
 	f.Create(got)
 	return sent, got
