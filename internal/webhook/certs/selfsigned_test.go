@@ -59,7 +59,7 @@ func newRig(t *testing.T) *rig {
 	r.Create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "certs"}, Subjects: []rbacv1.Subject{subject},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "certs"}})
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations"}, ResourceNames: []string{r.Namespace}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}, ResourceNames: []string{r.Namespace}, Verbs: []string{"get", "update"}},
 	}}
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}, Subjects: []rbacv1.Subject{subject},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.Namespace}}
@@ -112,7 +112,7 @@ func (r *rig) replica(lifetime, renewBefore time.Duration) *certs.Serving {
 	go func() { _ = server.Serve(secure) }()
 	r.T.Cleanup(func() { _ = server.Close() })
 	r.run(&certs.SelfSigned{
-		Reader: r.limited, Writer: r.limited, Secret: types.NamespacedName{Namespace: r.Namespace, Name: "certs"}, Configuration: r.Namespace,
+		Reader: r.limited, Writer: r.limited, Secret: types.NamespacedName{Namespace: r.Namespace, Name: "certs"}, Configuration: r.Namespace, Mutating: r.Namespace,
 		Names: []string{"127.0.0.1", "hook.ns.svc"}, Lifetime: lifetime, RenewBefore: renewBefore, Serving: serving, Log: r.Logger(),
 	})
 	return serving
@@ -147,18 +147,35 @@ func (r *rig) configure() {
 			}},
 		}},
 	})
+	r.forever(&admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: r.Namespace},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "mutate.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+			FailurePolicy:     new(admissionregistrationv1.Fail),
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: new("https://" + r.address + "/")},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: r.Namespace}},
+			ObjectSelector:    &metav1.LabelSelector{MatchLabels: map[string]string{"call": "mutating"}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+			}},
+		}},
+	})
 }
 
-// call makes the API server call the webhook. It returns an error if the webhook did not answer.
+// call makes the API server call the validating and the mutating webhook. It returns an error if one of them did not
+// answer.
 func (r *rig) call(ctx context.Context) error {
-	err := r.API.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, GenerateName: "c-", Labels: map[string]string{"call": "webhook"}}}, client.DryRunAll)
-	if err == nil {
-		return errors.New("the webhook is not called")
+	for _, which := range []string{"webhook", "mutating"} {
+		err := r.API.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, GenerateName: "c-", Labels: map[string]string{"call": which}}}, client.DryRunAll)
+		if err == nil {
+			return fmt.Errorf("the webhook of %s is not called", which)
+		}
+		if !strings.Contains(err.Error(), "denied the request: by the webhook") {
+			return err
+		}
 	}
-	if strings.Contains(err.Error(), "denied the request: by the webhook") {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // serials returns the number of different certificates with which the webhook has answered calls.
@@ -261,6 +278,21 @@ func TestForeignContents(t *testing.T) {
 		}
 		return r.call(ctx)
 	})
+	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if err := r.API.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, mutating); err != nil {
+		t.Fatal(err)
+	}
+	mutating.Webhooks[0].ClientConfig.CABundle = foreign
+	r.update(mutating)
+	testkit.Wait(t, "the bundle of the mutating webhook to be replaced", func(ctx context.Context) error {
+		if err := r.API.Get(ctx, client.ObjectKey{Name: r.Namespace}, mutating); err != nil {
+			return err
+		}
+		if string(mutating.Webhooks[0].ClientConfig.CABundle) == string(foreign) {
+			return errors.New("it is foreign")
+		}
+		return r.call(ctx)
+	})
 	r.Remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "certs"}})
 	testkit.Wait(t, "the log", func(ctx context.Context) error {
 		if !strings.Contains(r.Log.String(), "Webhook certificate not up to date") {
@@ -281,6 +313,8 @@ func TestRights(t *testing.T) {
 		"all Secrets":           r.limited.List(t.Context(), &corev1.SecretList{}, client.InNamespace(r.Namespace)),
 		"another configuration": r.limited.Get(t.Context(), client.ObjectKey{Name: "other"}, &admissionregistrationv1.ValidatingWebhookConfiguration{}),
 		"all configurations":    r.limited.List(t.Context(), &admissionregistrationv1.ValidatingWebhookConfigurationList{}),
+		"another mutating one":  r.limited.Get(t.Context(), client.ObjectKey{Name: "other"}, &admissionregistrationv1.MutatingWebhookConfiguration{}),
+		"all mutating ones":     r.limited.List(t.Context(), &admissionregistrationv1.MutatingWebhookConfigurationList{}),
 	} {
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v", name, err)
