@@ -25,9 +25,10 @@ type SparkPodSpecApplyConfiguration struct {
 	// Heap size in Spark's notation: an integer and a unit, for example 4g or 512m (spark.{driver,executor}.memory).
 	// Default 1g.
 	Memory *string `json:"memory,omitempty"`
-	// Memory limit of the driver's Spark container, for example 2g or 2Gi, instead of heap plus overhead. The request
-	// does not change. It has no effect on executors, because Spark overwrites their limit, nor on drivers that
-	// spark-submit creates; use memoryOverhead instead.
+	// Memory limit of the Spark container, for example 2g or 2Gi, instead of heap plus overhead. The request does not
+	// change. Spark overwrites the limit of executors, so it has an effect on them only if the operator was installed
+	// with changes of executors at admission, which is the default of its chart; otherwise the condition
+	// FieldsOverwritten reports it. It has no effect on drivers that spark-submit creates; use memoryOverhead instead.
 	MemoryLimit *string `json:"memoryLimit,omitempty"`
 	// Memory outside the heap, in Spark's notation (spark.{driver,executor}.memoryOverhead). A number without a unit is
 	// in MiB. Default: a share of the heap, at least 384m.
