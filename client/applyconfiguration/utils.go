@@ -174,6 +174,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationstatusv1.ExecutorCountsApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorCause"):
 		return &applyconfigurationstatusv1.OperatorCauseApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("OperatorDefaults"):
+		return &applyconfigurationstatusv1.OperatorDefaultsApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorExecutors"):
 		return &applyconfigurationstatusv1.OperatorExecutorsApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorStatus"):

@@ -259,6 +259,9 @@ type ClusterOperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
+	// The platform defaults from which the cluster's objects are rendered. Absent if the operator has none.
+	// +optional
+	Defaults *OperatorDefaults `json:"defaults,omitempty"`
 	// The reason for the phase, or the cluster's wait reason.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`

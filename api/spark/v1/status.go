@@ -164,3 +164,6 @@ type OperatorExecutors = statusv1.OperatorExecutors
 
 // OperatorTransition is one change of phase.
 type OperatorTransition = statusv1.OperatorTransition
+
+// OperatorDefaults identifies the platform defaults from which objects were rendered.
+type OperatorDefaults = statusv1.OperatorDefaults

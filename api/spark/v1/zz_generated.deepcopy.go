@@ -333,6 +333,11 @@ func (in *ClusterOperatorStatus) DeepCopyInto(out *ClusterOperatorStatus) {
 		in, out := &in.CompleteAt, &out.CompleteAt
 		*out = (*in).DeepCopy()
 	}
+	if in.Defaults != nil {
+		in, out := &in.Defaults, &out.Defaults
+		*out = new(OperatorDefaults)
+		**out = **in
+	}
 	if in.Cause != nil {
 		in, out := &in.Cause, &out.Cause
 		*out = new(OperatorCause)

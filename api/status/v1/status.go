@@ -94,6 +94,9 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	ShortSince *metav1.MicroTime `json:"shortSince,omitempty"`
+	// The platform defaults from which the current or last attempt was rendered. Absent if the operator has none.
+	// +optional
+	Defaults *OperatorDefaults `json:"defaults,omitempty"`
 	// How the last finished attempt ended.
 	// +optional
 	Outcome string `json:"outcome,omitempty"`
@@ -155,4 +158,14 @@ type OperatorTransition struct {
 	// The reason, as one CamelCase word.
 	// +optional
 	Reason string `json:"reason,omitempty"`
+}
+
+// OperatorDefaults identifies the platform defaults from which objects were rendered.
+type OperatorDefaults struct {
+	// Version of the defaults: a digest of their content. It is also an annotation of the driver pod.
+	Version string `json:"version"`
+	// The part of the defaults that the operator needs after the launch, as JSON. It keeps a change of the defaults
+	// from changing what already runs.
+	// +optional
+	Settings string `json:"settings,omitempty"`
 }

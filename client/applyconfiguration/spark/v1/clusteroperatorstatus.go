@@ -30,6 +30,8 @@ type ClusterOperatorStatusApplyConfiguration struct {
 	BegunAt *metav1.MicroTime `json:"begunAt,omitempty"`
 	// When all pods had the new spec and were ready. Absent until then.
 	CompleteAt *metav1.MicroTime `json:"completeAt,omitempty"`
+	// The platform defaults from which the cluster's objects are rendered. Absent if the operator has none.
+	Defaults *statusv1.OperatorDefaultsApplyConfiguration `json:"defaults,omitempty"`
 	// The reason for the phase, or the cluster's wait reason.
 	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 }
@@ -93,6 +95,14 @@ func (b *ClusterOperatorStatusApplyConfiguration) WithBegunAt(value metav1.Micro
 // If called multiple times, the CompleteAt field is set to the value of the last call.
 func (b *ClusterOperatorStatusApplyConfiguration) WithCompleteAt(value metav1.MicroTime) *ClusterOperatorStatusApplyConfiguration {
 	b.CompleteAt = &value
+	return b
+}
+
+// WithDefaults sets the Defaults field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Defaults field is set to the value of the last call.
+func (b *ClusterOperatorStatusApplyConfiguration) WithDefaults(value *statusv1.OperatorDefaultsApplyConfiguration) *ClusterOperatorStatusApplyConfiguration {
+	b.Defaults = value
 	return b
 }
 

@@ -124,6 +124,14 @@ func (b *OperatorStatusApplyConfiguration) WithShortSince(value metav1.MicroTime
 	return b
 }
 
+// WithDefaults sets the Defaults field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Defaults field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithDefaults(value *v1.OperatorDefaultsApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.Defaults = value
+	return b
+}
+
 // WithOutcome sets the Outcome field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Outcome field is set to the value of the last call.

@@ -41,6 +41,8 @@ type OperatorStatusApplyConfiguration struct {
 	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
 	// Since when fewer executors exist than are wanted and no executor was added. Absent while enough executors exist.
 	ShortSince *metav1.MicroTime `json:"shortSince,omitempty"`
+	// The platform defaults from which the current or last attempt was rendered. Absent if the operator has none.
+	Defaults *OperatorDefaultsApplyConfiguration `json:"defaults,omitempty"`
 	// How the last finished attempt ended.
 	Outcome *string `json:"outcome,omitempty"`
 	// Why the attempt ended with this outcome, or the wait reason of the current phase.
@@ -150,6 +152,14 @@ func (b *OperatorStatusApplyConfiguration) WithNextAttemptTime(value metav1.Micr
 // If called multiple times, the ShortSince field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithShortSince(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
 	b.ShortSince = &value
+	return b
+}
+
+// WithDefaults sets the Defaults field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Defaults field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithDefaults(value *OperatorDefaultsApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.Defaults = value
 	return b
 }
 
