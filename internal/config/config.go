@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/internal/defaults"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -65,6 +66,8 @@ type Configuration struct {
 	Webhook Webhook `json:"webhook,omitzero"`
 	// BatchScheduler configures the schedulers that may place an application as a whole. Default: none.
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitzero"`
+	// Defaults are default settings of custom resources, by namespace. Default: none.
+	Defaults []defaults.Default `json:"defaults,omitempty"`
 }
 
 // These are the values of Submission.Mode, the same as those of spec.submission.mode in an application.
@@ -201,8 +204,10 @@ type Timeouts struct {
 	RunSeconds int64 `json:"runSeconds,omitempty"`
 }
 
-// String returns the configuration as one line of JSON, without passwords in addresses.
+// String returns the configuration as one line of JSON, without passwords in addresses and without defaults that look
+// secret.
 func (c Configuration) String() string {
+	c.Defaults = defaults.Redacted(c.Defaults)
 	c.Application.KubernetesMaster = conf.HideAddresses(c.Application.KubernetesMaster)
 	if endpoint, err := url.Parse(c.Tracing.Endpoint); err == nil {
 		c.Tracing.Endpoint = endpoint.Redacted()

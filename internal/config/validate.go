@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sparkoperator/spark-operator/internal/defaults"
 )
 
 // Validate returns an error that lists all invalid fields by their paths. The caller must have set the defaults.
@@ -33,6 +35,9 @@ func (c *Configuration) Validate() error {
 		validateWebhook,
 		validateMetrics,
 		validateTracing,
+		func(c *Configuration) field.ErrorList {
+			return defaults.Validate(field.NewPath("defaults"), c.Defaults)
+		},
 	}
 	var errs field.ErrorList
 	for _, rule := range rules {

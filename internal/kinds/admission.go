@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
 	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -32,8 +33,11 @@ type Admitted struct {
 	Restarts func(cfg config.Configuration, old, edited client.Object) string
 }
 
-// Admission returns the five kinds as admission needs them.
-func Admission() []Admitted {
+// Admission returns the five kinds as admission needs them. The labels of namespaces select the platform's defaults.
+func Admission(labels ...NamespaceLabels) []Admitted {
+	of := func(cfg config.Configuration, object client.Object) *platform.Settings {
+		return platformDefaults(cfg, labels)(object)
+	}
 	all := func(config.Configuration, client.Object) bool { return true }
 	selected := func(cfg config.Configuration, object client.Object) bool {
 		return actsOn(cfg.Apache.LabelSelector)(object)
@@ -44,7 +48,7 @@ func Admission() []Admitted {
 			Kind: v1beta2.SchemeGroupVersion.WithKind("SparkApplication"), New: func() client.Object { return &v1beta2.SparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.Applications() }, Selects: all,
 			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				return typed.With(sparkapp.Dialect{Options: dialectOptions(cfg)}.Review)(object, now)
+				return typed.With(applicationsOf(dialectOptions(cfg), platformDefaults(cfg, labels))(object).Review)(object, now)
 			},
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
 				return sparkapp.Dialect{Options: dialectOptions(cfg)}.RestartWarning(old.(*v1beta2.SparkApplication), edited.(*v1beta2.SparkApplication))
@@ -54,7 +58,9 @@ func Admission() []Admitted {
 			Kind: v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"), New: func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.Schedules() }, Selects: all,
 			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				return typed.With(scheduleDialect(cfg).Review)(object, now)
+				schedules := scheduleDialect(cfg)
+				schedules.Applications.Defaults = of(cfg, object)
+				return typed.With(schedules.Review)(object, now)
 			},
 			Restarts: none, // an edit is for the runs that follow
 		},
@@ -62,7 +68,7 @@ func Admission() []Admitted {
 			Kind: v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"), New: func() client.Object { return &v1alpha1.SparkConnect{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.ConnectServers() }, Selects: all,
 			Review: func(cfg config.Configuration, object client.Object, _ time.Time) dialect.Review {
-				return typed.Of(sparkconnect.Connects{Options: connectOptions(cfg)}.Review)(object)
+				return typed.Of(connectsOf(connectOptions(cfg), platformDefaults(cfg, labels))(object).Review)(object)
 			},
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
 				return sparkconnect.Connects{Options: connectOptions(cfg)}.RestartWarning(old.(*v1alpha1.SparkConnect), edited.(*v1alpha1.SparkConnect))
@@ -72,7 +78,9 @@ func Admission() []Admitted {
 			Kind: sparkv1.GroupVersion.WithKind("SparkApplication"), New: func() client.Object { return &sparkv1.SparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.ApacheApplications() }, Selects: selected,
 			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				return typed.With(apacheapp.Applications{Options: apacheOptions(cfg)}.Review)(object, now)
+				options := apacheOptions(cfg)
+				options.Defaults = of(cfg, object)
+				return typed.With(apacheapp.Applications{Options: options}.Review)(object, now)
 			},
 			Restarts: none, // an edit is for the next attempt
 		},
@@ -80,10 +88,14 @@ func Admission() []Admitted {
 			Kind: sparkv1.GroupVersion.WithKind("SparkCluster"), New: func() client.Object { return &sparkv1.SparkCluster{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.SparkClusters() }, Selects: selected,
 			Review: func(cfg config.Configuration, object client.Object, _ time.Time) dialect.Review {
-				return typed.Of(apachecluster.Clusters{Options: clusterOptions(cfg)}.Review)(object)
+				options := clusterOptions(cfg)
+				options.Defaults = of(cfg, object)
+				return typed.Of(apachecluster.Clusters{Options: options}.Review)(object)
 			},
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
-				return apachecluster.Clusters{Options: clusterOptions(cfg)}.RestartWarning(old.(*sparkv1.SparkCluster), edited.(*sparkv1.SparkCluster))
+				options := clusterOptions(cfg)
+				options.Defaults = of(cfg, edited)
+				return apachecluster.Clusters{Options: options}.RestartWarning(old.(*sparkv1.SparkCluster), edited.(*sparkv1.SparkCluster))
 			},
 		},
 	}

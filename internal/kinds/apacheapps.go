@@ -27,28 +27,33 @@ const ApacheApplicationName = "apachesparkapplication"
 
 // ApacheApplications returns the kind of the SparkApplications of spark.apache.org/v1. Each pass calls now for the
 // current settings, because some settings can change while the operator runs.
-func ApacheApplications(now func() config.Configuration) kind.Kind {
+func ApacheApplications(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	type application = sparkv1.SparkApplication
-	applications := func() apacheapp.Applications { return apacheapp.Applications{Options: apacheOptions(now())} }
+	defaults := platformDefaults(now(), labels)
+	applications := func(app *application) apacheapp.Applications {
+		options := apacheOptions(now())
+		options.Defaults = defaults(app)
+		return apacheapp.Applications{Options: options}
+	}
 	return kind.Kind{
 		Name:   ApacheApplicationName,
 		New:    func() client.Object { return &application{} },
 		Status: typed.Of(func(app *application) any { return &app.Status }),
 		Decide: typed.Decides(func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
-			return applications().Decide(app, seen, at)
+			return applications(app).Decide(app, seen, at)
 		}),
 		Render: typed.Renders(func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
-			return applications().Render(app, action, at)
+			return applications(app).Render(app, action, at)
 		}),
 		Events:     typed.With(func(app *application, plan lifecycle.Plan) []kind.Event { return toEvents(apacheapp.Events(app, plan)) }),
-		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.operator.restartRequest", "status.conditions", "status.executors"}},
+		Definition: kind.Definition{RequiredFields: requiredFields(now(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
 		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(apacheStanding), Concludes: true,
 		},
 		Executors: kind.Executors{
 			Render: typed.Executor(func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
-				return applications().Executor(app, attempt, id, driver, at)
+				return applications(app).Executor(app, attempt, id, driver, at)
 			}),
 			Remembers: typed.Of(func(app *application) *v1beta2.OperatorStatus {
 				if app.Status.Operator == nil {
@@ -58,10 +63,10 @@ func ApacheApplications(now func() config.Configuration) kind.Kind {
 			}),
 		},
 		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *application, _ lifecycle.Observed) kind.AuxiliaryObjects {
-			return toAuxiliaryObjects(applications().AuxiliaryObjects(app))
+			return toAuxiliaryObjects(applications(app).AuxiliaryObjects(app))
 		})},
 		Inherited: kind.Inherited{
-			Adopt:      typed.With(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications().Adopt(app, pods) }),
+			Adopt:      typed.With(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications(app).Adopt(app, pods) }),
 			NameLabel:  identity.ApacheAppNameLabel,
 			Finalizers: []string{"sparkapplications.spark.apache.org/finalizer"},
 		},

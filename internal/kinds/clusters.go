@@ -25,32 +25,37 @@ const ClusterName = "sparkcluster"
 // SparkClusters returns the kind of the SparkClusters of spark.apache.org/v1, which are standalone clusters. They have
 // no attempts and no drivers. All objects of a cluster are auxiliary objects, and its pods belong to the StatefulSets
 // among these objects.
-func SparkClusters(now func() config.Configuration) kind.Kind {
+func SparkClusters(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	type cluster = sparkv1.SparkCluster
-	clusters := func() apachecluster.Clusters { return apachecluster.Clusters{Options: clusterOptions(now())} }
+	defaults := platformDefaults(now(), labels)
+	clusters := func(sc *cluster) apachecluster.Clusters {
+		options := clusterOptions(now())
+		options.Defaults = defaults(sc)
+		return apachecluster.Clusters{Options: options}
+	}
 	return kind.Kind{
 		Name:   ClusterName,
 		New:    func() client.Object { return &cluster{} },
 		Status: typed.Of(func(sc *cluster) any { return &sc.Status }),
 		Decide: typed.Decides(func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
-			return clusters().Decide(sc, seen, at)
+			return clusters(sc).Decide(sc, seen, at)
 		}),
-		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return toEvents(clusters().Events(sc, plan)) }),
-		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"}, RequiredKinds: clusterKinds(now())},
+		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return toEvents(clusters(sc).Events(sc, plan)) }),
+		Definition: kind.Definition{RequiredFields: requiredFields(now(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"), RequiredKinds: clusterKinds(now())},
 		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(clusterStanding), NoApplication: true,
 		},
 		Auxiliary: kind.Auxiliary{
 			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.AuxiliaryObjects {
-				return toAuxiliaryObjects(clusters().AuxiliaryObjects(sc, seen))
+				return toAuxiliaryObjects(clusters(sc).AuxiliaryObjects(sc, seen))
 			}),
 			// Drivers that use the cluster reach its master through its Service, and they continue to run.
 			Vital: []string{"Service"},
 			Sets:  true,
 		},
 		Inherited: kind.Inherited{
-			Adopt:      typed.With(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters().Adopt(sc, pods) }),
+			Adopt:      typed.With(func(sc *cluster, pods []corev1.Pod) []corev1.Pod { return clusters(sc).Adopt(sc, pods) }),
 			NameLabel:  identity.ClusterNameLabel,
 			Finalizers: []string{"sparkclusters.spark.apache.org/finalizer"},
 		},

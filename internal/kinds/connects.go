@@ -1,9 +1,14 @@
 package kinds
 
 import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -11,29 +16,37 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // SparkConnects returns the kind of the SparkConnects of sparkoperator.k8s.io/v1alpha1, which are Spark Connect
 // servers. A server's pod is the driver of its attempt. Its Service is an auxiliary object.
-func SparkConnects(cfg config.Configuration) kind.Kind {
-	dialect := sparkconnect.Connects{Options: connectOptions(cfg)}
+func SparkConnects(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	fixed := sparkconnect.Connects{Options: connectOptions(cfg)} // for functions that do not depend on defaults
+	dialect := connectsOf(fixed.Options, platformDefaults(cfg, labels))
 	return kind.Kind{
 		Name:   "sparkconnect",
 		New:    func() client.Object { return &v1alpha1.SparkConnect{} },
 		Status: typed.Of(func(sc *v1alpha1.SparkConnect) any { return &sc.Status }),
-		Decide: typed.Decides(dialect.Decide),
-		Render: typed.Renders(dialect.Render),
-		Events: typed.With(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []kind.Event {
-			return toEvents(dialect.Events(sc, plan))
+		Decide: typed.Decides(func(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+			return dialect(sc).Decide(sc, seen, at)
 		}),
-		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.operator.restartRequest", "status.conditions", "status.observedGeneration"}},
+		Render: typed.Renders(func(sc *v1alpha1.SparkConnect, action lifecycle.Action, at time.Time) (submit.Objects, error) {
+			return dialect(sc).Render(sc, action, at)
+		}),
+		Events: typed.With(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []kind.Event {
+			return toEvents(fixed.Events(sc, plan))
+		}),
+		Definition: kind.Definition{RequiredFields: requiredFields(cfg, "status.operator", "status.operator.restartRequest", "status.conditions", "status.observedGeneration")},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(serverStanding), NoApplication: true,
 		},
-		Executors: kind.Executors{Render: typed.Executor(dialect.Executor)},
+		Executors: kind.Executors{Render: typed.Executor(func(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, at time.Time) (*corev1.Pod, error) {
+			return dialect(sc).Executor(sc, attempt, id, server, at)
+		})},
 		Auxiliary: kind.Auxiliary{
 			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) kind.AuxiliaryObjects {
-				return toAuxiliaryObjects(dialect.AuxiliaryObjects(sc))
+				return toAuxiliaryObjects(dialect(sc).AuxiliaryObjects(sc))
 			}),
 			Vital: []string{"Service"},
 			// These are ports that the kubeflow operator writes to the Service for clients.
@@ -41,7 +54,7 @@ func SparkConnects(cfg config.Configuration) kind.Kind {
 				connect.DriverPortName: connect.DriverPort, connect.BlockManagerPortName: connect.BlockManagerPort, connect.UIPortName: connect.UIPort,
 			},
 		},
-		Inherited: kind.Inherited{Adopt: typed.With(dialect.Adopt), NameLabel: identity.ConnectNameLabel},
+		Inherited: kind.Inherited{Adopt: typed.With(fixed.Adopt), NameLabel: identity.ConnectNameLabel},
 		// lastUpdateTime is among the fields because it changes with the counts. Failed executors are remembered only
 		// for events: a server runs for a long time, and executors that crash one after the other may be dozens a
 		// minute.
@@ -52,6 +65,15 @@ func SparkConnects(cfg config.Configuration) kind.Kind {
 
 var connectPolicies = map[string]sparkconnect.Policy{
 	config.PolicyAnywhere: sparkconnect.ClientsAnywhere, config.PolicyNamespace: sparkconnect.ClientsNamespace, config.PolicyNone: "",
+}
+
+// connectsOf returns a function that returns the dialect for a SparkConnect, with the defaults of its namespace.
+func connectsOf(options sparkconnect.Options, defaults func(client.Object) *platform.Settings) func(client.Object) sparkconnect.Connects {
+	return func(sc client.Object) sparkconnect.Connects {
+		own := options
+		own.Defaults = defaults(sc)
+		return sparkconnect.Connects{Options: own}
+	}
 }
 
 func connectOptions(cfg config.Configuration) sparkconnect.Options {

@@ -5,11 +5,14 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -17,21 +20,28 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/admit"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// SparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2.
-func SparkApplications(cfg config.Configuration) kind.Kind {
-	applications := sparkapp.Dialect{Options: dialectOptions(cfg)}
+// SparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2. The labels of namespaces
+// select the platform's defaults.
+func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	fixed := sparkapp.Dialect{Options: dialectOptions(cfg)} // for functions that do not depend on defaults
+	applications := applicationsOf(fixed.Options, platformDefaults(cfg, labels))
 	return kind.Kind{
 		Name:   "sparkapplication",
 		New:    func() client.Object { return &v1beta2.SparkApplication{} },
 		Status: typed.Of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
-		Decide: typed.Decides(applications.Decide),
-		Render: typed.Renders(applications.Render),
+		Decide: typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+			return applications(app).Decide(app, seen, at)
+		}),
+		Render: typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, at time.Time) (submit.Objects, error) {
+			return applications(app).Render(app, action, at)
+		}),
 		Events: typed.With(func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
 			return toEvents(sparkapp.Events(app, plan))
 		}),
-		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.operator.restartRequest", "status.conditions", "status.executors"}},
+		Definition: kind.Definition{RequiredFields: requiredFields(cfg, "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
 		Served: kind.Served{Yields: typed.Of(func(app *v1beta2.SparkApplication) bool {
 			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
 		})},
@@ -39,13 +49,16 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 			Observed: typed.Of(func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(standingOf), Concludes: true,
 		},
 		Executors: kind.Executors{
-			Render: typed.Executor(applications.Executor), Labels: typed.Of(executorLabelsOf),
+			Render: typed.Executor(func(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
+				return applications(app).Executor(app, attempt, id, driver, at)
+			}),
+			Labels:    typed.Of(executorLabelsOf),
 			Remembers: typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
 		},
 		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) kind.AuxiliaryObjects {
-			return toAuxiliaryObjects(applications.AuxiliaryObjects(app, seen))
+			return toAuxiliaryObjects(applications(app).AuxiliaryObjects(app, seen))
 		})},
-		Inherited: kind.Inherited{Adopt: typed.With(applications.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(applications.InheritedGroup)},
+		Inherited: kind.Inherited{Adopt: typed.With(fixed.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(fixed.InheritedGroup)},
 		ExecutorChurn: kind.ExecutorChurn{
 			// The count of failed executors is not among these fields: once the pod of a failed executor is deleted,
 			// the executor would count as completed.
@@ -55,7 +68,16 @@ func SparkApplications(cfg config.Configuration) kind.Kind {
 			Minor: func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
 		},
 		// Only pods that run spark-submit have Secrets.
-		Secrets: kind.Secrets{Runners: applications.Submission != v1beta2.SubmissionModeNative},
+		Secrets: kind.Secrets{Runners: fixed.Submission != v1beta2.SubmissionModeNative},
+	}
+}
+
+// applicationsOf returns a function that returns the dialect for an application, with the defaults of its namespace.
+func applicationsOf(options sparkapp.Options, defaults func(client.Object) *platform.Settings) func(client.Object) sparkapp.Dialect {
+	return func(app client.Object) sparkapp.Dialect {
+		own := options
+		own.Defaults = defaults(app)
+		return sparkapp.Dialect{Options: own}
 	}
 }
 

@@ -20,15 +20,23 @@ import (
 )
 
 // Schedules returns the kind of the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
-func Schedules(cfg config.Configuration) kind.Kind {
-	dialect := scheduleDialect(cfg)
+func Schedules(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	fixed := scheduleDialect(cfg) // for functions that do not depend on defaults
+	defaults := platformDefaults(cfg, labels)
+	schedules := func(s client.Object) sparkschedule.Schedules {
+		own := fixed
+		own.Applications.Defaults = defaults(s)
+		return own
+	}
 	type schedule = v1beta2.ScheduledSparkApplication
 	return kind.Kind{
-		Name:       "scheduledsparkapplication",
-		New:        func() client.Object { return &schedule{} },
-		Status:     typed.Of(func(s *schedule) any { return &s.Status }),
-		Decide:     typed.Decides(dialect.Decide),
-		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return toEvents(dialect.Events(s, plan)) }),
+		Name:   "scheduledsparkapplication",
+		New:    func() client.Object { return &schedule{} },
+		Status: typed.Of(func(s *schedule) any { return &s.Status }),
+		Decide: typed.Decides(func(s *schedule, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
+			return schedules(s).Decide(s, seen, at)
+		}),
+		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return toEvents(fixed.Events(s, plan)) }),
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions"}},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: typed.Of(standingOfSchedule),
@@ -37,12 +45,12 @@ func Schedules(cfg config.Configuration) kind.Kind {
 		Runs: &kind.Runs{
 			New:     func() client.Object { return &v1beta2.SparkApplication{} },
 			List:    func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
-			Facts:   func(run client.Object) lifecycle.Run { return dialect.RunFacts(run.(*v1beta2.SparkApplication)) },
+			Facts:   func(run client.Object) lifecycle.Run { return fixed.RunFacts(run.(*v1beta2.SparkApplication)) },
 			Summary: runSummary,
 			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
-				return dialect.RenderRun(s.(*schedule), action)
+				return fixed.RenderRun(s.(*schedule), action)
 			},
-			Labels:   typed.Of(dialect.RunLabels),
+			Labels:   typed.Of(fixed.RunLabels),
 			PodLabel: sparkoperator.LabelScheduledAppName,
 			Due:      typed.With(dueOf),
 			Result:   resultOf,

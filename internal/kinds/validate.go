@@ -17,14 +17,16 @@ import (
 )
 
 // Validate returns the faults that make a custom resource of one of the five kinds invalid, as its dialect reports
-// them. A launch may still find faults in values that Validate does not check. Validate returns nothing for an object
+// them, with the platform's defaults that the labels of namespaces select. A launch may still find faults in values that Validate does not check. Validate returns nothing for an object
 // of another kind.
-func Validate(cfg config.Configuration, object client.Object, now time.Time) []*dialect.FieldError {
+func Validate(cfg config.Configuration, object client.Object, now time.Time, labels ...NamespaceLabels) []*dialect.FieldError {
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:
 		return sparkapp.Validate(object)
 	case *v1beta2.ScheduledSparkApplication:
-		return scheduleDialect(cfg).Validate(object, now)
+		schedules := scheduleDialect(cfg)
+		schedules.Applications.Defaults = platformDefaults(cfg, labels)(object)
+		return schedules.Validate(object, now)
 	case *v1alpha1.SparkConnect:
 		return sparkconnect.ValidateConnect(object)
 	case *sparkv1.SparkApplication:

@@ -17,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/defaults"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
@@ -34,6 +36,8 @@ type scope struct {
 	cache    client.Reader
 	// live has the names if they can change while the operator runs; otherwise it is nil.
 	live *settings.Live
+	// labels is true if decisions need the labels of namespaces, because they select the platform's defaults.
+	labels bool
 }
 
 func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
@@ -52,6 +56,7 @@ func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 // changes.
 func (op *Operator) newScope() (*scope, error) {
 	s, err := newScope(op.config.Namespaces, op.GetClient())
+	s.labels = defaults.Selects(op.config.Defaults)
 	if err == nil && op.config.DynamicConfig.Enabled {
 		s.live = op.settings
 	}
@@ -69,7 +74,7 @@ func (s *scope) Watched() []string {
 // namespaceKind is the kind Namespace. The operator watches it, as metadata, if a selector is configured.
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
-// Serves reports whether the operator acts on a namespace's custom resources now. If the labels decide, a namespace
+// Serves reports whether the operator acts on a namespace's custom resources now. If labels matter, a namespace
 // that the cache does not contain yet is not served. When the cache receives the namespace, this event queues the
 // custom resources in the namespace.
 func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
@@ -78,10 +83,11 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 		now := s.live.Now().Namespaces
 		names, all = now.Names, now.All()
 	}
+	named := all || slices.Contains(names, name)
 	switch {
-	case all || slices.Contains(names, name):
+	case named && !s.labels:
 		return true, nil
-	case s.selector == nil:
+	case !named && s.selector == nil:
 		return false, nil
 	}
 	namespace := identity.MetadataOnly(namespaceKind)
@@ -91,7 +97,26 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 		}
 		return false, fmt.Errorf("read namespace %s from the cache: %w", name, err)
 	}
-	return s.selector.Matches(labels.Set(namespace.Labels)), nil
+	return named || s.selector.Matches(labels.Set(namespace.Labels)), nil
+}
+
+// watchesNamespaces reports whether the operator watches the metadata of all namespaces.
+func (s *scope) watchesNamespaces() bool { return s.selector != nil || s.labels }
+
+// namespaceLabels returns a function that reads the labels of a namespace from the cache, or nil if the configuration
+// needs no labels: a read of the cache would begin to watch all namespaces. For a namespace that the cache does not
+// contain the function returns nil. No pass and no review is made for such a namespace (scope.Serves).
+func (op *Operator) namespaceLabels() kinds.NamespaceLabels {
+	if !defaults.Selects(op.config.Defaults) {
+		return nil
+	}
+	return func(name string) map[string]string {
+		namespace := identity.MetadataOnly(namespaceKind)
+		if err := op.GetClient().Get(context.Background(), client.ObjectKey{Name: name}, namespace); err != nil {
+			return nil
+		}
+		return namespace.Labels
+	}
 }
 
 // Reviews reports whether the webhook reviews a namespace's custom resources. It can be called for any namespace, while

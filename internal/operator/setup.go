@@ -276,24 +276,25 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err != nil {
 		return nil, err
 	}
+	labels := op.namespaceLabels()
 	var errs []error
 	switch {
 	case cfg.Applications() && cfg.ApacheApplications():
-		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkApplications(cfg), time.Now))
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkApplications(cfg, labels), time.Now))
 	case cfg.Applications():
-		errs = append(errs, Add(ctx, op, kinds.SparkApplications(cfg), time.Now))
+		errs = append(errs, Add(ctx, op, kinds.SparkApplications(cfg, labels), time.Now))
 	}
 	if cfg.Schedules() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.Schedules(cfg), time.Now))
+		errs = append(errs, AddWhenServed(ctx, op, kinds.Schedules(cfg, labels), time.Now))
 	}
 	if cfg.ConnectServers() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkConnects(cfg), time.Now))
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkConnects(cfg, labels), time.Now))
 	}
 	if cfg.ApacheApplications() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.ApacheApplications(op.Settings), time.Now))
+		errs = append(errs, AddWhenServed(ctx, op, kinds.ApacheApplications(op.Settings, labels), time.Now))
 	}
 	if cfg.SparkClusters() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkClusters(op.Settings), time.Now))
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkClusters(op.Settings, labels), time.Now))
 	}
 	errs = append(errs, op.addWebhook())
 	if err := errors.Join(errs...); err != nil {

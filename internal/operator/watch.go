@@ -70,7 +70,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
-	if scope.selector != nil {
+	if scope.watchesNamespaces() {
 		work = work.WatchesMetadata(identity.MetadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
 	}
 	if scope.live != nil {

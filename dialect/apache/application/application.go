@@ -12,6 +12,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
@@ -41,6 +42,13 @@ type Options struct {
 	RunnerAccount string
 	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
+	// Defaults are the platform's defaults in the application's namespace; nil if there are none.
+	Defaults *platform.Settings
+
+	// declared is set while the spec of the application has the platform's defaults for rendering.
+	declared *declared
+	// timeouts are the platform's defaults of the attempt that a decision is about.
+	timeouts platform.Timeouts
 }
 
 // Applications decides about SparkApplications and renders their objects. It is pure: its methods read nothing but
@@ -50,7 +58,9 @@ type Applications struct{ Options }
 // Decide reads the application, runs the state machine and writes the result into the status of app in memory. The
 // status of an application that is being deleted does not change.
 func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	wanted := a.app(app)
+	launched, restore := a.asLaunched(app)
+	defer func() { restore() }()
+	wanted := launched.app(app)
 	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, true, memory)
@@ -63,7 +73,9 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	}
 	var built *dialect.Built
 	if dialect.MayLaunch(wanted, memory, seen) {
+		restore() // the next attempt has the present defaults
 		built, wanted.Submitter, wanted.Invalid = a.nextAttempt(app, dialect.NextAttempt(memory), now)
+		_, restore = a.asLaunched(app)
 	}
 	plan := application.Step(wanted, memory, seen, now)
 	built.AttachTo(plan)
@@ -81,6 +93,7 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		conditions = slices.Clone(app.Status.Conditions)
 	}
 	plan.Notices = append(plan.Notices, a.encode(app, wanted, plan, seen, now)...)
+	a.encodeDefaults(app, memory, plan.Next)
 	dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, conditions, app.Generation, now)
 	return plan
 }

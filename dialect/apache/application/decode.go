@@ -11,6 +11,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -40,7 +41,7 @@ func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 		Deleting:          app.DeletionTimestamp != nil,
 		Orphan:            slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
 		Restart:           restart(t.RestartConfig),
-		Deadlines:         limits(t.ApplicationTimeoutConfig),
+		Deadlines:         limits(t.ApplicationTimeoutConfig, a.timeouts),
 		InitialExecutors:  initial,
 		MinExecutors:      least,
 		TTL:               duration(t.TTLAfterStopMillis),
@@ -103,11 +104,11 @@ func restart(c *sparkv1.RestartConfig) lifecycle.Restart {
 	return r
 }
 
-func limits(c *sparkv1.ApplicationTimeoutConfig) lifecycle.Deadlines {
+func limits(c *sparkv1.ApplicationTimeoutConfig, defaults platform.Timeouts) lifecycle.Deadlines {
 	return lifecycle.Deadlines{
-		DriverStart:      stageTimeout(c.DriverStartTimeoutMillis, defaultTimeout),
-		DriverReady:      stageTimeout(c.DriverReadyTimeoutMillis, defaultTimeout),
-		ExecutorsStart:   stageTimeout(c.ExecutorStartTimeoutMillis, defaultTimeout),
+		DriverStart:      stageTimeout(c.DriverStartTimeoutMillis, stageDefault(defaults.DriverStartSeconds, defaultTimeout)),
+		DriverReady:      stageTimeout(c.DriverReadyTimeoutMillis, stageDefault(defaults.DriverReadySeconds, defaultTimeout)),
+		ExecutorsStart:   stageTimeout(c.ExecutorStartTimeoutMillis, stageDefault(defaults.ExecutorsStartSeconds, defaultTimeout)),
 		RestartAtScaling: true,
 	}
 }

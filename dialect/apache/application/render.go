@@ -40,6 +40,10 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 // operator never creates this pod. An error is a *dialect.FieldError that names the user's field, or a *submit.Error
 // with NotNative if only spark-submit might build the submission.
 func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
+	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !a.Defaults.IsVersion(o.Defaults) {
+		return nil, dialect.ErrDefaultsChanged
+	}
+	a, app = a.launching(app)
 	r, err := a.request(app, attempt, now)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -66,8 +67,12 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 	_, named := app.Spec.SparkConf[confAppName]
 	r.Unnamed = !named
 	r.Driver.Labels = versionLabels(app.Spec.RuntimeVersions)
+	r.Driver.Annotations = map[string]string{}
 	if restart := lifecycle.RestartRequest(app.Annotations); restart != "" {
-		r.Driver.Annotations = map[string]string{lifecycle.RestartRequestAnnotation: restart}
+		r.Driver.Annotations[lifecycle.RestartRequestAnnotation] = restart
+	}
+	if a.Defaults != nil {
+		r.Driver.Annotations[platform.VersionAnnotation] = a.Defaults.Version
 	}
 	return r, nil
 }

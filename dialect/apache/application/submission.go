@@ -18,14 +18,16 @@ const modeSetting = "the operator's configuration (submission.mode"
 // submission returns the objects of an attempt in the configured submission mode: the driver pod itself, or a pod that
 // runs spark-submit to create the driver pod. It also returns the reason if spark-submit is used, and nil otherwise.
 func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
+	a, app = a.launching(app)
 	r, err := a.request(app, attempt, now)
 	if err != nil {
-		return submit.Objects{}, nil, err
+		return submit.Objects{}, nil, a.explained(err)
 	}
 	objects, why, err := a.submitted(app, r)
 	if err != nil {
-		return submit.Objects{}, nil, err
+		return submit.Objects{}, nil, a.explained(err)
 	}
+	a.withOrigins(objects, r)
 	objects.Before = append(a.configMaps(app, attempt), objects.Before...)
 	return objects, why, nil
 }

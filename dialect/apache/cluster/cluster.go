@@ -9,6 +9,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
@@ -33,6 +34,8 @@ type Options struct {
 	Trim bool
 	// Own is the operator's service account, which no pod of a cluster may use.
 	Own dialect.ServiceAccount
+	// Defaults are the platform's defaults in the cluster's namespace; nil if there are none.
+	Defaults *platform.Settings
 }
 
 // Clusters decides about SparkClusters and renders their objects. It is pure: its methods read nothing but their
@@ -67,7 +70,11 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 			Message: "the cluster continues; the edited spec is invalid: " + outlived.Message}})
 	}
 	plan.Notices = append(notices, plan.Notices...)
+	defaults := c.settings(sc)
 	c.encode(sc, want, plan, seen, knownObjects(sc), now)
+	if plan.Next.Generation == sc.Generation {
+		sc.Status.Operator.Defaults = defaults.RememberAll()
+	}
 	return asPlan(plan)
 }
 

@@ -137,8 +137,13 @@ func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 
 // rememberCluster stores a memory in the status. decodeCluster reads the same memory back.
 func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
+	var defaults *sparkv1.OperatorDefaults
+	if s.Operator != nil {
+		defaults = s.Operator.Defaults // Decide sets it
+	}
 	s.Operator = &sparkv1.ClusterOperatorStatus{
-		Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation, RestartRequest: m.RestartRequest, Adopted: m.Adopted,
+		Defaults: defaults, Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation,
+		RestartRequest: m.RestartRequest, Adopted: m.Adopted,
 		BegunAt: dialect.EncodeTime(m.Begun), CompleteAt: dialect.EncodeTime(m.Complete), Cause: dialect.EncodeCause(m.Cause),
 	}
 	if s.CurrentAttemptSummary == nil {

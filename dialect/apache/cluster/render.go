@@ -19,10 +19,14 @@ import (
 // objects renders all objects of a cluster. An error is a *dialect.FieldError. The spec can be rendered if and only if
 // ValidateCluster returns no fault.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
-	objects, err := standalone.Build(c.request(cluster))
+	own, defaults := cluster, c.settings(cluster)
+	cluster, filled := withDefaults(own, defaults)
+	r := c.request(cluster)
+	objects, err := standalone.Build(r)
 	if err != nil {
-		return objects, asClusterError(err)
+		return objects, explained(asClusterError(err), own, defaults)
 	}
+	withOrigins(objects, r, filled, own, defaults)
 	return objects, cmp.Or(
 		c.Own.Reject(clusterFields["Master.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Master.Spec.Template.Spec),
 		c.Own.Reject(clusterFields["Workers.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Workers.Spec.Template.Spec),

@@ -18,6 +18,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
@@ -54,6 +55,11 @@ type Options struct {
 	Admission admit.Available
 	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
+	// Defaults are the platform's defaults in the application's namespace; nil if there are none.
+	Defaults *platform.Settings
+
+	// declared is set while the spec of the application has the platform's defaults.
+	declared *declared
 }
 
 // Dialect decides about SparkApplications and renders their objects. It is pure: its methods read nothing but their
@@ -63,7 +69,9 @@ type Dialect struct{ Options }
 // Decide reads the application, runs the state machine, and writes the result into the status of app, in memory. It
 // does not change the status of an application that is being deleted.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	wanted, memory := d.app(app), takeOver(app, seen, now)
+	launched, restore := d.asLaunched(app)
+	defer func() { restore() }()
+	wanted, memory := launched.app(app), takeOver(app, seen, now)
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, app.Status.ObservedGeneration != app.Generation, memory)
 	}
@@ -75,7 +83,9 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	}
 	var built *dialect.Built
 	if dialect.MayLaunch(wanted, memory, seen) {
+		restore() // the next attempt has the present defaults
 		built, wanted.Submitter, wanted.Invalid = d.nextAttempt(app, dialect.NextAttempt(memory), now)
+		_, restore = d.asLaunched(app)
 	}
 	plan := application.Step(wanted, memory, seen, now)
 	built.AttachTo(plan)
@@ -85,6 +95,7 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	if !wanted.Deleting {
 		before := slices.Clone(app.Status.Conditions)
 		plan.Notices = append(plan.Notices, d.encode(app, wanted, plan, seen, now)...)
+		d.encodeDefaults(app, memory, plan.Next)
 		encodeTransientError(app, plan.Next, seen.TransientError, before, now)
 	}
 	return plan
@@ -104,11 +115,12 @@ func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now t
 // tryAttempt validates the application and renders an attempt. It returns the attempt's objects, the reason if
 // spark-submit has to create the driver pod, and the faults that make every launch of the spec impossible.
 func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, []*dialect.FieldError) {
+	d, app = d.launching(app)
 	if faults := Validate(app); len(faults) > 0 {
-		return submit.Objects{}, nil, faults
+		return submit.Objects{}, nil, d.explained(faults)
 	}
 	objects, submitter, err := d.BuildAttempt(app, attempt, now)
-	return objects, submitter, dialect.AsFaults(err)
+	return objects, submitter, d.explained(dialect.AsFaults(err))
 }
 
 // Executor returns the executor pod that the driver of an attempt would create, as far as it can be computed without
@@ -116,6 +128,10 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 // pod's UID. The error is a *FieldError that names the user's field, or a *submit.Error if only spark-submit could
 // build the submission (NotNative).
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
+	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !d.Defaults.IsVersion(o.Defaults) {
+		return nil, dialect.ErrDefaultsChanged
+	}
+	d, app = d.launching(app)
 	r, err := d.request(app, attempt, now)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@ import (
 // and the next attempt can use the same Services. The number of driver pods therefore limits the number of cluster IP
 // addresses in use.
 func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.AuxiliaryObjects {
+	d, restore := d.asLaunched(app)
+	defer restore()
 	m := decodeMemory(&app.Status)
 	switch {
 	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):

@@ -24,7 +24,7 @@ func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
 	spec := &app.Spec
 	out := lifecycle.App{
 		UID:              string(app.UID),
-		SpecHash:         Hash(spec),
+		SpecHash:         d.specHash(app),
 		RestartRequest:   lifecycle.RestartRequest(app.Annotations),
 		Edited:           app.Generation > 1,
 		Deleting:         app.DeletionTimestamp != nil,

@@ -34,7 +34,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 	if err != nil {
 		return submit.Request{}, err
 	}
-	driver, err := driverOverlay(app)
+	driver, err := d.driverOverlay(app)
 	if err != nil {
 		return submit.Request{}, err
 	}

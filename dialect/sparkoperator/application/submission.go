@@ -21,6 +21,7 @@ const modeField = "spec.submission.mode"
 // configuration. The objects include either the driver pod itself, or a pod that runs spark-submit to create the driver
 // pod. In the latter case, BuildAttempt also returns the reason why spark-submit is used.
 func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
+	d, app = d.launching(app)
 	r, err := d.request(app, attempt, now)
 	if err != nil {
 		return submit.Objects{}, nil, err
@@ -29,6 +30,7 @@ func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now 
 	if err != nil {
 		return submit.Objects{}, nil, err
 	}
+	d.withOrigins(objects, r)
 	group, err := d.podGroup(app, attempt, r)
 	objects.Before = append(group, objects.Before...)
 	return objects, why, err

@@ -32,6 +32,8 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.Auxi
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
 		return sparkoperator.AuxiliaryObjects{Unsettled: true}
 	}
+	c, restore := c.asLaunched(sc)
+	defer restore()
 	service, err := c.service(sc)
 	if err != nil {
 		return sparkoperator.AuxiliaryObjects{Unsettled: true} // Decide reports it

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/connect"
@@ -45,6 +46,11 @@ type Options struct {
 	UI sparkoperator.UI
 	// Own is the operator's service account, which no pod of a server may use.
 	Own dialect.ServiceAccount
+	// Defaults are the platform's defaults in the SparkConnect's namespace; nil if there are none.
+	Defaults *platform.Settings
+
+	// declared is set while the spec of the SparkConnect has the platform's defaults.
+	declared *declared
 }
 
 // Policy selects the NetworkPolicy of servers. With every value except the empty one, only a server and its executors
@@ -64,7 +70,9 @@ type Connects struct{ Options }
 // Decide reads the SparkConnect, runs the state machine, and writes the result into the status of sc, in memory. It
 // does not change the status of a SparkConnect that is being deleted.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	wanted, memory := c.app(sc), decodeConnect(&sc.Status)
+	launched, restore := c.asLaunched(sc)
+	defer func() { restore() }()
+	wanted, memory := launched.app(sc), decodeConnect(&sc.Status)
 	if sc.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, sc.OutOfBounds, true, memory)
 	}
@@ -73,7 +81,9 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	// A terminal phase follows from the spec or from the operator's configuration. Either may have changed in the
 	// meantime, so the spec is validated again.
 	if dialect.MayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
+		restore() // the next server has the present defaults
 		wanted.Invalid = c.invalid(sc)
+		_, restore = c.asLaunched(sc)
 	}
 	if wanted.Invalid != nil {
 		wanted.MinExecutors = 0 // unknown: the running server is not of this spec
@@ -91,6 +101,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 		}
 		plan.Notices = append(plan.Notices, c.encodeService(sc, now)...)
 		plan.Notices = append(plan.Notices, encodeConnect(sc, plan, seen)...)
+		c.encodeDefaults(sc, memory, plan.Next)
 		plan.Notices = append(plan.Notices, encodeConnectConditions(sc, plan.Next, seen.TransientError, keptDespite(wanted, plan.Next), now)...)
 	})
 	return plan
@@ -110,7 +121,7 @@ func keptDespite(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	return lifecycle.App{
 		UID:            string(sc.UID),
-		SpecHash:       Hash(&sc.Spec),
+		SpecHash:       c.specHash(sc),
 		RestartRequest: lifecycle.RestartRequest(sc.Annotations),
 		Deleting:       sc.DeletionTimestamp != nil,
 		Orphan:         slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),
@@ -130,14 +141,15 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 // tryServer validates the SparkConnect and renders a server and an executor. It returns the server's objects, and the
 // faults that make the spec invalid.
 func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dialect.FieldError) {
+	c, sc = c.launching(sc)
 	if faults := ValidateConnect(sc); len(faults) > 0 {
-		return connect.Objects{}, faults
+		return connect.Objects{}, c.explained(faults)
 	}
 	made, err := c.build(sc, c.request(sc, 1))
 	if err == nil {
-		_, err = c.Executor(sc, 1, 1, "", time.Time{})
+		_, err = c.executor(sc, 1, 1, "")
 	}
-	return made, dialect.AsFaults(err)
+	return made, c.explained(dialect.AsFaults(err))
 }
 
 // connectHashVersion is the version of Hash's algorithm; see hashVersion.
@@ -205,15 +217,20 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("the action %v renders no objects", action)
 	}
+	c, sc = c.launching(sc)
 	request := c.request(sc, action.Attempt)
-	request.Annotations = map[string]string{lifecycle.SpecHashAnnotation: Hash(&sc.Spec)}
+	request.Annotations = map[string]string{lifecycle.SpecHashAnnotation: c.specHash(sc)}
 	if restart := lifecycle.RestartRequest(sc.Annotations); restart != "" {
 		request.Annotations[lifecycle.RestartRequestAnnotation] = restart
+	}
+	if c.Defaults != nil {
+		request.Annotations[platform.VersionAnnotation] = c.Defaults.Version
 	}
 	made, err := c.build(sc, request)
 	if err != nil {
 		return submit.Objects{}, err
 	}
+	c.withOrigins(made, request)
 	before := []submit.Object{made.Config}
 	if made.Secret != nil {
 		before = append(before, made.Secret)
@@ -236,6 +253,14 @@ func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (con
 // the server (connect.Executor). The operator never creates this pod. id is the executor's id, and server is the UID of
 // the server's pod.
 func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, _ time.Time) (*corev1.Pod, error) {
+	if o := sc.Status.Operator; o != nil && o.Attempt == attempt && !c.Defaults.IsVersion(o.Defaults) {
+		return nil, dialect.ErrDefaultsChanged
+	}
+	c, sc = c.launching(sc)
+	return c.executor(sc, attempt, id, server)
+}
+
+func (c Connects) executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID) (*corev1.Pod, error) {
 	pod, err := connect.Executor(c.request(sc, attempt), id, server)
 	if err != nil {
 		return nil, asConnectError(sc, err)

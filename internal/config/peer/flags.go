@@ -170,6 +170,10 @@ func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 		if err != nil {
 			return config.Configuration{}, nil, err
 		}
+		if first, ok := over["defaults"].([]any); ok {
+			own, _ := file["defaults"].([]any)
+			over["defaults"] = append(first, own...) // the file's entries override the properties
+		}
 		file.merge(over)
 		unused = append(unused, more...)
 	}

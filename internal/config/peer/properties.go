@@ -3,6 +3,7 @@ package peer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/defaults"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -79,15 +81,42 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 		return nil, nil, err
 	}
 	laid := overlay{}
-	unused, err := layProperties(laid, values)
+	sparkConf, others, denied := applicationProperties(values)
+	unused, err := layProperties(laid, others)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	unused = append(unused, denied...)
+	if len(sparkConf) > 0 {
+		laid["defaults"] = []any{map[string]any{"name": propertiesEntry, "sparkConf": sparkConf}}
 	}
 	if strings.TrimSpace(values[watchedNamespaces]) == "" {
 		unused = append(unused, Unused{Name: watchedNamespaces, Property: true,
 			Why: "it is not set: without it the Apache operator serves the namespace default, and this operator the namespaces of its configuration file (by default all)"})
 	}
 	return laid, unused, nil
+}
+
+// propertiesEntry is the name of the entry of defaults that contains the applications' properties of a properties file.
+const propertiesEntry = "operator-properties"
+
+// applicationProperties splits the properties of the operator of spark.apache.org into those that configure the operator
+// (others) and those that are Spark configuration of applications (sparkConf). In that operator the latter are the
+// defaults of all applications and clusters. denied are the properties that cannot have a default.
+func applicationProperties(values map[string]string) (sparkConf map[string]any, others map[string]string, denied []Unused) {
+	sparkConf, others = map[string]any{}, map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		known := slices.ContainsFunc(properties, func(p property) bool { return p.key == key })
+		switch why := defaults.DeniedKey(key); {
+		case known, !strings.HasPrefix(key, "spark."), strings.HasPrefix(key, peerPrefix), strings.HasPrefix(key, "spark.metrics.conf."):
+			others[key] = values[key]
+		case why != "":
+			denied = append(denied, Unused{Name: key, Why: "it cannot be a default of applications: " + why, Property: true})
+		default:
+			sparkConf[key] = values[key]
+		}
+	}
+	return sparkConf, others, denied
 }
 
 // layProperties merges the properties into a configuration file, in the order of the table, and returns the properties

@@ -1,0 +1,131 @@
+package application
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// declared is what a user wrote in a spec with which the platform's defaults are merged.
+type declared struct {
+	conf   map[string]string // the user's sparkConf
+	filled []string          // the settings of the defaults that templates use
+}
+
+// launching returns a copy of the application whose spec has the platform's defaults, and the Applications that render
+// this copy. The copy is only for rendering. If there are no defaults, or if they are merged already, the result is app
+// itself.
+func (a Applications) launching(app *sparkv1.SparkApplication) (Applications, *sparkv1.SparkApplication) {
+	if a.Defaults == nil || a.declared != nil {
+		return a, app
+	}
+	a.declared = &declared{conf: app.Spec.SparkConf}
+	merged := *app
+	a.declared.filled = merge(&merged.Spec, a.Defaults)
+	return a, &merged
+}
+
+// asLaunched merges the defaults of the attempt in the status into the spec of app, until the caller calls restore. The
+// returned Applications have the deadlines of that attempt.
+func (a Applications) asLaunched(app *sparkv1.SparkApplication) (launched Applications, restore func()) {
+	settings := a.Defaults
+	if o := app.Status.Operator; o != nil && o.Attempt > 0 {
+		settings = platform.Recall(o.Defaults)
+	} else if takesOver(&app.Status) {
+		settings = nil // another operator launched it
+	}
+	if settings == nil {
+		return a, func() {}
+	}
+	a.timeouts = settings.Timeouts
+	if limit := settings.Timeouts.RunSeconds; limit != nil {
+		a.Run = time.Duration(*limit) * time.Second
+	}
+	own := app.Spec.SparkConf
+	app.Spec.SparkConf = settings.Conf(own, nil)
+	return a, func() { app.Spec.SparkConf = own }
+}
+
+// stageDefault returns the default of a stage's timeout: the platform's, or else the given one.
+func stageDefault(seconds *int64, otherwise time.Duration) time.Duration {
+	if seconds == nil {
+		return otherwise
+	}
+	return time.Duration(*seconds) * time.Second
+}
+
+// merge merges defaults into a spec, and returns the names of the settings that templates use. It replaces the fields
+// that it changes and shares no memory with them.
+func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string) {
+	own := spec.SparkConf
+	spec.SparkConf = s.Conf(own, nil)
+	if image, setting := s.Image(spec.RuntimeVersions.SparkVersion); image != "" && own[platform.ImageKey] == "" {
+		spec.SparkConf = platform.With(spec.SparkConf, platform.ImageKey, image)
+		filled = append(filled, setting)
+	}
+	for _, role := range []struct {
+		name, container string
+		template        **sparkv1.PodTemplate
+	}{
+		{platform.Driver, apache.DriverContainer, &spec.DriverSpec},
+		{platform.Executor, apache.ExecutorContainer, &spec.ExecutorSpec},
+	} {
+		container := cmp.Or(own["spark.kubernetes."+role.name+".podTemplateContainerName"], role.container)
+		template, used := s.Fill(rawTemplate(*role.template), role.name, platform.Container{Name: container}, platform.TakenByConf(own, role.name))
+		if len(used) == 0 {
+			continue
+		}
+		if rawTemplate(*role.template) == nil && own["spark.kubernetes."+role.name+".podTemplateFile"] != "" {
+			continue // the application has a template that only Spark can read
+		}
+		*role.template = &sparkv1.PodTemplate{PodTemplateSpec: &runtime.RawExtension{Raw: template}}
+		filled = append(filled, used...)
+	}
+	return append(filled, s.UsedLimits(ownLimits(spec))...)
+}
+
+// ownLimits returns the time-outs that a spec sets, by the names of their defaults. This API has no field for the time
+// of a run, and its time to live has a default in the definition.
+func ownLimits(spec *sparkv1.ApplicationSpec) map[string]*int64 {
+	own := tolerations(spec).ApplicationTimeoutConfig
+	return map[string]*int64{
+		"timeouts.driverStartSeconds": own.DriverStartTimeoutMillis, "timeouts.driverReadySeconds": own.DriverReadyTimeoutMillis,
+		"timeouts.executorsStartSeconds": own.ExecutorStartTimeoutMillis, "timeouts.runSeconds": nil,
+	}
+}
+
+// withOrigins adds to the ConfigMap of an attempt the version of the defaults and the origin of each default that the
+// attempt uses.
+func (a Applications) withOrigins(objects submit.Objects, r submit.Request) {
+	if a.Defaults == nil || a.declared == nil {
+		return
+	}
+	used := a.Defaults.Used(a.declared.filled, r.Conf.Get, func(key string) bool { _, own := a.declared.conf[key]; return own })
+	dialect.AnnotateDefaults(objects, a.Defaults, used)
+}
+
+// explained adds to an error about a default where the default comes from.
+func (a Applications) explained(err error) error {
+	if err == nil || a.declared == nil {
+		return err
+	}
+	faults := dialect.AsFaults(err)
+	dialect.ExplainDefaults(faults, a.Defaults, a.declared.conf)
+	return faults[0]
+}
+
+// encodeDefaults stores the defaults of an attempt that this decision launched. before is the memory of the last
+// decision.
+func (a Applications) encodeDefaults(app *sparkv1.SparkApplication, before, next lifecycle.Memory) {
+	if o := app.Status.Operator; o != nil && next.Attempt != before.Attempt {
+		o.Defaults = a.Defaults.Remember()
+	}
+}

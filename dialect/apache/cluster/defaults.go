@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
+)
+
+// settings returns the platform's defaults from which the objects of a cluster are rendered. Once all objects of a spec
+// have existed, these are the defaults in the status, because a change of the defaults must not replace the pods of a
+// cluster. An edit of the spec, or another start, uses the present defaults.
+func (c Clusters) settings(sc *sparkv1.SparkCluster) *platform.Settings {
+	o := sc.Status.Operator
+	switch {
+	case o == nil && sc.Status.CurrentState != nil:
+		return nil // another operator created it
+	case o != nil && o.Generation == sc.Generation && (o.BegunAt != nil || o.Adopted):
+		return platform.Recall(o.Defaults)
+	}
+	return c.Defaults.WithoutSecrets()
+}
+
+// withDefaults returns a copy of a cluster whose spec has the defaults, and the names of the settings that the templates
+// use. If there are no defaults, it returns sc itself.
+func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *sparkv1.SparkCluster, filled []string) {
+	if s == nil {
+		return sc, nil
+	}
+	out := *sc
+	spec, own := &out.Spec, sc.Spec.SparkConf
+	spec.SparkConf = s.Conf(own, nil)
+	master, worker := sparkv1.MasterSpec{}, sparkv1.WorkerSpec{}
+	if spec.MasterSpec != nil {
+		master = *spec.MasterSpec
+	}
+	if spec.WorkerSpec != nil {
+		worker = *spec.WorkerSpec
+	}
+	spec.MasterSpec, spec.WorkerSpec = &master, &worker
+	for _, role := range []struct {
+		name, container string
+		member          *sparkv1.MemberSpec
+	}{
+		{platform.Driver, standalone.RoleMaster, &master.MemberSpec},
+		{platform.Executor, standalone.RoleWorker, &worker.MemberSpec},
+	} {
+		image, setting := s.Image(spec.RuntimeVersions.SparkVersion)
+		if own[platform.ImageKey] != "" {
+			image = ""
+		}
+		filled = append(filled, fillMember(role.member, s, role.name, platform.Container{Name: role.container, Alone: true, Image: image, ImageSetting: setting})...)
+	}
+	return &out, filled
+}
+
+// fillMember adds the defaults to the pod template of a StatefulSet.
+func fillMember(member *sparkv1.MemberSpec, s *platform.Settings, role string, container platform.Container) []string {
+	tree := map[string]any{}
+	if raw := apache.BytesOf(member.StatefulSetSpec); len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
+		return nil // the fault is reported
+	}
+	template, isMap := tree["template"].(map[string]any)
+	if !isMap {
+		template = map[string]any{}
+	}
+	used := s.FillTree(template, role, container, platform.Taken{})
+	if len(used) == 0 {
+		return nil
+	}
+	tree["template"] = template
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return nil // unreachable: the tree comes from JSON
+	}
+	member.StatefulSetSpec = &runtime.RawExtension{Raw: text}
+	return used
+}
+
+// withOrigins adds to the cluster's ConfigMap the version of the defaults and the origin of each default that the
+// cluster uses.
+func withOrigins(objects standalone.Objects, r standalone.Request, filled []string, own *sparkv1.SparkCluster, s *platform.Settings) {
+	if s == nil {
+		return
+	}
+	s.Annotate(objects.Config, s.Used(filled, r.Conf.Get, func(key string) bool { _, set := own.Spec.SparkConf[key]; return set }))
+}
+
+// explained adds to an error about a default where the default comes from.
+func explained(err error, own *sparkv1.SparkCluster, s *platform.Settings) error {
+	if s == nil {
+		return err
+	}
+	faults := dialect.AsFaults(err)
+	dialect.ExplainDefaults(faults, s, own.Spec.SparkConf)
+	return faults[0]
+}

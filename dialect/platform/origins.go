@@ -1,0 +1,162 @@
+package platform
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// maxOrigins is the largest size of the annotation with the origins, in bytes.
+const maxOrigins = 16 << 10
+
+// restOfOrigins is the key of the annotation's entry that counts the defaults that did not fit into it.
+const restOfOrigins = "..."
+
+// ConfSetting returns the name of the setting of a configuration key.
+func ConfSetting(key string) string { return "sparkConf[" + key + "]" }
+
+// Used returns the names of the settings that an attempt uses: those of its templates, which Fill returned, and those of
+// the configuration keys whose value in the attempt's configuration is the default. isOwn reports whether the custom
+// resource itself sets a key.
+func (s *Settings) Used(filled []string, value func(key string) (string, bool), isOwn func(key string) bool) []string {
+	if s == nil {
+		return nil
+	}
+	used := slices.Clone(filled)
+	for _, key := range sortedKeys(s.SparkConf) {
+		if text, set := value(key); set && text == s.SparkConf[key] && !isOwn(key) {
+			used = append(used, ConfSetting(key))
+		}
+	}
+	return used
+}
+
+// Annotate sets the annotations of a driver's ConfigMap: the version of the settings and the origins of the used ones.
+// If the origins are too large, the last ones are only counted.
+func (s *Settings) Annotate(object metav1.Object, used []string) {
+	if s == nil {
+		return
+	}
+	annotations := maps.Clone(object.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[VersionAnnotation] = s.Version
+	if text := s.originsOf(used); text != "" {
+		annotations[OriginsAnnotation] = text
+	}
+	object.SetAnnotations(annotations)
+}
+
+func (s *Settings) originsOf(used []string) string {
+	if len(used) == 0 {
+		return ""
+	}
+	origins, size := map[string]string{}, 0
+	used = slices.Sorted(slices.Values(used))
+	for i, setting := range used {
+		origin := cmp.Or(s.Origins[setting], "defaults")
+		if size += len(setting) + len(origin) + len(`"":"",`); size > maxOrigins {
+			origins[restOfOrigins] = strconv.Itoa(len(used)-i) + " more"
+			break
+		}
+		origins[setting] = origin
+	}
+	text, err := json.Marshal(origins)
+	if err != nil {
+		return "" // unreachable: a map of texts
+	}
+	return string(text)
+}
+
+// Origins returns the origins in the annotations of a driver's ConfigMap, by the names of the settings.
+func Origins(annotations map[string]string) map[string]string {
+	var origins map[string]string
+	if json.Unmarshal([]byte(annotations[OriginsAnnotation]), &origins) != nil {
+		return nil
+	}
+	return origins
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Values returns the values of all settings as text, by the names of the settings. Values that look secret are hidden.
+func (s *Settings) Values() map[string]string {
+	values := map[string]string{}
+	if s == nil {
+		return values
+	}
+	for key, value := range s.SparkConf {
+		values[ConfSetting(key)] = conf.Redact(key, value)
+	}
+	for line, image := range s.Images {
+		if line == "" {
+			values[ConfSetting(ImageKey)] = image
+			continue
+		}
+		values["images["+line+"]"] = image
+	}
+	if len(s.PullSecrets) > 0 {
+		values["imagePullSecrets"] = jsonOf(s.PullSecrets)
+	}
+	s.Driver.values(Driver, values)
+	s.Executor.values(Executor, values)
+	for name, limit := range s.limits() {
+		values[name] = strconv.FormatInt(*limit, 10)
+	}
+	return values
+}
+
+// limits returns the time-outs and the time to live that are set, by the names of the settings.
+func (s *Settings) limits() map[string]*int64 {
+	all := map[string]*int64{
+		"timeouts.driverStartSeconds": s.Timeouts.DriverStartSeconds, "timeouts.driverReadySeconds": s.Timeouts.DriverReadySeconds,
+		"timeouts.executorsStartSeconds": s.Timeouts.ExecutorsStartSeconds, "timeouts.runSeconds": s.Timeouts.RunSeconds,
+		"timeToLiveSeconds": s.TimeToLiveSeconds,
+	}
+	maps.DeleteFunc(all, func(_ string, limit *int64) bool { return limit == nil })
+	return all
+}
+
+// UsedLimits returns the names of the time-outs and the time to live of the settings that an application does not set.
+// own are the application's values, by the same names.
+func (s *Settings) UsedLimits(own map[string]*int64) (used []string) {
+	for _, name := range sortedKeys(s.limits()) {
+		if limit, known := own[name]; known && limit == nil {
+			used = append(used, name)
+		}
+	}
+	return used
+}
+
+func (p *Pod) values(role string, values map[string]string) {
+	for name, entries := range map[string]map[string]string{"labels": p.Labels, "annotations": p.Annotations, "nodeSelector": p.NodeSelector} {
+		for key, value := range entries {
+			values[role+"."+name+"["+key+"]"] = value
+		}
+	}
+	if len(p.Tolerations) > 0 {
+		values[role+".tolerations"] = jsonOf(p.Tolerations)
+	}
+	if p.PriorityClassName != "" {
+		values[role+".priorityClassName"] = p.PriorityClassName
+	}
+	for name, context := range map[string]map[string]any{"securityContext": asTree(p.SecurityContext), "podSecurityContext": asTree(p.PodSecurityContext)} {
+		for field, value := range context {
+			values[role+"."+name+"."+field] = jsonOf(value)
+		}
+	}
+	for i := range p.Env {
+		v := &p.Env[i]
+		values[role+".env["+v.Name+"]"] = conf.Redact(v.Name, v.Value)
+		if v.ValueFrom != nil {
+			values[role+".env["+v.Name+"]"] = jsonOf(v.ValueFrom)
+		}
+	}
+}

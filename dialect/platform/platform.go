@@ -1,0 +1,204 @@
+// Package platform merges a platform's default settings into custom resources. A default is used only if the custom
+// resource does not set the same thing itself. The package is pure.
+//
+// The settings of an attempt are fixed at its launch. A part of them, and their version, is stored in the status
+// (Remember), because later decisions about the attempt need them after the operator's configuration has changed.
+package platform
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// Annotations of an attempt's objects.
+const (
+	// VersionAnnotation is an annotation of the driver pod and its ConfigMap: the version of the settings.
+	VersionAnnotation = "sparkoperator.dev/defaults"
+	// OriginsAnnotation is an annotation of the driver's ConfigMap. It is a JSON object that maps each default that the
+	// attempt uses to the entry of the operator's configuration that sets it.
+	OriginsAnnotation = "sparkoperator.dev/defaults-origins"
+)
+
+// ImageKey is the configuration key of the image of drivers and executors.
+const ImageKey = "spark.kubernetes.container.image"
+
+// Settings are the default settings of the custom resources in one namespace. The zero value changes nothing.
+type Settings struct {
+	// Version identifies the content. It does not depend on the origins.
+	Version string `json:"-"`
+	// SparkConf is Spark configuration, without the image.
+	SparkConf map[string]string `json:"sparkConf,omitempty"`
+	// Images maps lines of Spark, such as "4.1", to images. The empty line stands for all other lines.
+	Images map[string]string `json:"images,omitempty"`
+	// Driver and Executor are settings of pods: of drivers, Connect servers and masters, and of executors and workers.
+	Driver   Pod `json:"driver,omitzero"`
+	Executor Pod `json:"executor,omitzero"`
+	// PullSecrets are the image pull secrets of pods that have none.
+	PullSecrets []string `json:"imagePullSecrets,omitempty"`
+	Timeouts    Timeouts `json:"timeouts,omitzero"`
+	// TimeToLiveSeconds is how long an application is kept after its end; nil if there is no default.
+	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
+	// Origins maps the settings to the entries of the operator's configuration that set them.
+	Origins map[string]string `json:"origins,omitempty"`
+}
+
+// Pod contains default settings of pods of one role.
+type Pod struct {
+	// Labels, Annotations and NodeSelector are merged by key: the application's entries win.
+	Labels       map[string]string `json:"labels,omitempty"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// Tolerations are added to the application's.
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// PriorityClassName is for pods that have no priority class.
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+	// SecurityContext is for the Spark container, PodSecurityContext for the pod. Each of their fields is a default of
+	// its own.
+	SecurityContext    *corev1.SecurityContext    `json:"securityContext,omitempty"`
+	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
+	// Env are environment variables of the Spark container, merged by name.
+	Env []corev1.EnvVar `json:"env,omitempty"`
+}
+
+// Timeouts limit the phases of an application, in seconds. If a field is nil, there is no default; 0 means no limit.
+type Timeouts struct {
+	// DriverStartSeconds is the time from the submission until the driver container runs.
+	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`
+	// DriverReadySeconds is the time from the start of the driver container until the driver pod is ready.
+	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`
+	// ExecutorsStartSeconds is the time from the readiness of the driver pod until the initial executors run.
+	ExecutorsStartSeconds *int64 `json:"executorsStartSeconds,omitempty"`
+	// RunSeconds is the time from the submission until the application ends.
+	RunSeconds *int64 `json:"runSeconds,omitempty"`
+}
+
+// Image returns the default image of a version of Spark and the name of its setting, or "" if there is none. A version
+// such as "4.1.4" belongs to the line "4.1".
+func (s *Settings) Image(version string) (image, setting string) {
+	if s == nil {
+		return "", ""
+	}
+	parts := strings.SplitN(strings.TrimPrefix(strings.TrimSpace(version), "v"), ".", 3)
+	line := strings.Join(parts[:min(len(parts), 2)], ".")
+	if image := s.Images[line]; image != "" && line != "" {
+		return image, "images[" + line + "]"
+	}
+	if image := s.Images[""]; image != "" {
+		return image, ConfSetting(ImageKey)
+	}
+	return "", ""
+}
+
+// Conf returns the application's own Spark configuration with the defaults for keys that it does not have. isSet reports
+// whether another field of the application sets a key; it may be nil. If there are no defaults, the result is own
+// itself.
+func (s *Settings) Conf(own map[string]string, isSet func(key string) bool) map[string]string {
+	if s == nil || len(s.SparkConf) == 0 {
+		return own
+	}
+	merged := make(map[string]string, len(own)+len(s.SparkConf))
+	for key, value := range s.SparkConf {
+		if isSet == nil || !isSet(key) {
+			merged[key] = value
+		}
+	}
+	maps.Copy(merged, own)
+	return merged
+}
+
+// With returns a copy of a configuration in which a key has another value.
+func With(own map[string]string, key, value string) map[string]string {
+	changed := maps.Clone(own)
+	if changed == nil {
+		changed = map[string]string{}
+	}
+	changed[key] = value
+	return changed
+}
+
+// keptPrefixes are prefixes of the configuration keys that decisions about a launched attempt read.
+var keptPrefixes = []string{
+	"spark.executor.instances", "spark.dynamicAllocation.", "spark.ui.",
+	// The Services of a Connect server have its ports.
+	"spark.connect.grpc.binding.port", "spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port",
+}
+
+// afterLaunch returns the part of the settings that decisions about a launched attempt read.
+func (s *Settings) afterLaunch() *Settings {
+	kept := &Settings{Timeouts: s.Timeouts}
+	for key, value := range s.SparkConf {
+		if slices.ContainsFunc(keptPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+			if kept.SparkConf == nil {
+				kept.SparkConf = map[string]string{}
+			}
+			kept.SparkConf[key] = value
+		}
+	}
+	return kept
+}
+
+// Remember returns what the status of a launched attempt stores about its settings: their version, and the part of them
+// that decisions about the attempt read. If there are no settings, it returns nil.
+func (s *Settings) Remember() *statusv1.OperatorDefaults {
+	if s == nil {
+		return nil
+	}
+	return s.afterLaunch().stored(s.Version)
+}
+
+// RememberAll returns what the status of a cluster stores about its settings: their version and all of them, because
+// the objects of a cluster are rendered again in every pass. If there are no settings, it returns nil.
+func (s *Settings) RememberAll() *statusv1.OperatorDefaults {
+	if s == nil {
+		return nil
+	}
+	return s.stored(s.Version)
+}
+
+func (s *Settings) stored(version string) *statusv1.OperatorDefaults {
+	text, err := json.Marshal(s)
+	if err != nil || string(text) == "{}" {
+		text = nil // a setting without JSON cannot come from a configuration file
+	}
+	return &statusv1.OperatorDefaults{Version: version, Settings: string(text)}
+}
+
+// WithoutSecrets returns the settings without the configuration that looks secret. The status of a cluster contains its
+// settings, and no status may contain a secret.
+func (s *Settings) WithoutSecrets() *Settings {
+	if s == nil {
+		return nil
+	}
+	plain := *s
+	plain.SparkConf = maps.Clone(s.SparkConf)
+	maps.DeleteFunc(plain.SparkConf, func(key, value string) bool { return conf.Redact(key, value) != value })
+	return &plain
+}
+
+// Recall returns the settings that Remember or RememberAll stored; nil if none are stored.
+func Recall(stored *statusv1.OperatorDefaults) *Settings {
+	if stored == nil {
+		return nil
+	}
+	s := &Settings{}
+	if stored.Settings != "" && json.Unmarshal([]byte(stored.Settings), s) != nil {
+		s = &Settings{} // somebody edited the status
+	}
+	s.Version = stored.Version
+	return s
+}
+
+// IsVersion reports whether the settings are those that a status stores.
+func (s *Settings) IsVersion(stored *statusv1.OperatorDefaults) bool {
+	if s == nil || stored == nil {
+		return s == nil && stored == nil
+	}
+	return s.Version == stored.Version
+}

@@ -1,0 +1,199 @@
+package application
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// declared is what a user wrote in a spec with which the platform's defaults are merged.
+type declared struct {
+	hash   string            // of the user's spec
+	conf   map[string]string // the user's sparkConf
+	filled []string          // the settings of the defaults that templates and typed fields use
+}
+
+// launching returns a copy of the application whose spec has the platform's defaults, and the Dialect that renders this
+// copy. The copy is only for rendering. If there are no defaults, or if they are merged already, the result is app
+// itself.
+func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.SparkApplication) {
+	if d.Defaults == nil || d.declared != nil {
+		return d, app
+	}
+	d.declared = &declared{hash: Hash(&app.Spec), conf: app.Spec.SparkConf}
+	merged := *app
+	d.declared.filled = merge(&merged.Spec, app.Labels, d.Defaults)
+	return d, &merged
+}
+
+// asLaunched merges the defaults of the attempt in the status into the spec of app, until the caller calls restore. The
+// returned Dialect has the deadlines of that attempt. Decisions about an attempt read the defaults with which it was
+// launched, because the present ones may have changed since.
+func (d Dialect) asLaunched(app *v1beta2.SparkApplication) (launched Dialect, restore func()) {
+	settings := d.Defaults
+	if o := app.Status.Operator; o != nil && o.Attempt > 0 {
+		settings = platform.Recall(o.Defaults)
+	} else if takesOver(&app.Status) {
+		settings = nil // another operator launched it
+	}
+	if d.Defaults != nil && d.Defaults.TimeToLiveSeconds != nil {
+		d.DefaultTTL = sparkoperator.Seconds(d.Defaults.TimeToLiveSeconds, 0)
+	}
+	if settings == nil {
+		return d, func() {}
+	}
+	d.Limits = limits(asTimeouts(settings.Timeouts), d.Limits)
+	own := app.Spec.SparkConf
+	d.declared = &declared{hash: Hash(&app.Spec), conf: own}
+	app.Spec.SparkConf = settings.Conf(own, func(key string) bool { return typedSets(&app.Spec, key) })
+	return d, func() { app.Spec.SparkConf = own }
+}
+
+func asTimeouts(t platform.Timeouts) *v1beta2.Timeouts {
+	return &v1beta2.Timeouts{
+		DriverStartSeconds: t.DriverStartSeconds, DriverReadySeconds: t.DriverReadySeconds,
+		ExecutorsStartSeconds: t.ExecutorsStartSeconds, RunSeconds: t.RunSeconds,
+	}
+}
+
+// specHash returns the hash of the spec that the user wrote.
+func (d Dialect) specHash(app *v1beta2.SparkApplication) string {
+	if d.declared != nil {
+		return d.declared.hash
+	}
+	return Hash(&app.Spec)
+}
+
+// merge merges defaults into a spec, and returns the names of the settings that typed fields and templates use. It
+// replaces the fields that it changes and shares no memory with them. labels are the labels of the application, which
+// are labels of its pods too.
+func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *platform.Settings) (filled []string) {
+	own := spec.SparkConf
+	if image, setting := s.Image(spec.SparkVersion); image != "" && sparkoperator.StringValue(spec.Image) == "" {
+		spec.Image = &image
+		filled = append(filled, setting)
+	}
+	for _, role := range []struct {
+		name, container string
+		pod             *v1beta2.SparkPodSpec
+		priority        *string
+	}{
+		{platform.Driver, overlay.DriverContainer, &spec.Driver.SparkPodSpec, spec.Driver.PriorityClassName},
+		{platform.Executor, overlay.ExecutorContainer, &spec.Executor.SparkPodSpec, spec.Executor.PriorityClassName},
+	} {
+		taken := takenBy(spec, labels, role.name, role.pod)
+		taken.Priority = sparkoperator.StringValue(role.priority) != ""
+		container := own["spark.kubernetes."+role.name+".podTemplateContainerName"]
+		if container == "" {
+			container = role.container
+		}
+		template, used := s.Fill(sparkoperator.RawBytes(role.pod.Template), role.name, platform.Container{Name: container}, taken)
+		if len(used) > 0 {
+			role.pod.Template = &runtime.RawExtension{Raw: template}
+		}
+		filled = append(filled, used...)
+		role.pod.SecurityContext, used = platform.FillFields(role.name+".securityContext", role.pod.SecurityContext, s.Pod(role.name).SecurityContext)
+		filled = append(filled, used...)
+		role.pod.PodSecurityContext, used = platform.FillFields(role.name+".podSecurityContext", role.pod.PodSecurityContext, s.Pod(role.name).PodSecurityContext)
+		filled = append(filled, used...)
+	}
+	filled = append(filled, s.UsedLimits(ownLimits(spec))...)
+	user := *spec
+	spec.SparkConf = s.Conf(own, func(key string) bool { return typedSets(&user, key) })
+	slices.Sort(filled)
+	return slices.Compact(filled)
+}
+
+// ownLimits returns the time-outs and the time to live that a spec sets, by the names of their defaults.
+func ownLimits(spec *v1beta2.SparkApplicationSpec) map[string]*int64 {
+	own := v1beta2.Timeouts{}
+	if spec.Timeouts != nil {
+		own = *spec.Timeouts
+	}
+	return map[string]*int64{
+		"timeouts.driverStartSeconds": own.DriverStartSeconds, "timeouts.driverReadySeconds": own.DriverReadySeconds,
+		"timeouts.executorsStartSeconds": own.ExecutorsStartSeconds, "timeouts.runSeconds": own.RunSeconds,
+		"timeToLiveSeconds": spec.TimeToLiveSeconds,
+	}
+}
+
+// takenBy returns what an application sets for the pods of a role outside of their template.
+func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role string, pod *v1beta2.SparkPodSpec) platform.Taken {
+	taken := platform.TakenByConf(spec.SparkConf, role)
+	byConf, keyByConf := taken.Env, taken.Key
+	taken.Key = func(field, key string) bool {
+		sources := map[string][]map[string]string{"labels": {labels, pod.Labels}, "annotations": {pod.Annotations}, "nodeSelector": {spec.NodeSelector, pod.NodeSelector}}
+		return keyByConf(field, key) || slices.ContainsFunc(sources[field], func(own map[string]string) bool { _, set := own[key]; return set })
+	}
+	taken.Env = func(name string) bool {
+		_, value := pod.EnvVars[name]
+		_, secret := pod.EnvSecretKeyRefs[name]
+		return value || secret || byConf(name) || slices.ContainsFunc(pod.Env, func(v corev1.EnvVar) bool { return v.Name == name }) ||
+			name == "HADOOP_CONF_DIR" && sparkoperator.StringValue(spec.HadoopConfigMap) != "" ||
+			name == "SPARK_CONF_DIR" && sparkoperator.StringValue(spec.SparkConfigMap) != ""
+	}
+	taken.PullSecrets = taken.PullSecrets || len(spec.ImagePullSecrets) > 0
+	taken.Security, taken.PodSecurity = pod.SecurityContext != nil, pod.PodSecurityContext != nil
+	return taken
+}
+
+// typedSets reports whether a typed field has the meaning of a configuration key that would override the field. Other
+// typed fields override their keys themselves (sparkConf).
+func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
+	switch key {
+	case "spark.kubernetes.container.image.pullPolicy":
+		return sparkoperator.StringValue(spec.ImagePullPolicy) != ""
+	case "spark.kubernetes.container.image.pullSecrets":
+		return len(spec.ImagePullSecrets) > 0
+	case "spark.kubernetes.pyspark.pythonVersion":
+		return sparkoperator.StringValue(spec.PythonVersion) != ""
+	case "spark.kubernetes.memoryOverheadFactor":
+		return sparkoperator.StringValue(spec.MemoryOverheadFactor) != ""
+	}
+	if strings.HasPrefix(key, "spark.dynamicAllocation.") {
+		return spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
+	}
+	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &spec.Driver.SparkPodSpec, "executor": &spec.Executor.SparkPodSpec} {
+		if name, ok := strings.CutPrefix(key, envPrefix(role)); ok {
+			_, secret := pod.EnvSecretKeyRefs[name]
+			return secret
+		}
+	}
+	return false
+}
+
+// withOrigins adds to the ConfigMap of an attempt the version of the defaults and the origin of each default that the
+// attempt uses.
+func (d Dialect) withOrigins(objects submit.Objects, r submit.Request) {
+	if d.Defaults == nil || d.declared == nil {
+		return
+	}
+	used := d.Defaults.Used(d.declared.filled, r.Conf.Get, func(key string) bool { _, own := d.declared.conf[key]; return own })
+	dialect.AnnotateDefaults(objects, d.Defaults, used)
+}
+
+// explained adds to each fault about a default where the default comes from.
+func (d Dialect) explained(faults []*sparkoperator.FieldError) []*sparkoperator.FieldError {
+	if d.declared != nil {
+		dialect.ExplainDefaults(faults, d.Defaults, d.declared.conf)
+	}
+	return faults
+}
+
+// encodeDefaults stores the defaults of an attempt that this decision launched. before is the memory of the last
+// decision.
+func (d Dialect) encodeDefaults(app *v1beta2.SparkApplication, before, next lifecycle.Memory) {
+	if o := app.Status.Operator; o != nil && next.Attempt != before.Attempt {
+		o.Defaults = d.Defaults.Remember()
+	}
+}

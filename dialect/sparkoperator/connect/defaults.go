@@ -1,0 +1,133 @@
+package connect
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// declared is what a user wrote in a spec with which the platform's defaults are merged.
+type declared struct {
+	hash   string            // of the user's spec
+	conf   map[string]string // the user's sparkConf
+	filled []string          // the settings of the defaults that templates use
+}
+
+// launching returns a copy of the SparkConnect whose spec has the platform's defaults, and the Connects that render this
+// copy. The copy is only for rendering. If there are no defaults, or if they are merged already, the result is sc
+// itself.
+func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.SparkConnect) {
+	if c.Defaults == nil || c.declared != nil {
+		return c, sc
+	}
+	c.declared = &declared{hash: Hash(&sc.Spec), conf: sc.Spec.SparkConf}
+	merged := *sc
+	c.declared.filled = merge(&merged.Spec, sc.Labels, c.Defaults)
+	return c, &merged
+}
+
+// asLaunched merges the defaults of the current server into the spec of sc, until the caller calls restore. Decisions
+// about a server read the defaults with which it was created, because the present ones may have changed since.
+func (c Connects) asLaunched(sc *v1alpha1.SparkConnect) (launched Connects, restore func()) {
+	settings := c.Defaults
+	if o := sc.Status.Operator; o != nil && o.Attempt > 0 {
+		settings = platform.Recall(o.Defaults)
+	} else if o == nil && sc.Status.State != v1alpha1.SparkConnectStateNew {
+		settings = nil // another operator created it
+	}
+	if settings == nil {
+		return c, func() {}
+	}
+	own := sc.Spec.SparkConf
+	c.declared = &declared{hash: Hash(&sc.Spec), conf: own}
+	sc.Spec.SparkConf = settings.Conf(own, func(key string) bool { return typedSets(&sc.Spec, key) })
+	return c, func() { sc.Spec.SparkConf = own }
+}
+
+// specHash returns the hash of the spec that the user wrote.
+func (c Connects) specHash(sc *v1alpha1.SparkConnect) string {
+	if c.declared != nil {
+		return c.declared.hash
+	}
+	return Hash(&sc.Spec)
+}
+
+// typedSets reports whether a typed field that has no key switches off what a configuration key sets.
+func typedSets(spec *v1alpha1.SparkConnectSpec, key string) bool {
+	return strings.HasPrefix(key, "spark.dynamicAllocation.") && spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
+}
+
+// merge merges defaults into a spec, and returns the names of the settings that templates use. It replaces the fields
+// that it changes and shares no memory with them. labels are the labels of the SparkConnect, which are labels of its
+// pods too.
+func merge(spec *v1alpha1.SparkConnectSpec, labels map[string]string, s *platform.Settings) (filled []string) {
+	own := spec.SparkConf
+	user := *spec
+	spec.SparkConf = s.Conf(own, func(key string) bool { return typedSets(&user, key) })
+	if image, setting := s.Image(spec.SparkVersion); image != "" && sparkoperator.StringValue(spec.Image) == "" && !hasImage(own) {
+		// It is a key, and not spec.image, because the images of the templates override keys.
+		spec.SparkConf = platform.With(spec.SparkConf, platform.ImageKey, image)
+		filled = append(filled, setting)
+	}
+	for _, role := range []struct {
+		name, container string
+		template        **runtime.RawExtension
+	}{
+		{platform.Driver, overlay.DriverContainer, &spec.Server.Template},
+		{platform.Executor, overlay.ExecutorContainer, &spec.Executor.Template},
+	} {
+		container := own["spark.kubernetes."+role.name+".podTemplateContainerName"]
+		if container == "" {
+			container = role.container
+		}
+		taken := platform.TakenByConf(own, role.name)
+		byConf := taken.Key
+		taken.Key = func(field, key string) bool {
+			_, isLabel := labels[key]
+			return byConf(field, key) || field == "labels" && isLabel
+		}
+		template, used := s.Fill(sparkoperator.RawBytes(*role.template), role.name, platform.Container{Name: container}, taken)
+		if len(used) > 0 {
+			*role.template = &runtime.RawExtension{Raw: template}
+		}
+		filled = append(filled, used...)
+	}
+	return filled
+}
+
+func hasImage(conf map[string]string) bool {
+	return conf[platform.ImageKey] != "" || conf["spark.kubernetes.driver.container.image"] != "" && conf["spark.kubernetes.executor.container.image"] != ""
+}
+
+// withOrigins adds to a server's ConfigMap the version of the defaults and the origin of each default that the server
+// uses.
+func (c Connects) withOrigins(made connect.Objects, request connect.Request) {
+	if c.Defaults == nil || c.declared == nil {
+		return
+	}
+	used := c.Defaults.Used(c.declared.filled, request.Conf.Get, func(key string) bool { _, own := c.declared.conf[key]; return own })
+	c.Defaults.Annotate(made.Config, used)
+}
+
+// explained adds to each fault about a default where the default comes from.
+func (c Connects) explained(faults []*dialect.FieldError) []*dialect.FieldError {
+	if c.declared != nil {
+		dialect.ExplainDefaults(faults, c.Defaults, c.declared.conf)
+	}
+	return faults
+}
+
+// encodeDefaults stores the defaults of a server that this decision creates. before is the memory of the last decision.
+func (c Connects) encodeDefaults(sc *v1alpha1.SparkConnect, before, next lifecycle.Memory) {
+	if o := sc.Status.Operator; o != nil && next.Attempt != before.Attempt {
+		o.Defaults = c.Defaults.Remember()
+	}
+}
