@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -42,6 +43,8 @@ const maxPasses = 4
 type Operator struct {
 	Config config.Configuration
 	Now    time.Time
+	// NamespaceLabels are the labels of the objects' namespaces, by which the configuration selects defaults.
+	NamespaceLabels map[string]string
 }
 
 // Load returns an Operator with the configuration of a file, at the present time. An empty file name means the defaults
@@ -56,17 +59,24 @@ func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 	now := func() config.Configuration { return o.Config }
 	switch object.(type) {
 	case *v1beta2.SparkApplication:
-		return kinds.SparkApplications(o.Config), nil
+		return kinds.SparkApplications(o.Config, o.labels), nil
 	case *v1beta2.ScheduledSparkApplication:
-		return kinds.Schedules(o.Config), nil
+		return kinds.Schedules(o.Config, o.labels), nil
 	case *v1alpha1.SparkConnect:
-		return kinds.SparkConnects(o.Config), nil
+		return kinds.SparkConnects(o.Config, o.labels), nil
 	case *sparkv1.SparkApplication:
-		return kinds.ApacheApplications(now), nil
+		return kinds.ApacheApplications(now, o.labels), nil
 	case *sparkv1.SparkCluster:
-		return kinds.SparkClusters(now), nil
+		return kinds.SparkClusters(now, o.labels), nil
 	}
 	return kind.Kind{}, fmt.Errorf("the operator does not serve %T", object)
+}
+
+func (o Operator) labels(string) map[string]string { return o.NamespaceLabels }
+
+// Defaults returns the platform's defaults for an object; nil if there are none.
+func (o Operator) Defaults(object client.Object) *platform.Settings {
+	return kinds.Defaults(o.Config, object, o.labels)
 }
 
 // Fresh returns a copy of an object as the object is right after its creation, without a status.
@@ -95,7 +105,7 @@ func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
 		return nil, err
 	}
 	object = o.Fresh(object)
-	if wrong := kinds.Validate(o.Config, object, o.Now); len(wrong) > 0 || k.Render == nil {
+	if wrong := kinds.Validate(o.Config, object, o.Now, o.labels); len(wrong) > 0 || k.Render == nil {
 		return wrong, nil
 	}
 	_, err = k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)

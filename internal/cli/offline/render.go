@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +24,8 @@ type renderOptions struct {
 	files                                    []string
 	output, configuration                    string
 	namespace, sparkVersion, uid, submitTime string
-	sparkSubmit, showSecrets                 bool
+	namespaceLabels                          string
+	sparkSubmit, showSecrets, defaults       bool
 }
 
 func (r *verbs) renderCommand() *cobra.Command {
@@ -37,10 +39,14 @@ func (r *verbs) renderCommand() *cobra.Command {
 			"yaml | sparkctl render -f -. The output is then byte for byte what the operator creates, except for the time of the\n" +
 			"submission.\n\n" +
 			"The data of Secrets and values that look like secrets are hidden, unless --show-secrets is set.\n\n" +
+			"With --defaults, it prints the defaults of the operator's configuration that the custom resource uses instead, each with the\n" +
+			"entry of the configuration that sets it. Entries can select namespaces by labels: --namespace-labels says which the\n" +
+			"namespace has.\n\n" +
 			"With --spark-submit, it prints the spark-submit command line that submits the same, as a script for a shell.",
 		Example: "  sparkctl render -f app.yaml\n" +
 			"  sparkctl render -f app.yaml -o name\n" +
 			"  sparkctl render -f app.yaml --spark-version 3.5.7 --config operator.yaml\n" +
+			"  sparkctl render -f app.yaml --defaults --config operator.yaml --namespace-labels tier=batch\n" +
 			"  sparkctl render -f app.yaml --spark-submit",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return r.render(&o) },
@@ -53,6 +59,8 @@ func (r *verbs) renderCommand() *cobra.Command {
 	flags.StringVar(&o.sparkVersion, "spark-version", "", "render for this `version` of Spark instead of the manifest's")
 	flags.StringVar(&o.uid, "uid", "", "`UID` of the custom resource, instead of the manifest's")
 	flags.StringVar(&o.submitTime, "submit-time", "", "`time` of the submission in the form of RFC 3339, instead of now")
+	flags.StringVar(&o.namespaceLabels, "namespace-labels", "", "`labels` of the namespace, such as tier=batch,team=a, for the defaults of the configuration")
+	flags.BoolVar(&o.defaults, "defaults", false, "print the defaults of the configuration that are used, with their origins")
 	flags.BoolVar(&o.sparkSubmit, "spark-submit", false, "print the equivalent spark-submit command line")
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "do not hide secrets")
 	return cmd
@@ -75,6 +83,9 @@ func (r *verbs) render(o *renderOptions) error {
 			return exit.Usagef("--submit-time: %v", err)
 		}
 		operator.Now = at.UTC()
+	}
+	if operator.NamespaceLabels, err = labels.ConvertSelectorToLabelsMap(o.namespaceLabels); err != nil {
+		return exit.Usagef("--namespace-labels: %v", err)
 	}
 	documents, err := manifest.Objects(o.files, r.In)
 	if err != nil {
@@ -149,6 +160,12 @@ func (r *verbs) renderObjects(operator launch.Operator, object client.Object, o 
 		fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("%s: no objects: %s", object.GetName(), launched.Why), r.Width))
 	}
 	objects := launched.Objects
+	if o.defaults {
+		if err := render.Defaults(r.Out, operator.Defaults(object), objects); err != nil {
+			return err
+		}
+		objects = nil
+	}
 	if !o.showSecrets {
 		if objects, err = render.Redacted(objects); err != nil {
 			return err
@@ -158,8 +175,10 @@ func (r *verbs) renderObjects(operator launch.Operator, object client.Object, o 
 		return err
 	}
 	for _, run := range launched.Runs {
-		if err := render.Write(r.Out, []client.Object{run}, o.output); err != nil {
-			return err
+		if !o.defaults {
+			if err := render.Write(r.Out, []client.Object{run}, o.output); err != nil {
+				return err
+			}
 		}
 		if err := r.renderObjects(operator, run, o); err != nil {
 			return err

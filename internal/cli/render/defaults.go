@@ -1,0 +1,29 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/dialect/platform"
+)
+
+// Defaults prints a table of the platform's defaults that a launch uses, each with its value and its origin. settings
+// are the defaults of the custom resource, and objects are the objects of the launch. Values that look secret are
+// hidden.
+func Defaults(out io.Writer, settings *platform.Settings, objects []client.Object) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SETTING\tVALUE\tORIGIN")
+	values := settings.Values()
+	for _, object := range objects {
+		origins := platform.Origins(object.GetAnnotations())
+		for _, setting := range slices.Sorted(maps.Keys(origins)) {
+			fmt.Fprintf(table, "%s\t%s\t%s\n", setting, values[setting], origins[setting])
+		}
+	}
+	return table.Flush()
+}
