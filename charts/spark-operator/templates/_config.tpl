@@ -92,6 +92,7 @@
       "executorsStartSeconds" (int64 $controller.timeouts.executorsStartSeconds)
       "runSeconds" (int64 $controller.timeouts.runSeconds)))
 -}}
+{{- with .Values.defaults }}{{ $_ := set $derived "defaults" . }}{{ end }}
 apiVersion: config.sparkoperator.dev/v1alpha1
 kind: Configuration
 {{ toYaml (mergeOverwrite $derived (deepCopy .Values.config)) }}

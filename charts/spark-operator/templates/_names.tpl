@@ -102,6 +102,13 @@ docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
 {{- without (.Values.spark.jobNamespaces | default list | uniq) "" | toJson -}}
 {{- end -}}
 
+{{/* "true" if the operator reads the labels of all namespaces: they decide what is served, or which defaults apply. */}}
+{{- define "spark-operator.readsNamespaces" -}}
+{{- $reads := include "spark-operator.namespaceSelector" . -}}
+{{- range .Values.defaults }}{{ if .namespaceSelector }}{{ $reads = "true" }}{{ end }}{{ end -}}
+{{- if $reads }}true{{ end -}}
+{{- end -}}
+
 {{/* The ConfigMap of dynamic settings that the chart creates or mounts. */}}
 {{- define "spark-operator.dynamicName" -}}
 {{ include "spark-operator.fullname" . }}-dynamic
