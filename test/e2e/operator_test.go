@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -121,6 +122,7 @@ func (w *suite) uninstall(t *testing.T) {
 	for _, list := range []client.ObjectList{
 		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &corev1.SecretList{},
 		&rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
+		&admissionv1.ValidatingWebhookConfigurationList{},
 	} {
 		eventually(t, time.Minute, "deletion of all objects of the release", func() (string, bool) {
 			if err := w.Client.List(ctx, list, ours); err != nil {
@@ -155,9 +157,9 @@ func (w *suite) uninstall(t *testing.T) {
 
 // installAgain checks that the release can be installed again while the custom resource definitions still exist. The
 // new operator reads objects with list requests, as it does on all clusters before Kubernetes 1.34, whose API server
-// cannot stream the initial state of a watch.
+// cannot stream the initial state of a watch. It also reads ResourceQuotas, which the webhook compares with objects.
 func (w *suite) installAgain(t *testing.T) {
-	err := w.Install(t.Context(), "--set", "controller.env[0].name=KUBE_FEATURE_WatchListClient", "--set-string", "controller.env[0].value=false")
+	err := w.Install(t.Context(), "--set", "webhook.resourceQuotaEnforcement.enable=true", "--set", "controller.env[0].name=KUBE_FEATURE_WatchListClient", "--set-string", "controller.env[0].value=false")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,16 +25,23 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// right is one verb on one resource in one namespace, as in RBAC.
-type right struct{ namespace, group, resource, verb string }
+// right is one verb on one resource in one namespace, as in RBAC. A right that is limited to the object of one name has
+// this name. A right on all objects has none.
+type right struct{ namespace, group, resource, verb, name string }
 
 func (r right) String() string {
-	return fmt.Sprintf("%s %s in namespace %s", r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."), r.namespace)
+	return strings.TrimSuffix(fmt.Sprintf("%s %s in namespace %s, name %s", r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."), r.namespace, r.name), ", name ")
+}
+
+// onAll returns the same right on the objects of all names.
+func (r right) onAll() right {
+	r.name = ""
+	return r
 }
 
 func sorted(rights map[right]bool) []right {
 	return slices.SortedFunc(maps.Keys(rights), func(a, b right) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.group, b.group), cmp.Compare(a.resource, b.resource), cmp.Compare(a.verb, b.verb))
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.group, b.group), cmp.Compare(a.resource, b.resource), cmp.Compare(a.verb, b.verb), cmp.Compare(a.name, b.name))
 	})
 }
 
@@ -125,7 +132,7 @@ func (w *suite) rights(t *testing.T) {
 			}
 		}
 		for _, r := range sorted(refused[account]) {
-			if !rights[r] { // otherwise the request came before the Role existed or after its deletion
+			if !rights[r] && !rights[r.onAll()] { // otherwise the request came before the Role existed or after its deletion
 				t.Errorf("%s requested this right and was denied: %s", account, r)
 			}
 		}
@@ -253,7 +260,13 @@ func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
 	for _, group := range rule.APIGroups {
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
-				rights = append(rights, right{namespace, group, resource, verb})
+				all := right{namespace: namespace, group: group, resource: resource, verb: verb}
+				if len(rule.ResourceNames) == 0 {
+					rights = append(rights, all)
+				}
+				for _, all.name = range rule.ResourceNames {
+					rights = append(rights, all)
+				}
 			}
 		}
 	}
@@ -280,10 +293,15 @@ func (w *suite) rightsUsed(t *testing.T) (used, refused map[string]map[right]boo
 			into[request.User.Username] = map[right]bool{}
 		}
 		resource := strings.TrimSuffix(ref.Resource+"/"+ref.Subresource, "/")
-		into[request.User.Username][right{ref.Namespace, ref.APIGroup, resource, request.Verb}] = true
+		r := right{ref.Namespace, ref.APIGroup, resource, request.Verb, ref.Name}
+		into[request.User.Username][r] = true
+		if request.Decision() == "allow" {
+			into[request.User.Username][r.onAll()] = true
+		}
 		// Server-side apply needs both rights.
 		if request.Verb == "patch" && request.ResponseStatus.Code == http.StatusCreated {
-			into[request.User.Username][right{ref.Namespace, ref.APIGroup, resource, "create"}] = true
+			r.verb = "create"
+			into[request.User.Username][r.onAll()] = true
 		}
 	})
 	if err != nil {

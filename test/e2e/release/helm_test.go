@@ -1,0 +1,139 @@
+// Package release tests releases of the chart on a real API server: installation, upgrades and the end, as Helm does
+// them, and the operator with the rights that the release grants. It needs no node.
+package release
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"helm.sh/helm/v4/pkg/action"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	kyaml "sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
+	// The root of the repository, from which the control plane is built.
+	if err := os.Chdir("../../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	testkit.Main(m)
+}
+
+// name is the name of the release.
+const name = "spark-operator"
+
+// release is a Helm release in the namespace of a test, which is also the release's job namespace.
+type release struct {
+	t         *testing.T
+	namespace string
+	api       client.Client
+	cfg       *action.Configuration
+}
+
+func newRelease(t *testing.T) *release {
+	t.Helper()
+	r := &release{t: t, namespace: testkit.Namespace(t), api: testkit.Client(t), cfg: action.NewConfiguration()}
+	if err := r.cfg.Init(&getter{rest: testkit.Rest(t), namespace: r.namespace}, r.namespace, "secret"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// values returns the values of a release. The definitions exist already, and belong to all tests.
+func (r *release) values(text string) map[string]any {
+	r.t.Helper()
+	values := map[string]any{}
+	if err := kyaml.Unmarshal([]byte(text), &values); err != nil {
+		r.t.Fatal(err)
+	}
+	values["crds"] = map[string]any{"install": false}
+	values["spark"] = map[string]any{"jobNamespaces": []any{r.namespace}}
+	return values
+}
+
+func load(t testing.TB, dir string) *chart.Chart {
+	t.Helper()
+	c, err := loader.LoadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// current is the directory of the chart, relative to the repository's root.
+var current = filepath.Join("charts", "spark-operator")
+
+func (r *release) install(dir, values string) {
+	r.t.Helper()
+	install := action.NewInstall(r.cfg)
+	install.ReleaseName, install.Namespace, install.WaitStrategy = name, r.namespace, kube.HookOnlyStrategy // no node runs the pods
+	if _, err := install.Run(load(r.t, dir), r.values(values)); err != nil {
+		r.t.Fatalf("install with %s: %v", values, err)
+	}
+}
+
+func (r *release) upgrade(values string) {
+	r.t.Helper()
+	upgrade := action.NewUpgrade(r.cfg)
+	upgrade.Namespace, upgrade.WaitStrategy = r.namespace, kube.HookOnlyStrategy
+	if _, err := upgrade.Run(name, load(r.t, current), r.values(values)); err != nil {
+		r.t.Fatalf("upgrade to %s: %v", values, err)
+	}
+}
+
+func (r *release) uninstall() {
+	r.t.Helper()
+	uninstall := action.NewUninstall(r.cfg)
+	uninstall.WaitStrategy = kube.HookOnlyStrategy
+	if _, err := uninstall.Run(name); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// getter gives Helm the connection to the test's API server.
+type getter struct {
+	rest      *rest.Config
+	namespace string
+}
+
+// ToRESTConfig implements action.RESTClientGetter, as do the other methods.
+func (g *getter) ToRESTConfig() (*rest.Config, error) { return rest.CopyConfig(g.rest), nil }
+
+func (g *getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(g.rest)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewMemCacheClient(client), nil
+}
+
+func (g *getter) ToRESTMapper() (meta.RESTMapper, error) {
+	client, err := g.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	return restmapper.NewDeferredDiscoveryRESTMapper(client), nil
+}
+
+func (g *getter) ToRawKubeConfigLoader() clientcmd.ClientConfig {
+	overrides := &clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: g.namespace}}
+	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(), overrides)
+}

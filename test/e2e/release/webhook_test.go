@@ -1,0 +1,317 @@
+package release
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kyaml "sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+)
+
+// admission returns the objects of the webhook that exist, as kind and name.
+func (r *release) admission() (found []string) {
+	r.t.Helper()
+	for _, list := range []client.ObjectList{
+		&admissionregistrationv1.ValidatingWebhookConfigurationList{}, &corev1.SecretList{}, &corev1.ServiceList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
+		&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
+	} {
+		if err := r.api.List(r.t.Context(), list); err != nil {
+			r.t.Fatal(err)
+		}
+		err := meta.EachListItem(list, func(item runtime.Object) error {
+			object := item.(client.Object)
+			if strings.Contains(object.GetName(), "-admission") && (object.GetNamespace() == r.namespace || object.GetNamespace() == "") {
+				found = append(found, strings.TrimPrefix(fmt.Sprintf("%T ", object), "*v1.")+object.GetName())
+			}
+			return nil
+		})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// configuration returns the webhook's configuration.
+func (r *release) configuration(ctx context.Context) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	return configuration, r.api.Get(ctx, client.ObjectKey{Name: "spark-operator-admission"}, configuration)
+}
+
+// waitTrusted waits until the API server trusts the operator's certificate in every webhook.
+func (r *release) waitTrusted(webhooks int) {
+	r.t.Helper()
+	testkit.Wait(r.t, "the bundles", func(ctx context.Context) error {
+		configuration, err := r.configuration(ctx)
+		if err != nil {
+			return err
+		}
+		if n := len(configuration.Webhooks); n != webhooks {
+			return fmt.Errorf("%d webhooks, want %d", n, webhooks)
+		}
+		for _, hook := range configuration.Webhooks {
+			if len(hook.ClientConfig.CABundle) == 0 {
+				return fmt.Errorf("%s has no bundle", hook.Name)
+			}
+		}
+		return nil
+	})
+}
+
+// run runs the operator with the configuration and with the rights of the release, and returns the record of its
+// requests. The operator ends with the test at the latest.
+func (r *release) run() (requests *record, stop func()) {
+	r.t.Helper()
+	dir := r.t.TempDir()
+	program := filepath.Join(dir, "spark-operator")
+	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program, "./cmd/spark-operator").CombinedOutput(); err != nil {
+		r.t.Fatalf("build the operator: %v\n%s", err, out)
+	}
+	requests = &record{}
+	files := map[string]string{"config.yaml": r.configurationFile(), "kubeconfig": fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+		clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}]}`, r.proxy(requests))}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	var log bytes.Buffer
+	operator := exec.Command(program, "controller", "start", "--config="+filepath.Join(dir, "config.yaml"))
+	operator.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(dir, "kubeconfig"))
+	operator.Stdout, operator.Stderr = &log, &log
+	if err := operator.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		if err := errors.Join(operator.Process.Signal(syscall.SIGTERM), operator.Wait()); err != nil {
+			r.t.Errorf("the operator ended with %v", err)
+		}
+		if r.t.Failed() {
+			r.t.Log(log.String())
+		}
+	})
+	r.t.Cleanup(stop)
+	return requests, stop
+}
+
+// configurationFile returns the operator's configuration file in the release, with addresses that are free on this
+// machine.
+func (r *release) configurationFile() string {
+	r.t.Helper()
+	file := &corev1.ConfigMap{}
+	if err := r.api.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"}, file); err != nil {
+		r.t.Fatal(err)
+	}
+	cfg, err := config.Parse([]byte(file.Data["config.yaml"]))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	cfg.Health.BindAddress, cfg.Metrics.BindAddress, cfg.Pprof.BindAddress, cfg.Webhook.BindAddress = config.Off, config.Off, config.Off, "127.0.0.1:0"
+	text, err := kyaml.Marshal(cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// proxy returns the URL of a proxy that passes requests to the API server in the name of the release's service account,
+// and records them.
+func (r *release) proxy(requests *record) string {
+	r.t.Helper()
+	rc := testkit.Rest(r.t)
+	rc.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + r.namespace + ":spark-operator-controller",
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + r.namespace, "system:authenticated"}}
+	transport, err := rest.TransportFor(rc)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	to, err := url.Parse(rc.Host)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if to.Scheme == "" {
+		to = &url.URL{Scheme: "https", Host: rc.Host}
+	}
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(req *httputil.ProxyRequest) { req.SetURL(to) }, Transport: transport, FlushInterval: -1,
+		ModifyResponse: func(answer *http.Response) error {
+			requests.add(answer.Request, answer.StatusCode)
+			return nil
+		},
+	})
+	r.t.Cleanup(server.CloseClientConnections)
+	return server.URL
+}
+
+// record collects requests as "verb resource name", and forbidden ones with a prefix.
+type record struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// add records a request. It reads the resource and the name from the path, which is /api/v1/... or /apis/GROUP/VERSION/...
+// with an optional namespaces/NAMESPACE.
+func (r *record) add(req *http.Request, status int) {
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	if parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):]; len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	if len(parts) == 0 {
+		return // discovery
+	}
+	named := len(parts) > 1
+	verb := map[string]string{http.MethodPut: "update", http.MethodPost: "create", http.MethodPatch: "patch", http.MethodDelete: "delete"}[req.Method]
+	switch {
+	case req.Method == http.MethodGet && named:
+		verb = "get"
+	case req.Method == http.MethodGet && req.URL.Query().Get("watch") != "":
+		verb = "watch"
+	case req.Method == http.MethodGet:
+		verb = "list"
+	}
+	line := verb + " " + parts[0]
+	if named {
+		line += " " + parts[1]
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	r.seen[line] = true
+	if status == http.StatusForbidden {
+		r.seen["forbidden: "+line] = true
+	}
+}
+
+// of returns the requests for some resources, and all forbidden requests.
+func (r *record) of(resources ...string) (lines []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for line := range r.seen {
+		if strings.HasPrefix(line, "forbidden: ") || slices.Contains(resources, strings.Fields(line)[1]) {
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestWebhookOfARelease upgrades a release from one without a webhook to one with it, to one with fewer kinds, and back.
+// Nothing of the webhook is left when it is off, nor when the release is uninstalled. OLD_CHART can name the directory of
+// an older chart to begin with.
+func TestWebhookOfARelease(t *testing.T) {
+	r := newRelease(t)
+	if old := os.Getenv("OLD_CHART"); old != "" {
+		r.install(old, "{}")
+	} else {
+		r.install(current, "webhook: {enable: false}")
+	}
+	if left := r.admission(); len(left) > 0 {
+		t.Fatalf("before: %q", left)
+	}
+	r.upgrade("{}")
+	_, stop := r.run()
+	r.waitTrusted(5)
+	r.upgrade("controller: {connect: {enable: false}}")
+	r.waitTrusted(4)
+	r.upgrade("{webhook: {failurePolicy: Fail}}")
+	r.waitTrusted(5)
+	stop()
+	r.upgrade("webhook: {enable: false}")
+	if left := r.admission(); len(left) > 0 {
+		t.Errorf("when it is off: %q", left)
+	}
+	r.upgrade("webhook: {resourceQuotaEnforcement: {enable: true}}")
+	if len(r.admission()) < 7 {
+		t.Errorf("when it is on again: %q", r.admission())
+	}
+	r.uninstall()
+	if left := r.admission(); len(left) > 0 {
+		t.Errorf("after the end of the release: %q", left)
+	}
+}
+
+// TestRightsOfTheWebhook compares the rights of the webhook with the requests of the operator. The operator uses each
+// right and lacks none, and it names only its own objects.
+func TestRightsOfTheWebhook(t *testing.T) {
+	r := newRelease(t)
+	// Without the feature, an informer lists and watches, as with an API server before Kubernetes 1.34.
+	t.Setenv("KUBE_FEATURE_WatchListClient", "false")
+	r.install(current, "webhook: {resourceQuotaEnforcement: {enable: true}}")
+	defer r.uninstall()
+	requests, stop := r.run()
+	r.waitTrusted(5)
+	resources := []string{"secrets", "validatingwebhookconfigurations", "resourcequotas"}
+	want := r.granted(resources)
+	testkit.Wait(t, "the requests", func(context.Context) error {
+		if got := requests.of(resources...); !slices.Equal(got, want) {
+			return errors.New(strings.Join(got, ", "))
+		}
+		return nil
+	})
+	stop()
+	if got := requests.of(resources...); !slices.Equal(got, want) {
+		t.Errorf("requests %q, rights %q", got, want)
+	}
+}
+
+// granted returns the rights of the release's roles on some resources, in the form of the requests that need them. It
+// leaves out the rights on Secrets of drivers, which have no names.
+func (r *release) granted(resources []string) (lines []string) {
+	r.t.Helper()
+	var rules []rbacv1.PolicyRule
+	var roles rbacv1.RoleList
+	var clusterRoles rbacv1.ClusterRoleList
+	ours := client.MatchingLabels{"app.kubernetes.io/instance": name, "app.kubernetes.io/component": "controller"}
+	if err := errors.Join(r.api.List(r.t.Context(), &roles, client.InNamespace(r.namespace), ours), r.api.List(r.t.Context(), &clusterRoles, ours)); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, role := range roles.Items {
+		rules = append(rules, role.Rules...)
+	}
+	for _, role := range clusterRoles.Items {
+		rules = append(rules, role.Rules...)
+	}
+	for _, rule := range rules {
+		for _, resource := range rule.Resources {
+			if !slices.Contains(resources, resource) || resource == "secrets" && len(rule.ResourceNames) == 0 {
+				continue
+			}
+			for _, verb := range rule.Verbs {
+				line := verb + " " + resource
+				if len(rule.ResourceNames) == 0 {
+					lines = append(lines, line)
+				}
+				for _, name := range rule.ResourceNames {
+					lines = append(lines, line+" "+name)
+				}
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
