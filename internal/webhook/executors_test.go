@@ -359,8 +359,8 @@ func TestUnsuitableExecutorsAreRefused(t *testing.T) {
 	}
 }
 
-// TestExecutorsWaitForTheWebhook checks that the API server creates no executor while nobody answers, and that all other
-// pods are created meanwhile.
+// TestExecutorsWaitForTheWebhook checks that the API server creates no executor while nobody answers, and that all
+// other pods are created meanwhile.
 func TestExecutorsWaitForTheWebhook(t *testing.T) {
 	t.Parallel()
 	f := &factory{World: scene.New(t)}

@@ -1,7 +1,7 @@
 // Package webhook serves the admission webhooks. The API server sends every new and every edited custom resource to the
-// validating webhook, which answers with the faults and warnings that a pass would report. It changes no object, and the
-// rest of the operator does not rely on it, since every pass checks the spec again. The mutating webhook (Executors)
-// gets only those executors that need a change.
+// validating webhook, which answers with the faults and warnings that a pass would report. The validating webhook
+// changes no object, and the rest of the operator does not rely on it, since every pass checks the spec again. The
+// mutating webhook (Executors) gets only those executors that need a change.
 package webhook
 
 import (

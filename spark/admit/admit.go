@@ -6,7 +6,7 @@
 // possible to select exactly the pods that need a change.
 //
 // The label and the annotations give no rights: they change only the pod that carries them, before the API server
-// checks the pod. Whoever may create such a pod may also create the changed pod.
+// checks the pod. A user who may create such a pod may also create the changed pod.
 package admit
 
 import (

@@ -52,8 +52,8 @@ var executorSteps = []struct {
 // Executor returns the pod that the driver of a submission would create for the executor with this ID (Spark counts
 // from 1). The pod has the default resource profile. Executor builds the pod as Spark of the Request's version would,
 // from the configuration and the template that Build gives the driver (KubernetesExecutorBuilder and its feature steps,
-// ExecutorPodsAllocator), and changes the pod as its admission would (Request.Admitted). The argument driver is the UID of the driver pod, which owns and controls the executor; if
-// driver is empty, the pod has no owner.
+// ExecutorPodsAllocator), and changes the pod as its admission would (Request.Admitted). The argument driver is the UID
+// of the driver pod, which owns and controls the executor; if driver is empty, the pod has no owner.
 //
 // Only drivers create executors. This pod serves two other purposes: the operator sends it to the API server in a dry
 // run, to find out whether the API server would accept it, and computes quotas and queues from it. The pod equals

@@ -135,8 +135,8 @@ func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Ove
 
 // Overwritten returns the fields of an executor overlay that Spark of this version overrides on executors, whatever the
 // executors' template says (BasicExecutorFeatureStep). Only Request.Admitted can restore these fields, because it
-// changes the pods after Spark. The names are those of overlay.Overlay's fields. A version that is not in the table of lines
-// counts as the line that Build would use for it. Build warns about each of these fields.
+// changes the pods after Spark. The names are those of overlay.Overlay's fields. A version that is not in the table of
+// lines counts as the line that Build would use for it. Build warns about each of these fields.
 func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	q, _ := quirksFor(sparkVersion)
 	var fields []string

@@ -26,8 +26,8 @@ var unset = map[string]string{
 }
 
 // podFields checks that the driver and executor pods in the API server have every field of the spec, and that they run
-// with these fields. It also checks that no admission webhook could have set the fields, except for the executors' memory
-// limit. The pods name a scheduler that does not exist, so the test itself binds the pods.
+// with these fields. It also checks that no admission webhook could have set the fields, except for the executors'
+// memory limit. The pods name a scheduler that does not exist, so the test itself binds the pods.
 func (w *suite) podFields(t *testing.T) {
 	w.noWebhooks(t)
 	app := w.everyField(t)

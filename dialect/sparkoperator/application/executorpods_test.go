@@ -211,8 +211,9 @@ func lastOf(env []corev1.EnvVar, name string) (value string) {
 	return value
 }
 
-// TestAdmissionRestoresOverwrittenFields checks that the pods that Spark created have every field of an application after
-// their admission, and that a second call changes nothing. Spark copies the labels and annotations of its template.
+// TestAdmissionRestoresOverwrittenFields checks that the pods that Spark created have every field of an application
+// after their admission, and that a second call changes nothing. Spark copies the labels and annotations of its
+// template.
 func TestAdmissionRestoresOverwrittenFields(t *testing.T) {
 	for _, version := range executorVersions {
 		app, pod := executorOf(t, "overwritten", version)

@@ -135,8 +135,8 @@ func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitBelowTheRequestIsRefused checks that a memory limit of executors that no executor could get is an error
-// if it would be applied. Otherwise it has no effect, as before.
+// TestMemoryLimitBelowTheRequestIsRefused checks that a memory limit of executors that no executor could get is an
+// error if it would be applied. Otherwise it has no effect, as before.
 func TestMemoryLimitBelowTheRequestIsRefused(t *testing.T) {
 	for limit, refused := range map[string]bool{"1g": true, "1407m": true, "1408m": false, "4g": false} {
 		app := appOf(t, "spec: {executor: {memory: 1g, memoryLimit: "+limit+"}}")
