@@ -247,9 +247,6 @@ func TestOverwrittenIsTold(t *testing.T) {
 				want := changedBy(t, pod, app)
 				var got []string
 				for _, reported := range (Dialect{}).overwritten(app) {
-					if reported == admissionHint {
-						continue
-					}
 					field, _, ok := strings.Cut(reported, " has no effect: ")
 					if !ok || strings.HasSuffix(reported, ": ") {
 						t.Errorf("%q does not name a field and the way out", reported)

@@ -37,10 +37,10 @@ var overwrittenWays = map[string]struct{ field, way string }{
 }
 
 // admissionHint says what makes the fields work that Spark overwrites.
-const admissionHint = "these fields need admission: whoever installs the operator can switch it on with webhook.enable and webhook.executors.enable of its chart"
+const admissionHint = "; such fields work if webhook.enable and webhook.executors.enable are true in the values of the operator's chart"
 
-// overwritten returns the fields of an application's executors that have no effect, each with what to do instead, and
-// at the end what makes them work. The operator sets such fields at admission if it can (late).
+// overwritten returns the fields of an application's executors that have no effect, each with what to do instead. The
+// last one also says what makes them work. The operator sets such fields at admission if it can (late).
 func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) {
 	const most = 20 // a condition's message is limited
 	if !mayBeOverwritten(app) {
@@ -72,7 +72,8 @@ func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) 
 	if d.Admission.Webhook {
 		return reported // they are too large for it
 	}
-	return append(reported, admissionHint)
+	reported[len(reported)-1] += admissionHint
+	return reported
 }
 
 // overwrittenMessage returns the message of the condition ConditionFieldsOverwritten, or "" if the application does not

@@ -31,7 +31,7 @@ func TestReviewSaysWhatAPassSays(t *testing.T) {
 func TestReviewWarns(t *testing.T) {
 	for piece, want := range map[string][]string{
 		`{}`:                                  nil,
-		`spec: {executor: {memoryLimit: 2g}}`: {"spec.executor.memoryLimit has no effect: ", admissionHint},
+		`spec: {executor: {memoryLimit: 2g}}`: {"spec.executor.memoryLimit has no effect: "},
 		`spec: {driver: {template: {spec: {containers: [{name: a}], capabilities: {add: [X]}}}}}`: {"spec.driver.template.spec.capabilities: has no effect at this place; a pod has this field at spec.containers[].securityContext.capabilities"},
 		`spec: {executor: {template: {spec: {containers: [{name: a, imgae: b}]}}}}`:               {"spec.executor.template.spec.containers[0].imgae: is no field of a pod"},
 	} {
