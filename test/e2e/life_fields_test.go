@@ -69,7 +69,7 @@ func (w *suite) noWebhooks(t *testing.T) {
 		if err := w.Client.List(t.Context(), list); err != nil {
 			t.Fatal(err)
 		}
-		if found := objectNames(list); len(found) > 0 && !slices.Equal(found, []string{"spark-operator-admission"}) {
+		if found := objectNames(list); len(found) > 0 && !slices.Equal(found, []string{"/spark-operator-admission"}) {
 			t.Errorf("webhooks are installed: %v", found)
 		}
 	}
