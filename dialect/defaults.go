@@ -13,13 +13,13 @@ import (
 // propertiesFile is the key of Spark's configuration in the ConfigMap of a driver.
 const propertiesFile = "spark.properties"
 
-// ErrDefaultsChanged is the reason why an executor of a running attempt cannot be rendered: the attempt was rendered from
-// other defaults than the present ones. It is no fault of the custom resource.
+// ErrDefaultsChanged is the reason why an executor of a running attempt cannot be rendered: the attempt was rendered
+// from other defaults than the present ones. It is no fault of the custom resource.
 var ErrDefaultsChanged = &submit.Error{Field: "Conf", Message: "the platform's defaults have changed since the launch", NotNative: true}
 
 // AnnotateDefaults adds the version of the platform's defaults, and the origins of the used ones, to the driver's
-// ConfigMap. If spark-submit creates the driver, there is no ConfigMap yet, and the annotations are on the pod that runs
-// spark-submit.
+// ConfigMap. If spark-submit creates the driver, there is no ConfigMap yet, and the annotations are on the pod that
+// runs spark-submit.
 func AnnotateDefaults(objects submit.Objects, s *platform.Settings, used []string) {
 	for _, object := range objects.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data[propertiesFile] != "" {

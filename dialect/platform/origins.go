@@ -21,8 +21,8 @@ const restOfOrigins = "..."
 // ConfSetting returns the name of the setting of a configuration key.
 func ConfSetting(key string) string { return "sparkConf[" + key + "]" }
 
-// Used returns the names of the settings that an attempt uses: those of its templates, which Fill returned, and those of
-// the configuration keys whose value in the attempt's configuration is the default. isOwn reports whether the custom
+// Used returns the names of the settings that an attempt uses: those of its templates, which Fill returned, and those
+// of the configuration keys whose value in the attempt's configuration is the default. isOwn reports whether the custom
 // resource itself sets a key.
 func (s *Settings) Used(filled []string, value func(key string) (string, bool), isOwn func(key string) bool) []string {
 	if s == nil {

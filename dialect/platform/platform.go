@@ -96,9 +96,9 @@ func (s *Settings) Image(version string) (image, setting string) {
 	return "", ""
 }
 
-// Conf returns the application's own Spark configuration with the defaults for keys that it does not have. isSet reports
-// whether another field of the application sets a key; it may be nil. If there are no defaults, the result is own
-// itself.
+// Conf returns the application's own Spark configuration with the defaults for keys that it does not have. isSet
+// reports whether another field of the application sets a key; it may be nil. If there are no defaults, the result is
+// own itself.
 func (s *Settings) Conf(own map[string]string, isSet func(key string) bool) map[string]string {
 	if s == nil || len(s.SparkConf) == 0 {
 		return own

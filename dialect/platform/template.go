@@ -99,8 +99,8 @@ func (s *Settings) Pod(role string) *Pod {
 	return &s.Driver
 }
 
-// FillFields returns a copy of a struct of the Kubernetes API with the defaults for fields that it does not set, and the
-// names of the settings that it used. If own or the defaults are nil, it returns own.
+// FillFields returns a copy of a struct of the Kubernetes API with the defaults for fields that it does not set, and
+// the names of the settings that it used. If own or the defaults are nil, it returns own.
 func FillFields[T any](setting string, own, defaults *T) (*T, []string) {
 	if own == nil || defaults == nil {
 		return own, nil

@@ -11,8 +11,8 @@ import (
 )
 
 // Default is an entry of the list "defaults" of the configuration file. Each entry sets defaults for the custom
-// resources in the namespaces that it selects. If several entries select a namespace, a later entry overrides an earlier
-// one, setting by setting.
+// resources in the namespaces that it selects. If several entries select a namespace, a later entry overrides an
+// earlier one, setting by setting.
 type Default struct {
 	// Name names the entry in the origins of its settings. Default: none.
 	Name string `json:"name,omitempty"`

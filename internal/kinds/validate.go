@@ -17,8 +17,8 @@ import (
 )
 
 // Validate returns the faults that make a custom resource of one of the five kinds invalid, as its dialect reports
-// them, with the platform's defaults that the labels of namespaces select. A launch may still find faults in values that Validate does not check. Validate returns nothing for an object
-// of another kind.
+// them, with the platform's defaults that the labels of namespaces select. A launch may still find faults in values
+// that Validate does not check. Validate returns nothing for an object of another kind.
 func Validate(cfg config.Configuration, object client.Object, now time.Time, labels ...NamespaceLabels) []*dialect.FieldError {
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:

@@ -67,8 +67,8 @@ func (w *world) configOf(uid, attempt string) *corev1.ConfigMap {
 	return nil
 }
 
-// TestDefaultsByNamespace checks that an application gets the defaults that the labels of its namespace select, that its
-// own settings win, and that status, driver pod and ConfigMap name the version and the origins of the defaults.
+// TestDefaultsByNamespace checks that an application gets the defaults that the labels of its namespace select, that
+// its own settings win, and that status, driver pod and ConfigMap name the version and the origins of the defaults.
 func TestDefaultsByNamespace(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
@@ -250,8 +250,8 @@ func TestChangedDefaultsLeaveServer(t *testing.T) {
 	}
 }
 
-// TestChangedDefaultsLeaveCluster checks that an operator with changed defaults writes nothing of a running cluster, and
-// that an edit of the cluster uses the changed defaults.
+// TestChangedDefaultsLeaveCluster checks that an operator with changed defaults writes nothing of a running cluster,
+// and that an edit of the cluster uses the changed defaults.
 func TestChangedDefaultsLeaveCluster(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -27,8 +27,8 @@ func (c Clusters) settings(sc *sparkv1.SparkCluster) *platform.Settings {
 	return c.Defaults.WithoutSecrets()
 }
 
-// withDefaults returns a copy of a cluster whose spec has the defaults, and the names of the settings that the templates
-// use. If there are no defaults, it returns sc itself.
+// withDefaults returns a copy of a cluster whose spec has the defaults, and the names of the settings that the
+// templates use. If there are no defaults, it returns sc itself.
 func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *sparkv1.SparkCluster, filled []string) {
 	if s == nil {
 		return sc, nil

@@ -109,8 +109,8 @@ spec:
 	}
 }
 
-// TestDefaultsAreMerged checks that defaults reach the objects of an application that sets nothing itself, that its hash
-// is the hash of its own spec, and that its spec stays unchanged.
+// TestDefaultsAreMerged checks that defaults reach the objects of an application that sets nothing itself, that its
+// hash is the hash of its own spec, and that its spec stays unchanged.
 func TestDefaultsAreMerged(t *testing.T) {
 	pod := platform.Pod{Labels: map[string]string{"team": "x"}, Tolerations: []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "batch", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}}
 	d := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.executor.instances": "3"}, Images: map[string]string{"4.1": "r/spark"}, PullSecrets: []string{"r"}, Driver: pod, Executor: pod})
@@ -192,8 +192,8 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 	}
 }
 
-// TestFaultOfDefaultNamesOrigin checks that a fault in a default names the entry of the configuration, and that the same
-// fault of the application does not.
+// TestFaultOfDefaultNamesOrigin checks that a fault in a default names the entry of the configuration, and that the
+// same fault of the application does not.
 func TestFaultOfDefaultNamesOrigin(t *testing.T) {
 	s := platform.Settings{SparkConf: map[string]string{"spark.driver.memory": "2gb"}, Origins: map[string]string{"sparkConf[spark.driver.memory]": "defaults[1] (x)"}}
 	app := sample(func(app *v1beta2.SparkApplication) { app.Spec.Driver.Memory = nil })

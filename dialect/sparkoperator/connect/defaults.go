@@ -21,8 +21,8 @@ type declared struct {
 	filled []string          // the settings of the defaults that templates use
 }
 
-// launching returns a copy of the SparkConnect whose spec has the platform's defaults, and the Connects that render this
-// copy. The copy is only for rendering. If there are no defaults, or if they are merged already, the result is sc
+// launching returns a copy of the SparkConnect whose spec has the platform's defaults, and the Connects that render
+// this copy. The copy is only for rendering. If there are no defaults, or if they are merged already, the result is sc
 // itself.
 func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.SparkConnect) {
 	if c.Defaults == nil || c.declared != nil {

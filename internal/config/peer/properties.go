@@ -100,9 +100,9 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 // propertiesEntry is the name of the entry of defaults that contains the applications' properties of a properties file.
 const propertiesEntry = "operator-properties"
 
-// applicationProperties splits the properties of the operator of spark.apache.org into those that configure the operator
-// (others) and those that are Spark configuration of applications (sparkConf). In that operator the latter are the
-// defaults of all applications and clusters. denied are the properties that cannot have a default.
+// applicationProperties splits the properties of the operator of spark.apache.org into those that configure the
+// operator (others) and those that are Spark configuration of applications (sparkConf). In that operator the latter are
+// the defaults of all applications and clusters. denied are the properties that cannot have a default.
 func applicationProperties(values map[string]string) (sparkConf map[string]any, others map[string]string, denied []Unused) {
 	sparkConf, others = map[string]any{}, map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
