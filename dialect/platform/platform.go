@@ -80,20 +80,24 @@ type Timeouts struct {
 }
 
 // Image returns the default image of a version of Spark and the name of its setting, or "" if there is none. A version
-// such as "4.1.4" belongs to the line "4.1".
+// such as "4.1.4" belongs to the line "4.1", and replaces "{{SPARK_VERSION}}" in the image.
 func (s *Settings) Image(version string) (image, setting string) {
 	if s == nil {
 		return "", ""
 	}
 	parts := strings.SplitN(strings.TrimPrefix(strings.TrimSpace(version), "v"), ".", 3)
 	line := strings.Join(parts[:min(len(parts), 2)], ".")
-	if image := s.Images[line]; image != "" && line != "" {
-		return image, "images[" + line + "]"
+	image, setting = s.Images[line], "images["+line+"]"
+	if line == "" || image == "" {
+		image, setting = s.Images[""], ConfSetting(ImageKey)
 	}
-	if image := s.Images[""]; image != "" {
-		return image, ConfSetting(ImageKey)
+	if replaced, err := conf.Substitute(image, conf.VersionMarker, version, conf.MaxImage); err == nil {
+		image = replaced
 	}
-	return "", ""
+	if image == "" {
+		return "", ""
+	}
+	return image, setting
 }
 
 // Conf returns the application's own Spark configuration with the defaults for keys that it does not have. isSet

@@ -138,6 +138,9 @@ func TestImage(t *testing.T) {
 			t.Errorf("%q: %s, want %s", version, got, want)
 		}
 	}
+	if got, _ := (&Settings{Images: map[string]string{"4.1": "a:{{SPARK_VERSION}}"}}).Image("4.1.2"); got != "a:4.1.2" {
+		t.Errorf("the image is %s", got)
+	}
 	if got, _ := (&Settings{Images: map[string]string{"4.1": "a"}}).Image("4.0.0"); got != "" {
 		t.Errorf("another line has the image %s", got)
 	}

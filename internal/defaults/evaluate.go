@@ -234,9 +234,9 @@ func mergedFields[T any](m *merger, setting string, to, from *T) *T {
 }
 
 func sameJSON(a, b any) bool {
-	one, _ := json.Marshal(a)
-	other, _ := json.Marshal(b)
-	return string(one) == string(other)
+	one, wrong := json.Marshal(a)
+	other, alsoWrong := json.Marshal(b)
+	return wrong == nil && alsoWrong == nil && string(one) == string(other)
 }
 
 func set(to *map[string]string, key, value string) {

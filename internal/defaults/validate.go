@@ -152,6 +152,11 @@ func validateConf(at *field.Path, d *Default) (errs field.ErrorList) {
 	keys := map[string]string{}
 	maps.Copy(keys, inText)
 	maps.Copy(keys, d.SparkConf)
+	return append(errs, validateTyped(at, d, keys)...)
+}
+
+// validateTyped reports fields of an entry that contradict the keys of its Spark configuration.
+func validateTyped(at *field.Path, d *Default, keys map[string]string) (errs field.ErrorList) {
 	for _, typed := range []struct {
 		name, key string
 		set       bool
@@ -194,7 +199,7 @@ func validateImages(at *field.Path, d *Default) (errs field.ErrorList) {
 func validatePod(at *field.Path, pod *platform.Pod) (errs field.ErrorList) {
 	for _, key := range slices.Sorted(maps.Keys(pod.Labels)) {
 		errs = append(errs, validateLabel(at.Child("labels").Key(key), key, pod.Labels[key])...)
-		if strings.HasPrefix(key, reservedPrefix) || strings.HasPrefix(key, "spark.operator/") || strings.HasPrefix(key, "sparkoperator.k8s.io/") || slices.Contains(sparkLabels, key) {
+		if isOwnLabel(key) {
 			errs = append(errs, field.Forbidden(at.Child("labels").Key(key), "Spark or the operator sets this label itself; give the label another name"))
 		}
 	}
@@ -217,9 +222,20 @@ func validatePod(at *field.Path, pod *platform.Pod) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(at.Child("priorityClassName"), name, problem))
 		}
 	}
+	errs = append(errs, validateEnv(at.Child("env"), pod.Env)...)
+	return append(errs, validateSecurity(at, pod)...)
+}
+
+// isOwnLabel reports whether Spark or the operator sets a label itself.
+func isOwnLabel(key string) bool {
+	return slices.Contains(sparkLabels, key) ||
+		slices.ContainsFunc([]string{reservedPrefix, "spark.operator/", "sparkoperator.k8s.io/"}, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+func validateEnv(path *field.Path, env []corev1.EnvVar) (errs field.ErrorList) {
 	names := map[string]bool{}
-	for i := range pod.Env {
-		v, at := &pod.Env[i], at.Child("env").Index(i)
+	for i := range env {
+		v, at := &env[i], path.Index(i)
 		for _, problem := range validation.IsEnvVarName(v.Name) {
 			errs = append(errs, field.Invalid(at.Child("name"), v.Name, problem))
 		}
@@ -231,7 +247,7 @@ func validatePod(at *field.Path, pod *platform.Pod) (errs field.ErrorList) {
 			errs = append(errs, field.Forbidden(at.Child("valueFrom"), "value is set as well; remove one of the two"))
 		}
 	}
-	return append(errs, validateSecurity(at, pod)...)
+	return errs
 }
 
 func validateLabel(at *field.Path, key, value string) (errs field.ErrorList) {

@@ -10,9 +10,6 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
-	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
-	"github.com/sparkoperator/spark-operator/dialect/platform"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -35,9 +32,7 @@ type Admitted struct {
 
 // Admission returns the five kinds as admission needs them. The labels of namespaces select the platform's defaults.
 func Admission(labels ...NamespaceLabels) []Admitted {
-	of := func(cfg config.Configuration, object client.Object) *platform.Settings {
-		return platformDefaults(cfg, labels)(object)
-	}
+	of := evaluatedOnce(labels)
 	all := func(config.Configuration, client.Object) bool { return true }
 	selected := func(cfg config.Configuration, object client.Object) bool {
 		return actsOn(cfg.Apache.LabelSelector)(object)
@@ -48,7 +43,7 @@ func Admission(labels ...NamespaceLabels) []Admitted {
 			Kind: v1beta2.SchemeGroupVersion.WithKind("SparkApplication"), New: func() client.Object { return &v1beta2.SparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.Applications() }, Selects: all,
 			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				return typed.With(applicationsOf(dialectOptions(cfg), platformDefaults(cfg, labels))(object).Review)(object, now)
+				return typed.With(applicationsWith(dialectOptions(cfg), of(cfg, object)).Review)(object, now)
 			},
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
 				return sparkapp.Dialect{Options: dialectOptions(cfg)}.RestartWarning(old.(*v1beta2.SparkApplication), edited.(*v1beta2.SparkApplication))
@@ -58,9 +53,7 @@ func Admission(labels ...NamespaceLabels) []Admitted {
 			Kind: v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"), New: func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.Schedules() }, Selects: all,
 			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				schedules := scheduleDialect(cfg)
-				schedules.Applications.Defaults = of(cfg, object)
-				return typed.With(schedules.Review)(object, now)
+				return typed.With(schedulesWith(scheduleDialect(cfg), of(cfg, object)).Review)(object, now)
 			},
 			Restarts: none, // an edit is for the runs that follow
 		},
@@ -68,7 +61,7 @@ func Admission(labels ...NamespaceLabels) []Admitted {
 			Kind: v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"), New: func() client.Object { return &v1alpha1.SparkConnect{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.ConnectServers() }, Selects: all,
 			Review: func(cfg config.Configuration, object client.Object, _ time.Time) dialect.Review {
-				return typed.Of(connectsOf(connectOptions(cfg), platformDefaults(cfg, labels))(object).Review)(object)
+				return typed.Of(connectsWith(connectOptions(cfg), of(cfg, object)).Review)(object)
 			},
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
 				return sparkconnect.Connects{Options: connectOptions(cfg)}.RestartWarning(old.(*v1alpha1.SparkConnect), edited.(*v1alpha1.SparkConnect))
@@ -78,9 +71,7 @@ func Admission(labels ...NamespaceLabels) []Admitted {
 			Kind: sparkv1.GroupVersion.WithKind("SparkApplication"), New: func() client.Object { return &sparkv1.SparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.ApacheApplications() }, Selects: selected,
 			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				options := apacheOptions(cfg)
-				options.Defaults = of(cfg, object)
-				return typed.With(apacheapp.Applications{Options: options}.Review)(object, now)
+				return typed.With(apacheWith(cfg, of(cfg, object)).Review)(object, now)
 			},
 			Restarts: none, // an edit is for the next attempt
 		},
@@ -88,14 +79,10 @@ func Admission(labels ...NamespaceLabels) []Admitted {
 			Kind: sparkv1.GroupVersion.WithKind("SparkCluster"), New: func() client.Object { return &sparkv1.SparkCluster{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.SparkClusters() }, Selects: selected,
 			Review: func(cfg config.Configuration, object client.Object, _ time.Time) dialect.Review {
-				options := clusterOptions(cfg)
-				options.Defaults = of(cfg, object)
-				return typed.Of(apachecluster.Clusters{Options: options}.Review)(object)
+				return typed.Of(clustersWith(cfg, of(cfg, object)).Review)(object)
 			},
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
-				options := clusterOptions(cfg)
-				options.Defaults = of(cfg, edited)
-				return apachecluster.Clusters{Options: options}.RestartWarning(old.(*sparkv1.SparkCluster), edited.(*sparkv1.SparkCluster))
+				return clustersWith(cfg, of(cfg, edited)).RestartWarning(old.(*sparkv1.SparkCluster), edited.(*sparkv1.SparkCluster))
 			},
 		},
 	}

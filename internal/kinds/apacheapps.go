@@ -30,11 +30,7 @@ const ApacheApplicationName = "apachesparkapplication"
 func ApacheApplications(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	type application = sparkv1.SparkApplication
 	defaults := platformDefaults(now(), labels)
-	applications := func(app *application) apacheapp.Applications {
-		options := apacheOptions(now())
-		options.Defaults = defaults(app)
-		return apacheapp.Applications{Options: options}
-	}
+	applications := func(app *application) apacheapp.Applications { return apacheWith(now(), defaults(app)) }
 	return kind.Kind{
 		Name:   ApacheApplicationName,
 		New:    func() client.Object { return &application{} },

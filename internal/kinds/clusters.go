@@ -28,11 +28,7 @@ const ClusterName = "sparkcluster"
 func SparkClusters(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	type cluster = sparkv1.SparkCluster
 	defaults := platformDefaults(now(), labels)
-	clusters := func(sc *cluster) apachecluster.Clusters {
-		options := clusterOptions(now())
-		options.Defaults = defaults(sc)
-		return apachecluster.Clusters{Options: options}
-	}
+	clusters := func(sc *cluster) apachecluster.Clusters { return clustersWith(now(), defaults(sc)) }
 	return kind.Kind{
 		Name:   ClusterName,
 		New:    func() client.Object { return &cluster{} },

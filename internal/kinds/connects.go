@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/dialect/platform"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -23,7 +22,10 @@ import (
 // servers. A server's pod is the driver of its attempt. Its Service is an auxiliary object.
 func SparkConnects(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	fixed := sparkconnect.Connects{Options: connectOptions(cfg)} // for functions that do not depend on defaults
-	dialect := connectsOf(fixed.Options, platformDefaults(cfg, labels))
+	defaults := platformDefaults(cfg, labels)
+	dialect := func(sc *v1alpha1.SparkConnect) sparkconnect.Connects {
+		return connectsWith(fixed.Options, defaults(sc))
+	}
 	return kind.Kind{
 		Name:   "sparkconnect",
 		New:    func() client.Object { return &v1alpha1.SparkConnect{} },
@@ -65,15 +67,6 @@ func SparkConnects(cfg config.Configuration, labels ...NamespaceLabels) kind.Kin
 
 var connectPolicies = map[string]sparkconnect.Policy{
 	config.PolicyAnywhere: sparkconnect.ClientsAnywhere, config.PolicyNamespace: sparkconnect.ClientsNamespace, config.PolicyNone: "",
-}
-
-// connectsOf returns a function that returns the dialect for a SparkConnect, with the defaults of its namespace.
-func connectsOf(options sparkconnect.Options, defaults func(client.Object) *platform.Settings) func(client.Object) sparkconnect.Connects {
-	return func(sc client.Object) sparkconnect.Connects {
-		own := options
-		own.Defaults = defaults(sc)
-		return sparkconnect.Connects{Options: own}
-	}
 }
 
 func connectOptions(cfg config.Configuration) sparkconnect.Options {

@@ -1,9 +1,16 @@
 package kinds
 
 import (
+	"sync/atomic"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
+	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
+	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
+	sparkschedule "github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/defaults"
 )
@@ -28,6 +35,27 @@ func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(c
 	}
 }
 
+// evaluatedOnce returns platformDefaults as a function that takes the present configuration. It evaluates the entries of
+// a configuration once, and again only if the configuration has other entries.
+func evaluatedOnce(labels []NamespaceLabels) func(config.Configuration, client.Object) *platform.Settings {
+	type evaluated struct {
+		first *defaults.Default
+		of    func(client.Object) *platform.Settings
+	}
+	var last atomic.Pointer[evaluated]
+	return func(cfg config.Configuration, object client.Object) *platform.Settings {
+		if len(cfg.Defaults) == 0 {
+			return nil
+		}
+		known := last.Load()
+		if known == nil || known.first != &cfg.Defaults[0] {
+			known = &evaluated{first: &cfg.Defaults[0], of: platformDefaults(cfg, labels)}
+			last.Store(known)
+		}
+		return known.of(object)
+	}
+}
+
 // Defaults returns the platform's defaults for an object; nil if there are none.
 func Defaults(cfg config.Configuration, object client.Object, labels ...NamespaceLabels) *platform.Settings {
 	return platformDefaults(cfg, labels)(object)
@@ -40,4 +68,33 @@ func requiredFields(cfg config.Configuration, fields ...string) []string {
 		fields = append(fields, "status.operator.defaults")
 	}
 	return fields
+}
+
+// The functions below return the dialect of a kind with the platform's defaults for an object.
+
+func applicationsWith(options sparkapp.Options, s *platform.Settings) sparkapp.Dialect {
+	options.Defaults = s
+	return sparkapp.Dialect{Options: options}
+}
+
+func connectsWith(options sparkconnect.Options, s *platform.Settings) sparkconnect.Connects {
+	options.Defaults = s
+	return sparkconnect.Connects{Options: options}
+}
+
+func apacheWith(cfg config.Configuration, s *platform.Settings) apacheapp.Applications {
+	options := apacheOptions(cfg)
+	options.Defaults = s
+	return apacheapp.Applications{Options: options}
+}
+
+func clustersWith(cfg config.Configuration, s *platform.Settings) apachecluster.Clusters {
+	options := clusterOptions(cfg)
+	options.Defaults = s
+	return apachecluster.Clusters{Options: options}
+}
+
+func schedulesWith(schedules sparkschedule.Schedules, s *platform.Settings) sparkschedule.Schedules {
+	schedules.Applications.Defaults = s
+	return schedules
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -27,7 +26,10 @@ import (
 // select the platform's defaults.
 func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	fixed := sparkapp.Dialect{Options: dialectOptions(cfg)} // for functions that do not depend on defaults
-	applications := applicationsOf(fixed.Options, platformDefaults(cfg, labels))
+	defaults := platformDefaults(cfg, labels)
+	applications := func(app *v1beta2.SparkApplication) sparkapp.Dialect {
+		return applicationsWith(fixed.Options, defaults(app))
+	}
 	return kind.Kind{
 		Name:   "sparkapplication",
 		New:    func() client.Object { return &v1beta2.SparkApplication{} },
@@ -69,15 +71,6 @@ func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind
 		},
 		// Only pods that run spark-submit have Secrets.
 		Secrets: kind.Secrets{Runners: fixed.Submission != v1beta2.SubmissionModeNative},
-	}
-}
-
-// applicationsOf returns a function that returns the dialect for an application, with the defaults of its namespace.
-func applicationsOf(options sparkapp.Options, defaults func(client.Object) *platform.Settings) func(client.Object) sparkapp.Dialect {
-	return func(app client.Object) sparkapp.Dialect {
-		own := options
-		own.Defaults = defaults(app)
-		return sparkapp.Dialect{Options: own}
 	}
 }
 

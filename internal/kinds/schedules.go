@@ -23,11 +23,7 @@ import (
 func Schedules(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	fixed := scheduleDialect(cfg) // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)
-	schedules := func(s client.Object) sparkschedule.Schedules {
-		own := fixed
-		own.Applications.Defaults = defaults(s)
-		return own
-	}
+	schedules := func(s client.Object) sparkschedule.Schedules { return schedulesWith(fixed, defaults(s)) }
 	type schedule = v1beta2.ScheduledSparkApplication
 	return kind.Kind{
 		Name:   "scheduledsparkapplication",

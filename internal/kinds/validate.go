@@ -24,9 +24,7 @@ func Validate(cfg config.Configuration, object client.Object, now time.Time, lab
 	case *v1beta2.SparkApplication:
 		return sparkapp.Validate(object)
 	case *v1beta2.ScheduledSparkApplication:
-		schedules := scheduleDialect(cfg)
-		schedules.Applications.Defaults = platformDefaults(cfg, labels)(object)
-		return schedules.Validate(object, now)
+		return schedulesWith(scheduleDialect(cfg), platformDefaults(cfg, labels)(object)).Validate(object, now)
 	case *v1alpha1.SparkConnect:
 		return sparkconnect.ValidateConnect(object)
 	case *sparkv1.SparkApplication:
