@@ -50,6 +50,9 @@ image: build ## IMAGE=name:tag; write the operator's image as a tar, to load int
 	mkdir -p dist
 	bin/sparklocal image operator --tag $(IMAGE) --output dist/spark-operator.tar
 
+dist: go ## sparkctl for every platform, checksums and a krew manifest in dist/; VERSION=v1.2.3, ARGS="--check" builds twice and compares, ARGS=linux/amd64 for one platform
+	tools/dist.sh $(ARGS)
+
 bench: go ## measure everything in one run and write docs/performance.md; ARGS="-plan quick" or ARGS="-only lives" for less
 	cd bench && go run . -out runs -page -check $(ARGS)
 
@@ -59,4 +62,4 @@ figures: ## print the measured figures: sizes, start-up times, latency
 go:
 	@tools/check-go.sh
 
-.PHONY: go help demo demo-down test soak e2e record unit lint generate verify build image bench figures
+.PHONY: go help demo demo-down test soak e2e record unit lint generate verify build dist image bench figures

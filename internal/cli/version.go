@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
-// Version is set at link time with -X. Without it, the version that Go recorded in the binary is used.
-var Version string
+// Version and Revision are set at link time with -X. Without them, the values that Go recorded in the binary are used.
+var Version, Revision string
 
 // build describes the binary that is running.
 type build struct {
@@ -24,13 +24,13 @@ type build struct {
 }
 
 func currentBuild() build {
-	b := build{Version: Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: Version, Revision: Revision, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
 	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
+		if setting.Key == "vcs.revision" && b.Revision == "" {
 			b.Revision = setting.Value
 		}
 	}
