@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
@@ -484,6 +485,67 @@ func TestKindsWithoutACounterpart(t *testing.T) {
 		}
 		if !strings.Contains(fmt.Sprint(err), says) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestThereAndBackKeepsTheLifecycle checks that restarts, timeouts and the time to live are the same after a conversion
+// there and back again, as far as both API groups have them.
+func TestThereAndBackKeepsTheLifecycle(t *testing.T) {
+	o := operator(t)
+	for _, test := range []struct{ group, piece, want string }{
+		{SparkOperator, `{}`, `{}`},
+		{
+			SparkOperator, `{timeToLiveSeconds: 60, timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3}}`,
+			`{timeToLiveSeconds: 60, timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3}}`,
+		},
+		{
+			SparkOperator, `{restartPolicy: {type: OnFailure, onFailureRetries: 3, onSubmissionFailureRetries: 2, onFailureRetryInterval: 7, onSubmissionFailureRetryInterval: 9, backoff: {factor: 1}}}`,
+			`{restartPolicy: {type: OnFailure, onFailureRetries: 3, onSubmissionFailureRetries: 2, onFailureRetryInterval: 7, onSubmissionFailureRetryInterval: 9, backoff: {factor: 1}}}`,
+		},
+		{
+			SparkOperator, `{restartPolicy: {type: Always, onFailureRetryInterval: 7, onSubmissionFailureRetryInterval: 7, backoff: {factor: 1}}}`,
+			`{restartPolicy: {type: Always, onFailureRetryInterval: 7, onSubmissionFailureRetryInterval: 7, backoff: {factor: 1}}}`,
+		},
+		{
+			Apache, `{applicationTolerations: {ttlAfterStopMillis: 5000, applicationTimeoutConfig: {driverStartTimeoutMillis: 1000, driverReadyTimeoutMillis: 0}}}`,
+			`{ttlAfterStopMillis: 5000, resourceRetainPolicy: Always, applicationTimeoutConfig: {driverStartTimeoutMillis: 1000, driverReadyTimeoutMillis: 0, executorStartTimeoutMillis: 300000}}`,
+		},
+		{
+			Apache, `{applicationTolerations: {restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 4, maxRestartOnFailure: 3, maxRestartOnSchedulingFailure: 1, restartBackoffMillis: 2000}}}`,
+			`{resourceRetainPolicy: Always, restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 4, maxRestartOnFailure: 3, maxRestartOnSchedulingFailure: 1, restartBackoffMillis: 2000},
+				applicationTimeoutConfig: {driverStartTimeoutMillis: 300000, driverReadyTimeoutMillis: 300000, executorStartTimeoutMillis: 300000}}`,
+		},
+	} {
+		there, err := Convert(o, appWith(t, test.group, test.piece), Other(test.group))
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Convert(o, there.Application(), test.group)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want any
+		switch app := back.Application().(type) {
+		case *v1beta2.SparkApplication:
+			spec := &v1beta2.SparkApplicationSpec{}
+			if err := yaml.UnmarshalStrict([]byte(test.want), spec); err != nil {
+				t.Fatal(err)
+			}
+			if spec.Timeouts == nil { // no limits, which spark.apache.org needs to say
+				spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64), DriverReadySeconds: new(int64), ExecutorsStartSeconds: new(int64)}
+			}
+			got = []any{app.Spec.RestartPolicy, app.Spec.Timeouts, app.Spec.TimeToLiveSeconds}
+			want = []any{spec.RestartPolicy, spec.Timeouts, spec.TimeToLiveSeconds}
+		case *sparkv1.SparkApplication:
+			tolerations := &sparkv1.ApplicationTolerations{}
+			if err := yaml.UnmarshalStrict([]byte(test.want), tolerations); err != nil {
+				t.Fatal(err)
+			}
+			got, want = app.Spec.ApplicationTolerations, tolerations
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.piece, diff)
 		}
 	}
 }
