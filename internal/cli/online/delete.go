@@ -15,6 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/stage"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 func (r *verbs) deleteCommand() *cobra.Command {
@@ -23,8 +25,9 @@ func (r *verbs) deleteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete NAME|KIND/NAME ...",
 		Short: "Delete objects, and everything that belongs to them",
-		Long: "Deletes objects by name or by label. Their pods and the other objects that belong to them are deleted too. On a terminal,\n" +
-			"the verb asks for a confirmation first, unless --yes is set.",
+		Long: "Deletes objects by name or by label. Their pods and the other objects that belong to them are deleted too, and the files\n" +
+			"that the verb submit has put into an object store for them alone. On a terminal, the verb asks for a confirmation first, unless\n" +
+			"--yes is set.",
 		Example: "  sparkctl delete spark-pi --wait\n" +
 			"  sparkctl delete -l team=data --yes",
 	}
@@ -48,6 +51,9 @@ func (r *verbs) deleteCommand() *cobra.Command {
 				return c.Explain(err)
 			}
 			fmt.Fprintf(r.Out, "%s deleted\n", screen.Title(object))
+			if err := stage.Unstage(cmd.Context(), c.WithWatch, object); err != nil {
+				fmt.Fprintln(r.Err, terminal.Wrap("warning: ", err.Error(), r.Width))
+			}
 		}
 		for _, object := range objects {
 			if !wait {

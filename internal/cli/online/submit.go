@@ -1,10 +1,12 @@
 package online
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/yaml"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/cli/submission"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -19,6 +22,7 @@ import (
 // submitOptions are those flags of the verb submit that spark-submit does not have.
 type submitOptions struct {
 	afterwards
+	staging                  stage.Staging
 	sparkVersion, objectName string
 	help                     bool
 }
@@ -33,6 +37,7 @@ func (r *verbs) submitCommand() *cobra.Command {
 	own.DurationVar(&o.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 4; 0 means no limit")
 	own.StringVar(&o.sparkVersion, "spark-version", "", "`version` of Spark in the image; default: that of the image's tag")
 	own.StringVar(&o.objectName, "object-name", "", "`name` of the SparkApplication; default: the application's name and five letters")
+	o.staging.AddFlags(own)
 	own.BoolVarP(&o.help, "help", "h", false, "help for submit")
 	cmd := &cobra.Command{
 		Use:   "submit [OPTIONS] FILE [ARGUMENTS]",
@@ -41,8 +46,11 @@ func (r *verbs) submitCommand() *cobra.Command {
 			"existing line can be pasted behind \"sparkctl submit\". Every option of Spark 3.5 to 4.3 is honoured, or refused with a reason.\n\n" +
 			"The flags below can stand anywhere before the application's file. --master is not needed: the cluster is that of the\n" +
 			"kubeconfig's context. Properties files, spark-defaults.conf of SPARK_CONF_DIR or SPARK_HOME, pod templates and the\n" +
-			"environment are read as spark-submit reads them. Other files of this machine are not sent to the cluster: use files of the\n" +
-			"image (local://), or URLs that the driver can read.",
+			"environment are read as spark-submit reads them.\n\n" +
+			"The application's file, --jars, --files, --py-files and --archives can be files of this machine. They are put into the object\n" +
+			"store that --stage names, in which each content is stored once. Without a store, files of at most 900 kB together go into a\n" +
+			"ConfigMap. The application's image needs the client of the store, such as hadoop-aws for s3a://. The ConfigMap is deleted with\n" +
+			"the application; the files in a store are deleted by sparkctl delete. Other local files, such as keytabs, are not sent.",
 		Example: "  sparkctl submit --deploy-mode cluster --class org.apache.spark.examples.SparkPi \\\n" +
 			"    --conf spark.kubernetes.container.image=docker.io/apache/spark:4.1.4 \\\n" +
 			"    --conf spark.kubernetes.authenticate.driver.serviceAccountName=spark-operator-spark \\\n" +
@@ -82,21 +90,50 @@ func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o 
 	if app.Name = o.objectName; app.Name != "" {
 		app.GenerateName = ""
 	}
+	o.wait = o.wait || made.Wait
+	return r.submitApplication(cmd, app, o, connect)
+}
+
+// submitApplication puts the local files of an application where its pods can read them, and creates the application. In
+// a dry run it prints the application instead.
+func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplication, o *submitOptions, connect func() (*cluster.Client, error)) error {
+	var c *cluster.Client
+	namespace := func() (_ string, err error) {
+		if o.dryRun || app.Namespace != "" {
+			return cmp.Or(app.Namespace, metav1.NamespaceDefault), nil
+		}
+		if c, err = connect(); err != nil {
+			return "", err
+		}
+		return c.Namespace, nil
+	}
+	if err := o.staging.Prepare(cmd.Context(), app, namespace); err != nil {
+		return err
+	}
+	defer o.staging.Close()
 	if err := checkSubmitted(app); err != nil {
 		return err
 	}
 	if o.dryRun {
+		o.staging.Describe(r.Streams)
 		return r.printManifest(app)
 	}
-	c, err := connect()
-	if err != nil {
-		return err
+	if c == nil {
+		var err error
+		if c, err = connect(); err != nil {
+			return err
+		}
 	}
 	if app.Namespace == "" {
 		app.Namespace = c.Namespace
 	}
-	o.wait = o.wait || made.Wait
+	if err := o.staging.Upload(cmd.Context(), r.Streams, app.Namespace); err != nil {
+		return err
+	}
 	if err := r.create(cmd, c, app, &o.afterwards); err != nil {
+		return err
+	}
+	if err := o.staging.Attach(cmd.Context(), c.WithWatch, app); err != nil {
 		return err
 	}
 	return r.afterwards(cmd, c, app, &o.afterwards)

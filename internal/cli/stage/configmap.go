@@ -1,0 +1,169 @@
+package stage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// MaxConfigMap is the largest size in bytes of files that go into a ConfigMap. A ConfigMap holds 1 MiB, with the names
+// of the files and the ConfigMap's metadata.
+const MaxConfigMap = 900_000
+
+const (
+	// mountPath is the directory in which the driver and the executors see the files of the ConfigMap.
+	mountPath = "/mnt/sparkctl"
+	// volumeName is the name of the ConfigMap's volume.
+	volumeName = "sparkctl-files"
+	// managedBy is the label that marks the ConfigMaps of this package.
+	managedBy = "app.kubernetes.io/managed-by"
+)
+
+// UseConfigMap changes an application so that it reads the files of the set from a ConfigMap, and returns the ConfigMap.
+// The caller creates it. The ConfigMap's name depends only on its content.
+func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, error) {
+	if size := s.Size(); size > MaxConfigMap {
+		return nil, fmt.Errorf("the local files have %s, and a ConfigMap takes at most %s; name an object store with --stage, or use files of the image (local://) or URLs",
+			Bytes(size), Bytes(MaxConfigMap))
+	}
+	config := &corev1.ConfigMap{Immutable: new(true), BinaryData: map[string][]byte{}}
+	config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	config.Labels = map[string]string{managedBy: "sparkctl"}
+	paths := s.paths()
+	var items []corev1.KeyToPath
+	for _, f := range s.Files {
+		content, err := os.ReadFile(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		if config.BinaryData[f.Digest] = content; digest(content) != f.Digest {
+			return nil, fmt.Errorf("%s was changed while it was read; submit again", f.Path)
+		}
+		items = append(items, corev1.KeyToPath{Key: f.Digest, Path: paths[f]})
+	}
+	config.Name = "sparkctl-files-" + nameOf(config)
+	mount := corev1.VolumeMount{Name: volumeName, MountPath: mountPath, ReadOnly: true}
+	spec := &app.Spec
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: volumeName, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: config.Name}, Items: items},
+	}})
+	spec.Driver.VolumeMounts = append(spec.Driver.VolumeMounts, mount)
+	spec.Executor.VolumeMounts = append(spec.Executor.VolumeMounts, mount)
+	err := s.rewrite(app, func(f *File) string { return "local://" + path.Join(mountPath, paths[f]) })
+	setPythonPath(app)
+	return config, err
+}
+
+// paths returns the path of each file in the volume. That is the file's name. If several files have one name, the path
+// of all but the first begins with a part of the digest.
+func (s *Set) paths() map[*File]string {
+	paths, used := map[*File]string{}, map[string]bool{}
+	for _, f := range s.Files {
+		paths[f] = f.Name()
+		if used[f.Name()] {
+			paths[f] = path.Join(f.Digest[:16], f.Name())
+		}
+		used[f.Name()] = true
+	}
+	return paths
+}
+
+// nameOf returns a digest of a ConfigMap's files.
+func nameOf(config *corev1.ConfigMap) string {
+	return digest([]byte(strings.Join(slices.Sorted(maps.Keys(config.BinaryData)), "\n")))[:16]
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// setPythonPath adds the staged Python files to the module path of the executors, if Spark does not do it. Before Spark
+// 4.1, only the driver finds modules in Python files of the image.
+func setPythonPath(app *v1beta2.SparkApplication) {
+	const key = "spark.executorEnv.PYTHONPATH"
+	major, minor := submit.LineOf(app.Spec.SparkVersion)
+	if _, set := app.Spec.SparkConf[key]; set || major > 4 || major == 4 && minor >= 1 {
+		return
+	}
+	var places []string
+	for _, uri := range app.Spec.Deps.PyFiles {
+		file, staged := strings.CutPrefix(uri, "local://")
+		if !staged || !strings.HasPrefix(file, mountPath+"/") {
+			continue
+		}
+		if strings.HasSuffix(file, ".py") {
+			file = path.Dir(file)
+		}
+		if !slices.Contains(places, file) {
+			places = append(places, file)
+		}
+	}
+	if len(places) == 0 {
+		return
+	}
+	if app.Spec.SparkConf == nil {
+		app.Spec.SparkConf = map[string]string{}
+	}
+	app.Spec.SparkConf[key] = strings.Join(places, ":")
+}
+
+// EnsureConfigMap creates the ConfigMap of an application that exists, or makes the application an owner of a ConfigMap
+// with the same content, so that the ConfigMap is deleted with the last of its owners. Pods that mount the ConfigMap
+// wait until it exists.
+func EnsureConfigMap(ctx context.Context, c client.Client, config *corev1.ConfigMap, app *v1beta2.SparkApplication) error {
+	owner := metav1.OwnerReference{APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID}
+	return wait.PollUntilContextTimeout(ctx, retryInterval, retryTimeout, true, func(ctx context.Context) (bool, error) {
+		config := config.DeepCopy()
+		config.Namespace, config.OwnerReferences = app.Namespace, []metav1.OwnerReference{owner}
+		err := c.Create(ctx, config)
+		if apierrors.IsAlreadyExists(err) {
+			err = addOwner(ctx, c, config, owner)
+		}
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // another owner was deleted or added
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// The interval and the time-out of the retries while other owners of a ConfigMap come and go.
+const (
+	retryInterval = 200 * time.Millisecond
+	retryTimeout  = 30 * time.Second
+)
+
+// addOwner adds an owner to the ConfigMap in the cluster. It returns a NotFound error if that ConfigMap is being deleted.
+func addOwner(ctx context.Context, c client.Client, config *corev1.ConfigMap, owner metav1.OwnerReference) error {
+	var live corev1.ConfigMap
+	if err := c.Get(ctx, client.ObjectKeyFromObject(config), &live); err != nil {
+		return err
+	}
+	sameOwner := func(o metav1.OwnerReference) bool { return o.UID == owner.UID }
+	switch {
+	case live.DeletionTimestamp != nil:
+		return apierrors.NewNotFound(corev1.Resource("configmaps"), config.Name)
+	case !maps.EqualFunc(live.BinaryData, config.BinaryData, slices.Equal):
+		return fmt.Errorf("ConfigMap %s exists with other content; delete it", live.Name)
+	case slices.ContainsFunc(live.OwnerReferences, sameOwner):
+		return nil
+	}
+	live.OwnerReferences = append(live.OwnerReferences, owner)
+	return c.Update(ctx, &live)
+}

@@ -1,0 +1,183 @@
+// Package stage puts the local files of an application where the pods of the application can read them: into a
+// ConfigMap if they are small, else into an object store. The name of a staged file contains a digest of its content, so
+// that no content is stored twice.
+package stage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// File is a local file that an application names.
+type File struct {
+	// Path is the absolute path on this machine.
+	Path string
+	Size int64
+	// Digest is the SHA-256 of the content, in hexadecimal digits.
+	Digest string
+}
+
+// Name returns the name of the file without its directory.
+func (f *File) Name() string { return filepath.Base(f.Path) }
+
+// Set contains the local files of one application.
+type Set struct {
+	// Files are the files, each once, in the order in which the application names them.
+	Files  []*File
+	byPath map[string]*File
+}
+
+// Size returns the number of bytes of all files.
+func (s *Set) Size() (size int64) {
+	for _, f := range s.Files {
+		size += f.Size
+	}
+	return size
+}
+
+// Find reads the local files that an application names as its main file, jars, files, Python files and archives. Such a
+// file has a URI with the scheme file, which is the scheme of paths in a command line of spark-submit. A pattern such as
+// lib/*.jar stands for the files that match it.
+func Find(app *v1beta2.SparkApplication) (*Set, error) {
+	s := &Set{byPath: map[string]*File{}}
+	err := walk(app, func(option, path string) (string, error) {
+		if s.byPath[path] != nil {
+			return "", nil
+		}
+		f, err := read(path)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", option, err)
+		}
+		s.byPath[path] = f
+		s.Files = append(s.Files, f)
+		return "", nil
+	})
+	return s, err
+}
+
+// rewrite replaces the URI of each local file in the application. The function uri returns the new URI of a file.
+func (s *Set) rewrite(app *v1beta2.SparkApplication, uri func(*File) string) error {
+	return walk(app, func(_, path string) (string, error) { return uri(s.byPath[path]), nil })
+}
+
+// walk calls visit with each local file that an application names, and with the name of the option of spark-submit that
+// names the file. If visit returns a URI, it replaces that of the file, and keeps the URI's fragment.
+func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string, error)) error {
+	spec := &app.Spec
+	main, err := replaced("the application's file", []string{spec.MainApplicationFile}, visit)
+	if err != nil {
+		return err
+	}
+	if len(main) > 1 {
+		return fmt.Errorf("the application's file: %d files match %s; name one", len(main), spec.MainApplicationFile)
+	}
+	spec.MainApplicationFile = main[0]
+	for _, list := range []struct {
+		option string
+		uris   *[]string
+	}{
+		{"--jars", &spec.Deps.Jars}, {"--files", &spec.Deps.Files}, {"--py-files", &spec.Deps.PyFiles}, {"--archives", &spec.Deps.Archives},
+	} {
+		if *list.uris, err = replaced(list.option, *list.uris, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaced returns a list of URIs after visit was called for each local file.
+func replaced(option string, uris []string, visit func(option, path string) (string, error)) ([]string, error) {
+	var out []string
+	for _, uri := range uris {
+		path, fragment, local := localPath(uri)
+		if !local {
+			out = append(out, uri)
+			continue
+		}
+		paths, err := matching(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", option, err)
+		}
+		var staged []string
+		for _, path := range paths {
+			uri, err := visit(option, path)
+			if err != nil {
+				return nil, err
+			}
+			if uri != "" {
+				staged = append(staged, uri+fragment)
+			}
+		}
+		if len(staged) == 0 {
+			staged = []string{uri} // visit changes nothing
+		}
+		out = append(out, staged...)
+	}
+	return out, nil
+}
+
+// localPath returns the path of a URI with the scheme file, and its fragment with the leading "#".
+func localPath(uri string) (path, fragment string, local bool) {
+	text, name, hasFragment := strings.Cut(uri, "#")
+	u, err := url.Parse(text)
+	if err != nil || !strings.EqualFold(u.Scheme, "file") || u.Host != "" && u.Host != "localhost" {
+		return "", "", false
+	}
+	if hasFragment {
+		fragment = "#" + name
+	}
+	if path = u.Path; path == "" {
+		path = u.Opaque
+	}
+	return filepath.Clean(path), fragment, true
+}
+
+// matching returns the files that a path or a pattern names.
+func matching(path string) ([]string, error) {
+	if _, err := os.Stat(path); err == nil || !strings.ContainsAny(path, "*?[{") {
+		return []string{path}, nil
+	}
+	paths, err := filepath.Glob(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("no file matches %s", path)
+	}
+	return paths, nil
+}
+
+// plainName matches the names that have the same text in a URI.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9._+=@-]+$`)
+
+// read returns the size and the digest of a local file.
+func read(path string) (*File, error) {
+	if name := filepath.Base(path); !plainName.MatchString(name) {
+		return nil, fmt.Errorf("%s cannot be staged, because its name %q has characters that a URI escapes; rename it", path, name)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if info, err := in.Stat(); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file; name files", path)
+	}
+	hash := sha256.New()
+	size, err := io.Copy(hash, in)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Path: path, Size: size, Digest: hex.EncodeToString(hash.Sum(nil))}, nil
+}

@@ -1,0 +1,306 @@
+package stage
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// write writes files into a new directory and returns the directory.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// appWith returns an application in the namespace jobs whose files are below a directory.
+func appWith(dir, main string, deps v1beta2.Dependencies) *v1beta2.SparkApplication {
+	app := &v1beta2.SparkApplication{}
+	app.Namespace, app.Spec.SparkVersion = "jobs", "4.1.4"
+	app.Spec.MainApplicationFile, app.Spec.Deps = strings.ReplaceAll(main, "DIR", dir), deps
+	for _, list := range [][]string{deps.Jars, deps.Files, deps.PyFiles, deps.Archives} {
+		for i := range list {
+			list[i] = strings.ReplaceAll(list[i], "DIR", dir)
+		}
+	}
+	return app
+}
+
+func found(t *testing.T, app *v1beta2.SparkApplication) *Set {
+	t.Helper()
+	set, err := Find(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestConfigMapHoldsTheFiles(t *testing.T) {
+	dir := write(t, map[string]string{"app.py": "main", "lib/a.jar": "a", "lib/b.jar": "b", "other/a.jar": "second", "x.txt": "a", "env.tgz": "\xff\x00"})
+	app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{
+		Jars: []string{"file:DIR/lib/*.jar", "file:///DIR/other/a.jar", "https://h/c.jar", "local:///d.jar"}, Files: []string{"file:DIR/x.txt", "file:DIR/app.py"},
+		Archives: []string{"file:DIR/env.tgz#env"},
+	})
+	set := found(t, app)
+	config, err := set.UseConfigMap(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := set.Files[3]
+	want := v1beta2.Dependencies{
+		Jars:  []string{"local:///mnt/sparkctl/a.jar", "local:///mnt/sparkctl/b.jar", "local:///mnt/sparkctl/" + second.Digest[:16] + "/a.jar", "https://h/c.jar", "local:///d.jar"},
+		Files: []string{"local:///mnt/sparkctl/x.txt", "local:///mnt/sparkctl/app.py"}, Archives: []string{"local:///mnt/sparkctl/env.tgz#env"},
+	}
+	if diff := cmp.Diff(want, app.Spec.Deps); diff != "" || app.Spec.MainApplicationFile != "local:///mnt/sparkctl/app.py" {
+		t.Errorf("the main file is %s; (-want +got):\n%s", app.Spec.MainApplicationFile, diff)
+	}
+	content := map[string]string{}
+	for _, item := range app.Spec.Volumes[0].ConfigMap.Items {
+		content[item.Path] = string(config.BinaryData[item.Key])
+	}
+	wantContent := map[string]string{"app.py": "main", "a.jar": "a", "b.jar": "b", second.Digest[:16] + "/a.jar": "second", "x.txt": "a", "env.tgz": "\xff\x00"}
+	if diff := cmp.Diff(wantContent, content); diff != "" {
+		t.Errorf("the files (-want +got):\n%s", diff)
+	}
+	if len(config.BinaryData) != 5 { // a.jar and x.txt have the same content
+		t.Errorf("the ConfigMap has %d contents", len(config.BinaryData))
+	}
+	mount := []corev1.VolumeMount{{Name: app.Spec.Volumes[0].Name, MountPath: "/mnt/sparkctl", ReadOnly: true}}
+	if diff := cmp.Diff(mount, app.Spec.Driver.VolumeMounts) + cmp.Diff(mount, app.Spec.Executor.VolumeMounts); diff != "" {
+		t.Errorf("the mounts (-want +got):\n%s", diff)
+	}
+}
+
+// TestConfigMapIsNamedByContent checks that the name depends on the contents alone.
+func TestConfigMapIsNamedByContent(t *testing.T) {
+	name := func(text string) string {
+		dir := write(t, map[string]string{"app.py": text})
+		app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
+		config, err := found(t, app).UseConfigMap(app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config.Name
+	}
+	if name("a") != name("a") || name("a") == name("b") {
+		t.Errorf("the names are %s, %s and %s", name("a"), name("a"), name("b"))
+	}
+}
+
+func TestPythonPathOfExecutors(t *testing.T) {
+	dir := write(t, map[string]string{"app.py": "main", "a.py": "a", "b.py": "b", "c.zip": "c"})
+	for version, want := range map[string]string{"3.5.9": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.0.5": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.1.4": "", "4.3.0": ""} {
+		app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py", "file:DIR/b.py", "file:DIR/c.zip", "local:///d.py"}})
+		app.Spec.SparkVersion = version
+		if _, err := found(t, app).UseConfigMap(app); err != nil {
+			t.Fatal(err)
+		}
+		if got := app.Spec.SparkConf["spark.executorEnv.PYTHONPATH"]; got != want {
+			t.Errorf("%s: the path is %q, want %q", version, got, want)
+		}
+	}
+}
+
+func TestFilesThatCannotBeStaged(t *testing.T) {
+	dir := write(t, map[string]string{"app.py": "main", "a b.jar": "a", "large.jar": strings.Repeat("x", MaxConfigMap), "d/x": "x", "d/y": "y"})
+	for _, c := range []struct {
+		main string
+		jars []string
+		says string
+	}{
+		{"file:DIR/none.py", nil, "the application's file: open"},
+		{"file:DIR/d/*", nil, "2 files match"},
+		{"file:DIR/app.py", []string{"file:DIR/none.jar"}, "--jars: open"},
+		{"file:DIR/app.py", []string{"file:DIR/*.zip"}, "--jars: no file matches"},
+		{"file:DIR/app.py", []string{"file:DIR/d"}, "is not a regular file"},
+		{"file:DIR/app.py", []string{"file:DIR/a%20b.jar"}, `its name "a b.jar" has characters that a URI escapes; rename it`},
+		{"file:DIR/app.py", []string{"file:DIR/large.jar"}, "the local files have 900 kB, and a ConfigMap takes at most 900 kB; name an object store with --stage"},
+	} {
+		app := appWith(dir, c.main, v1beta2.Dependencies{Jars: c.jars})
+		set, err := Find(app)
+		if err == nil {
+			_, err = set.UseConfigMap(app)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s %v: the error is %v, want %q in it", c.main, c.jars, err, c.says)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 123456: "123 kB", 5_250_000: "5.25 MB", 7_000_000_000: "7 GB", 1 << 60: "1.15e+09 GB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// stored returns the contents of the files below a directory, by their paths.
+func stored(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files[strings.TrimPrefix(path, dir+"/")] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// staging runs the steps of the verb submit with a store, and returns the lines of the progress.
+func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []string {
+	t.Helper()
+	set := found(t, app)
+	s, err := Open(t.Context(), url, readAs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Use(set, app); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	err = s.Upload(t.Context(), set, app.Namespace, func(f *File, n int64, existed bool) {
+		if n == f.Size {
+			lines = append(lines, fmt.Sprint(f.Name(), " ", existed))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// TestDirectory checks the life of files in a directory as store: each content is stored once, the application names the
+// stored files, and they are deleted with the last application of the namespace that names them.
+func TestDirectory(t *testing.T) {
+	storeLife(t, "file://"+filepath.Join(t.TempDir(), "store"), "", nil)
+}
+
+// storeLife checks the life of staged files in the store with a URL. The function list returns the contents of the
+// store by their keys below the URL; if it is nil, the store is a directory.
+func storeLife(t *testing.T, url, as string, list func() map[string]string) {
+	t.Helper()
+	if list == nil {
+		root := strings.TrimPrefix(url, "file://")
+		list, as = func() map[string]string { return stored(t, root) }, "local://"+root
+	}
+	dir := write(t, map[string]string{"app.py": "main", "a.jar": "a"})
+	first := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{Jars: []string{"file:DIR/a.jar", "local:///b.jar"}})
+	second := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
+	other := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
+	first.UID, second.UID, other.UID, other.Namespace = "1", "2", "3", "elsewhere"
+	for i, c := range []struct {
+		app  *v1beta2.SparkApplication
+		want []string
+	}{
+		{first, []string{"app.py false", "a.jar false"}}, {second, []string{"app.py true"}}, {other, []string{"app.py false"}},
+	} {
+		if diff := cmp.Diff(c.want, staging(t, url, "", c.app)); diff != "" {
+			t.Errorf("application %d (-want +got):\n%s", i+1, diff)
+		}
+	}
+	main, jar := found(t, appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})).Files[0], found(t, appWith(dir, "file:DIR/a.jar", v1beta2.Dependencies{})).Files[0]
+	mainKey, jarKey := "jobs/"+main.Digest[:32]+"/app.py", "jobs/"+jar.Digest[:32]+"/a.jar"
+	otherKey := "elsewhere/" + main.Digest[:32] + "/app.py"
+	if diff := cmp.Diff([]string{as + "/" + jarKey, "local:///b.jar"}, first.Spec.Deps.Jars); diff != "" || first.Spec.MainApplicationFile != as+"/"+mainKey {
+		t.Errorf("the main file is %s; (-want +got):\n%s", first.Spec.MainApplicationFile, diff)
+	}
+	if diff := cmp.Diff(map[string]string{mainKey: "main", jarKey: "a", otherKey: "main"}, list()); diff != "" {
+		t.Errorf("the store (-want +got):\n%s", diff)
+	}
+	for i, c := range []struct {
+		deleted   *v1beta2.SparkApplication
+		remaining []*v1beta2.SparkApplication
+		want      map[string]string
+	}{
+		{first, []*v1beta2.SparkApplication{first, second}, map[string]string{mainKey: "main", otherKey: "main"}},
+		{second, nil, map[string]string{otherKey: "main"}},
+		{other, nil, map[string]string{}},
+	} {
+		if _, err := Remove(t.Context(), c.deleted, c.remaining); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, list()); diff != "" {
+			t.Errorf("after deletion %d (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
+// TestRemoveTouchesNothingElse checks that an annotation which names other objects of a store deletes none of them.
+func TestRemoveTouchesNothingElse(t *testing.T) {
+	digest := strings.Repeat("0", 32)
+	root := write(t, map[string]string{"a.txt": "a", "jobs/b.txt": "b", "elsewhere/" + digest + "/c.txt": "c"})
+	app := appWith("", "local:///app.py", v1beta2.Dependencies{})
+	text, err := json.Marshal(staged{Store: "file://" + root, Keys: []string{"a.txt", "jobs/b.txt", "elsewhere/" + digest + "/c.txt", "jobs/../a.txt"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.Annotations = map[string]string{Annotation: string(text)}
+	before := stored(t, root)
+	if n, err := Remove(t.Context(), app, nil); err != nil || n != 0 {
+		t.Errorf("%d deleted, %v", n, err)
+	}
+	if diff := cmp.Diff(before, stored(t, root)); diff != "" {
+		t.Errorf("the store (-want +got):\n%s", diff)
+	}
+}
+
+// TestChangedFilesAreNotStored checks that a file that changes after it was read leaves nothing in the store.
+func TestChangedFilesAreNotStored(t *testing.T) {
+	dir := write(t, map[string]string{"app.py": "main"})
+	app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
+	set := found(t, app)
+	if err := os.WriteFile(filepath.Join(dir, "app.py"), bytes.Repeat([]byte("x"), 10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	s, err := Open(t.Context(), "file://"+root, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.Upload(t.Context(), set, "jobs", func(*File, int64, bool) {})
+	if err == nil || !strings.Contains(err.Error(), "was changed while it was read") {
+		t.Errorf("the error is %v", err)
+	}
+	if files := stored(t, root); len(files) > 0 {
+		t.Errorf("the store has %v", files)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for url, says := range map[string]string{
+		"bucket":                   "is not the URL of a store",
+		"s3://key:secret@bucket/x": "must not contain a password",
+		"ftp://host/dir":           "ftp",
+	} {
+		if _, err := Open(t.Context(), url, ""); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: the error is %v, want %q in it", url, err, says)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package stage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/fileblob" // a directory: file://
+	_ "gocloud.dev/blob/s3blob"   // S3 and compatible stores: s3://
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// Annotation is the annotation of an application that names the store and the keys of the application's staged files.
+const Annotation = "sparkoperator.dev/staged-files"
+
+// Store is an object store for staged files.
+type Store struct {
+	bucket *blob.Bucket
+	url    string
+	prefix string
+	readAs string
+}
+
+// schemes maps the scheme of a store's URL to the scheme by which Spark reads the store.
+var schemes = map[string]string{"s3": "s3a"}
+
+// Open opens the store that a URL such as s3://BUCKET/PREFIX?region=REGION names. Spark reads a file of the store by a
+// URL that begins with readAs. If readAs is empty, it is the store's URL with the scheme of Spark's client. For a
+// directory (file:///DIR), it is local:///DIR, because the pods have to mount the directory at the same path.
+func Open(ctx context.Context, store, readAs string) (*Store, error) {
+	u, err := url.Parse(store)
+	if err != nil || u.Scheme == "" {
+		return nil, fmt.Errorf("%q is not the URL of a store; write s3://BUCKET/PREFIX or file:///DIRECTORY", store)
+	}
+	if u.User != nil {
+		return nil, errors.New("the URL of a store is kept in the application, so it must not contain a password; set the credentials in the environment")
+	}
+	s := &Store{url: store, readAs: strings.TrimSuffix(readAs, "/")}
+	target := *u
+	if u.Scheme == "file" {
+		query := u.Query()
+		query.Set("create_dir", "true")
+		query.Set("no_tmp_dir", "true")
+		query.Set("metadata", "skip")
+		target.RawQuery = query.Encode()
+	} else {
+		s.prefix, target.Path = strings.Trim(u.Path, "/"), ""
+	}
+	if s.readAs == "" {
+		s.readAs = readBy(u)
+	}
+	if s.bucket, err = blob.OpenBucket(ctx, target.String()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// readBy returns the beginning of the URLs by which Spark reads a store.
+func readBy(u *url.URL) string {
+	if u.Scheme == "file" {
+		return "local://" + strings.TrimSuffix(u.Path, "/")
+	}
+	scheme := u.Scheme
+	if other := schemes[scheme]; other != "" {
+		scheme = other
+	}
+	return strings.TrimSuffix(scheme+"://"+u.Host+u.Path, "/")
+}
+
+// Close releases the connections of the store.
+func (s *Store) Close() error { return s.bucket.Close() }
+
+// staged is the content of the annotation.
+type staged struct {
+	// Store is the URL of the store.
+	Store string `json:"store"`
+	// Keys are the keys of the files in the store.
+	Keys []string `json:"keys"`
+}
+
+// key returns the key of a file, which begins with the namespace of its application. The files of a namespace are
+// shared by the applications of that namespace alone.
+func (s *Store) key(namespace string, f *File) string {
+	return path.Join(s.prefix, namespace, f.Digest[:32], f.Name())
+}
+
+// Use changes an application so that it reads the files of the set from the store. The application needs a namespace.
+func (s *Store) Use(set *Set, app *v1beta2.SparkApplication) error {
+	record := staged{Store: s.url}
+	for _, f := range set.Files {
+		record.Keys = append(record.Keys, s.key(app.Namespace, f))
+	}
+	text, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	if app.Annotations == nil {
+		app.Annotations = map[string]string{}
+	}
+	app.Annotations[Annotation] = string(text)
+	return set.rewrite(app, func(f *File) string {
+		return s.readAs + "/" + strings.TrimPrefix(s.key(app.Namespace, f), s.prefix+"/")
+	})
+}
+
+// Progress receives the progress of one file: the bytes that are stored, and whether the store had the file before.
+type Progress func(f *File, stored int64, existed bool)
+
+// Upload stores the files of the set that the store does not have.
+func (s *Store) Upload(ctx context.Context, set *Set, namespace string, progress Progress) error {
+	for _, f := range set.Files {
+		key := s.key(namespace, f)
+		attributes, err := s.bucket.Attributes(ctx, key)
+		if err == nil && attributes.Size == f.Size {
+			progress(f, f.Size, true)
+			continue
+		}
+		if err := s.upload(ctx, key, f, progress); err != nil {
+			return fmt.Errorf("%s was not stored in %s: %w", f.Path, s.url, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) upload(ctx context.Context, key string, f *File, progress Progress) error {
+	in, err := os.Open(f.Path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // Close of the writer stores nothing after the context is canceled.
+	out, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream", DisableContentTypeDetection: true})
+	if err != nil {
+		return err
+	}
+	var done int64
+	counted := writerFunc(func(part []byte) (int, error) {
+		n, err := out.Write(part)
+		done += int64(n)
+		progress(f, done, false)
+		return n, err
+	})
+	hash := sha256.New()
+	if _, err = io.Copy(io.MultiWriter(counted, hash), in); err == nil && hex.EncodeToString(hash.Sum(nil)) != f.Digest {
+		err = errors.New("the file was changed while it was read; submit again")
+	}
+	if err != nil {
+		cancel()
+		_ = out.Close() // err is the cause
+		return err
+	}
+	return out.Close()
+}
+
+// writerFunc is a function that is an io.Writer.
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(part []byte) (int, error) { return w(part) }
+
+// Remove deletes the staged files of a deleted application, except files that one of the remaining applications of the
+// namespace has too. It returns the number of deleted files.
+func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1beta2.SparkApplication) (int, error) {
+	record, ok := recordOf(app)
+	if !ok {
+		return 0, nil
+	}
+	var inUse []string
+	for _, other := range remaining {
+		if kept, ok := recordOf(other); ok && other.UID != app.UID && kept.Store == record.Store {
+			inUse = append(inUse, kept.Keys...)
+		}
+	}
+	s, err := Open(ctx, record.Store, "")
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	deleted := 0
+	for _, key := range record.Keys {
+		if slices.Contains(inUse, key) || !s.owns(key, app.Namespace) {
+			continue
+		}
+		if err := s.bucket.Delete(ctx, key); err != nil {
+			return deleted, fmt.Errorf("%s in %s was not deleted: %w", key, record.Store, err)
+		}
+		deleted++
+	}
+	return deleted, nil
+}
+
+// stagedKey matches the part of a key after the namespace.
+var stagedKey = regexp.MustCompile(`^[0-9a-f]{32}/[^/]+$`)
+
+// owns reports whether a key is one of this package's keys for a namespace, so that an annotation cannot make a user
+// delete other objects of the store.
+func (s *Store) owns(key, namespace string) bool {
+	rest, ok := strings.CutPrefix(key, path.Join(s.prefix, namespace)+"/")
+	return ok && stagedKey.MatchString(rest)
+}
+
+// recordOf returns the content of an application's annotation.
+func recordOf(app *v1beta2.SparkApplication) (record staged, ok bool) {
+	text := app.Annotations[Annotation]
+	return record, text != "" && json.Unmarshal([]byte(text), &record) == nil
+}
