@@ -283,6 +283,8 @@ type Observed struct {
 	Runs []Run
 	// Members are all pods of a standalone cluster.
 	Members []Member
+	// NamespaceLabels are the labels of the application's namespace; nil if no decision depends on them.
+	NamespaceLabels map[string]string
 	// AuxiliaryCount is the number of existing auxiliary objects of a driver. For a standalone cluster it is the number
 	// of existing objects that the cluster consists of.
 	AuxiliaryCount int

@@ -6,6 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -78,6 +79,10 @@ type Exposure struct {
 	Port    int32
 	// Links are the Ingress and the route that lead to the UI. The status shows the first one.
 	Links []Link
+	// Rules are the rules of the platform; nil if there are none. Refused are the faults by these rules. Each of them
+	// is also a problem.
+	Rules   dialect.Rules
+	Refused []*dialect.FieldError
 }
 
 // Link is an Ingress or a route that leads to the web UI.
@@ -90,6 +95,29 @@ type Link struct {
 // and args, must say what to do.
 func (e *Exposure) AddProblem(reason, field, format string, args ...any) {
 	e.Problems = append(e.Problems, lifecycle.Cause{Reason: reason, Message: field + ": " + fmt.Sprintf(format, args...)})
+}
+
+// Allowed reports whether the rules of the platform allow an Ingress or route. If they do not, it records the faults.
+func (e *Exposure) Allowed(asked *dialect.Exposing) bool {
+	if e.Rules == nil {
+		return true
+	}
+	faults := e.Rules.ExposureFaults(asked)
+	for _, fault := range faults {
+		e.Problems = append(e.Problems, lifecycle.Cause{Reason: ReasonInvalidSpec, Message: fault.Error()})
+	}
+	e.Refused = append(e.Refused, faults...)
+	return len(faults) == 0
+}
+
+// TLSHosts returns the hosts of the TLS settings in a field.
+func TLSHosts(field string, settings []networkingv1.IngressTLS) (hosts []dialect.FieldValue) {
+	for i := range settings {
+		for _, host := range settings[i].Hosts {
+			hosts = append(hosts, dialect.FieldValue{Field: fmt.Sprintf("%s[%d].hosts", field, i), Value: host})
+		}
+	}
+	return hosts
 }
 
 // ValidPort reports whether a number is a valid port. If it is not, ValidPort records a problem with the field.
@@ -148,6 +176,16 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	}
 	if len(hosts) == 0 && address.Path == "" {
 		e.AddProblem(ReasonInvalidAddress, w.Field+".hostnames", "without a host and a path the route would match every request; name a host, or set %s", RouteFormatField)
+		return
+	}
+	named := &dialect.Exposing{Kind: "HTTPRoute"}
+	for _, host := range asked.Hostnames {
+		named.Hosts = append(named.Hosts, dialect.FieldValue{Field: w.Field + ".hostnames", Value: host})
+	}
+	if len(asked.Hostnames) == 0 && address.Host != "" && w.FormatField != IngressFormatField && w.FormatField != RouteFormatField {
+		named.Hosts = []dialect.FieldValue{{Field: w.FormatField, Value: address.Host}}
+	}
+	if !e.Allowed(named) {
 		return
 	}
 	w.Route.Hosts, w.Route.Path, w.Route.Service, w.Route.Port = hosts, address.Path, e.Service, e.Port

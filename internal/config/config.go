@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/defaults"
+	"github.com/sparkoperator/spark-operator/internal/policy"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -68,6 +69,9 @@ type Configuration struct {
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitzero"`
 	// Defaults are default settings of custom resources, by namespace. Default: none.
 	Defaults []defaults.Default `json:"defaults,omitempty"`
+	// Policy has the rules of the platform for custom resources. Default: none, except that snippet annotations are
+	// denied.
+	Policy policy.Policy `json:"policy,omitzero"`
 }
 
 // These are the values of Submission.Mode, the same as those of spec.submission.mode in an application.

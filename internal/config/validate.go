@@ -43,6 +43,7 @@ func (c *Configuration) Validate() error {
 	for _, rule := range rules {
 		errs = append(errs, rule(c)...)
 	}
+	errs = append(errs, c.Policy.Prepare(field.NewPath("policy"))...)
 	return errs.ToAggregate()
 }
 

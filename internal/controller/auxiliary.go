@@ -16,7 +16,7 @@ func (r *Reconciler) keeper() auxiliary.Keeper {
 
 // observer returns the Observer that finds the dependents of the kind's custom resources.
 func (r *Reconciler) observer() observe.Observer {
-	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends}
+	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends, NamespaceLabels: r.labels}
 }
 
 // ensureAuxiliary creates, updates and deletes auxiliary objects of the driver until they equal those that the kind

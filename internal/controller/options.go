@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,8 @@ type Options struct {
 	Traces  *telemetry.Traces // nil if traces are off
 	Clock   Clock
 	Scope   Scope
+	// NamespaceLabels returns the labels of a namespace, or nil if no decision depends on them. It may be nil.
+	NamespaceLabels func(ctx context.Context, namespace string) (map[string]string, error)
 	// Explainer finds out why pods wait and why executors are missing.
 	Explainer *explain.Explainer
 	// Optional are the caches of dependents of kinds that a cluster may lack.
@@ -46,7 +49,7 @@ type Options struct {
 // New returns a reconciler that consists of the given parts.
 func New(o Options) *Reconciler {
 	return &Reconciler{
-		kind: o.Kind, scope: o.Scope, clock: o.Clock, explains: o.Explainer, sentinels: o.Sentinels, rush: o.Rush, hangs: o.Watchdog,
+		kind: o.Kind, scope: o.Scope, labels: o.NamespaceLabels, clock: o.Clock, explains: o.Explainer, sentinels: o.Sentinels, rush: o.Rush, hangs: o.Watchdog,
 		dependents: dependents.Client{Client: o.Client, Live: o.Live, Optional: o.Optional},
 		term:       term{lead: o.Lead, asked: o.StopAsked, limit: passLimit(o.ShutdownTimeout)},
 		reports:    reports{events: o.Events, metrics: o.Metrics, traces: o.Traces},

@@ -44,6 +44,7 @@ const (
 type Reconciler struct {
 	kind       Kind
 	scope      Scope
+	labels     func(ctx context.Context, namespace string) (map[string]string, error) // of a namespace; may be nil
 	clock      Clock
 	dependents dependents.Client // how objects are read, created and deleted
 	explains   *explain.Explainer

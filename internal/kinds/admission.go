@@ -13,7 +13,6 @@ import (
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 )
 
 // Admitted is what admission needs to know about a kind of custom resource. Its functions are pure.
@@ -24,15 +23,18 @@ type Admitted struct {
 	// Enabled reports whether the configuration serves the kind, and Selects whether the operator acts on an object.
 	Enabled func(config.Configuration) bool
 	Selects func(config.Configuration, client.Object) bool
-	// Review returns what a pass would report about an object, and Restarts a warning if an edit restarts something
-	// that runs.
-	Review   func(config.Configuration, client.Object, time.Time) dialect.Review
+	// Review returns what a pass would report about an object in a namespace with the given labels, and Restarts a
+	// warning if an edit restarts something that runs.
+	Review   func(cfg config.Configuration, labels map[string]string, object client.Object, now time.Time) dialect.Review
 	Restarts func(cfg config.Configuration, old, edited client.Object) string
 }
 
 // Admission returns the five kinds as admission needs them. The labels of namespaces select the platform's defaults.
 func Admission(labels ...NamespaceLabels) []Admitted {
 	of := evaluatedOnce(labels)
+	review := func(cfg config.Configuration, labels map[string]string, object client.Object, now time.Time) dialect.Review {
+		return reviewWith(cfg, labels, of(cfg, object), object, now)
+	}
 	all := func(config.Configuration, client.Object) bool { return true }
 	selected := func(cfg config.Configuration, object client.Object) bool {
 		return actsOn(cfg.Apache.LabelSelector)(object)
@@ -42,9 +44,7 @@ func Admission(labels ...NamespaceLabels) []Admitted {
 		{
 			Kind: v1beta2.SchemeGroupVersion.WithKind("SparkApplication"), New: func() client.Object { return &v1beta2.SparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.Applications() }, Selects: all,
-			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				return typed.With(applicationsWith(dialectOptions(cfg), of(cfg, object)).Review)(object, now)
-			},
+			Review: review,
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
 				return sparkapp.Dialect{Options: dialectOptions(cfg)}.RestartWarning(old.(*v1beta2.SparkApplication), edited.(*v1beta2.SparkApplication))
 			},
@@ -52,17 +52,13 @@ func Admission(labels ...NamespaceLabels) []Admitted {
 		{
 			Kind: v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"), New: func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.Schedules() }, Selects: all,
-			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				return typed.With(schedulesWith(scheduleDialect(cfg), of(cfg, object)).Review)(object, now)
-			},
+			Review:   review,
 			Restarts: none, // an edit is for the runs that follow
 		},
 		{
 			Kind: v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"), New: func() client.Object { return &v1alpha1.SparkConnect{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.ConnectServers() }, Selects: all,
-			Review: func(cfg config.Configuration, object client.Object, _ time.Time) dialect.Review {
-				return typed.Of(connectsWith(connectOptions(cfg), of(cfg, object)).Review)(object)
-			},
+			Review: review,
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
 				return sparkconnect.Connects{Options: connectOptions(cfg)}.RestartWarning(old.(*v1alpha1.SparkConnect), edited.(*v1alpha1.SparkConnect))
 			},
@@ -70,17 +66,13 @@ func Admission(labels ...NamespaceLabels) []Admitted {
 		{
 			Kind: sparkv1.GroupVersion.WithKind("SparkApplication"), New: func() client.Object { return &sparkv1.SparkApplication{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.ApacheApplications() }, Selects: selected,
-			Review: func(cfg config.Configuration, object client.Object, now time.Time) dialect.Review {
-				return typed.With(apacheWith(cfg, of(cfg, object)).Review)(object, now)
-			},
+			Review:   review,
 			Restarts: none, // an edit is for the next attempt
 		},
 		{
 			Kind: sparkv1.GroupVersion.WithKind("SparkCluster"), New: func() client.Object { return &sparkv1.SparkCluster{} },
 			Enabled: func(cfg config.Configuration) bool { return cfg.SparkClusters() }, Selects: selected,
-			Review: func(cfg config.Configuration, object client.Object, _ time.Time) dialect.Review {
-				return typed.Of(clustersWith(cfg, of(cfg, object)).Review)(object)
-			},
+			Review: review,
 			Restarts: func(cfg config.Configuration, old, edited client.Object) string {
 				return clustersWith(cfg, of(cfg, edited)).RestartWarning(old.(*sparkv1.SparkCluster), edited.(*sparkv1.SparkCluster))
 			},

@@ -31,12 +31,17 @@ func ApacheApplications(now func() config.Configuration, labels ...NamespaceLabe
 	type application = sparkv1.SparkApplication
 	defaults := platformDefaults(now(), labels)
 	applications := func(app *application) apacheapp.Applications { return apacheWith(now(), defaults(app)) }
+	ruled := func(app *application, seen lifecycle.Observed) apacheapp.Applications {
+		a := applications(app)
+		a.Rules = now().Policy.For(seen.NamespaceLabels)
+		return a
+	}
 	return kind.Kind{
 		Name:   ApacheApplicationName,
 		New:    func() client.Object { return &application{} },
 		Status: typed.Of(func(app *application) any { return &app.Status }),
 		Decide: typed.Decides(func(app *application, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
-			return applications(app).Decide(app, seen, at)
+			return ruled(app, seen).Decide(app, seen, at)
 		}),
 		Render: typed.Renders(func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return applications(app).Render(app, action, at)
@@ -58,8 +63,8 @@ func ApacheApplications(now func() config.Configuration, labels ...NamespaceLabe
 				return &app.Status.Operator.OperatorStatus
 			}),
 		},
-		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *application, _ lifecycle.Observed) kind.AuxiliaryObjects {
-			return toAuxiliaryObjects(applications(app).AuxiliaryObjects(app))
+		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *application, seen lifecycle.Observed) kind.AuxiliaryObjects {
+			return toAuxiliaryObjects(ruled(app, seen).AuxiliaryObjects(app))
 		})},
 		Inherited: kind.Inherited{
 			Adopt:      typed.With(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications(app).Adopt(app, pods) }),

@@ -29,12 +29,17 @@ func SparkClusters(now func() config.Configuration, labels ...NamespaceLabels) k
 	type cluster = sparkv1.SparkCluster
 	defaults := platformDefaults(now(), labels)
 	clusters := func(sc *cluster) apachecluster.Clusters { return clustersWith(now(), defaults(sc)) }
+	ruled := func(sc *cluster, seen lifecycle.Observed) apachecluster.Clusters {
+		c := clusters(sc)
+		c.Rules = now().Policy.For(seen.NamespaceLabels)
+		return c
+	}
 	return kind.Kind{
 		Name:   ClusterName,
 		New:    func() client.Object { return &cluster{} },
 		Status: typed.Of(func(sc *cluster) any { return &sc.Status }),
 		Decide: typed.Decides(func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
-			return clusters(sc).Decide(sc, seen, at)
+			return ruled(sc, seen).Decide(sc, seen, at)
 		}),
 		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return toEvents(clusters(sc).Events(sc, plan)) }),
 		Definition: kind.Definition{RequiredFields: requiredFields(now(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"), RequiredKinds: clusterKinds(now())},
@@ -44,7 +49,7 @@ func SparkClusters(now func() config.Configuration, labels ...NamespaceLabels) k
 		},
 		Auxiliary: kind.Auxiliary{
 			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.AuxiliaryObjects {
-				return toAuxiliaryObjects(clusters(sc).AuxiliaryObjects(sc, seen))
+				return toAuxiliaryObjects(ruled(sc, seen).AuxiliaryObjects(sc, seen))
 			}),
 			// Drivers that use the cluster reach its master through its Service, and they continue to run.
 			Vital: []string{"Service"},

@@ -21,17 +21,29 @@ import (
 // SparkConnects returns the kind of the SparkConnects of sparkoperator.k8s.io/v1alpha1, which are Spark Connect
 // servers. A server's pod is the driver of its attempt. Its Service is an auxiliary object.
 func SparkConnects(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	return LiveSparkConnects(func() config.Configuration { return cfg }, labels...)
+}
+
+// LiveSparkConnects is SparkConnects with settings that may change while the operator runs: each decision calls now for
+// the current rules of the platform.
+func LiveSparkConnects(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	cfg := now()
 	fixed := sparkconnect.Connects{Options: connectOptions(cfg)} // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)
 	dialect := func(sc *v1alpha1.SparkConnect) sparkconnect.Connects {
 		return connectsWith(fixed.Options, defaults(sc))
+	}
+	ruled := func(sc *v1alpha1.SparkConnect, seen lifecycle.Observed) sparkconnect.Connects {
+		d := dialect(sc)
+		d.Rules = now().Policy.For(seen.NamespaceLabels)
+		return d
 	}
 	return kind.Kind{
 		Name:   "sparkconnect",
 		New:    func() client.Object { return &v1alpha1.SparkConnect{} },
 		Status: typed.Of(func(sc *v1alpha1.SparkConnect) any { return &sc.Status }),
 		Decide: typed.Decides(func(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
-			return dialect(sc).Decide(sc, seen, at)
+			return ruled(sc, seen).Decide(sc, seen, at)
 		}),
 		Render: typed.Renders(func(sc *v1alpha1.SparkConnect, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return dialect(sc).Render(sc, action, at)
@@ -47,8 +59,8 @@ func SparkConnects(cfg config.Configuration, labels ...NamespaceLabels) kind.Kin
 			return dialect(sc).Executor(sc, attempt, id, server, at)
 		})},
 		Auxiliary: kind.Auxiliary{
-			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, _ lifecycle.Observed) kind.AuxiliaryObjects {
-				return toAuxiliaryObjects(dialect(sc).AuxiliaryObjects(sc))
+			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, seen lifecycle.Observed) kind.AuxiliaryObjects {
+				return toAuxiliaryObjects(ruled(sc, seen).AuxiliaryObjects(sc))
 			}),
 			Vital: []string{"Service"},
 			// These are ports that the kubeflow operator writes to the Service for clients.

@@ -32,7 +32,7 @@ func TestAdmissionUsesDefaults(t *testing.T) {
 		object.SetUID("11111111-2222-4333-8444-555555555555")
 		for namespace, accepted := range map[string]bool{"batch": true, "web": false} {
 			object.SetNamespace(namespace)
-			faults := admitted[i].Review(cfg, object, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Faults
+			faults := admitted[i].Review(cfg, nil, object, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Faults
 			if (len(faults) == 0) != accepted {
 				t.Errorf("%T in %s: %v", object, namespace, faults)
 			}
@@ -41,7 +41,7 @@ func TestAdmissionUsesDefaults(t *testing.T) {
 	object := &sparkv1.SparkCluster{Spec: sparkv1.ClusterSpec{RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"}}}
 	object.Name, object.Namespace = "c", "batch"
 	cfg.Defaults = []defaults.Default{{SparkConf: map[string]string{"spark.master.a": "a\x00b"}}}
-	if faults := admitted[4].Review(cfg, object, time.Time{}).Faults; len(faults) != 1 || !strings.Contains(faults[0].Message, "defaults[0]") {
+	if faults := admitted[4].Review(cfg, nil, object, time.Time{}).Faults; len(faults) != 1 || !strings.Contains(faults[0].Message, "defaults[0]") {
 		t.Errorf("a cluster with a default that cannot be used: %v", faults)
 	}
 }

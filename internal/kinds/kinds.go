@@ -25,17 +25,29 @@ import (
 // SparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2. The labels of namespaces
 // select the platform's defaults.
 func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	return LiveSparkApplications(func() config.Configuration { return cfg }, labels...)
+}
+
+// LiveSparkApplications is SparkApplications with settings that may change while the operator runs: each decision calls
+// now for the current rules of the platform.
+func LiveSparkApplications(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	cfg := now()
 	fixed := sparkapp.Dialect{Options: dialectOptions(cfg)} // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)
 	applications := func(app *v1beta2.SparkApplication) sparkapp.Dialect {
 		return applicationsWith(fixed.Options, defaults(app))
+	}
+	ruled := func(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkapp.Dialect {
+		d := applications(app)
+		d.Rules = now().Policy.For(seen.NamespaceLabels)
+		return d
 	}
 	return kind.Kind{
 		Name:   "sparkapplication",
 		New:    func() client.Object { return &v1beta2.SparkApplication{} },
 		Status: typed.Of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
 		Decide: typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
-			return applications(app).Decide(app, seen, at)
+			return ruled(app, seen).Decide(app, seen, at)
 		}),
 		Render: typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return applications(app).Render(app, action, at)
@@ -58,7 +70,7 @@ func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind
 			Remembers: typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
 		},
 		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) kind.AuxiliaryObjects {
-			return toAuxiliaryObjects(applications(app).AuxiliaryObjects(app, seen))
+			return toAuxiliaryObjects(ruled(app, seen).AuxiliaryObjects(app, seen))
 		})},
 		Inherited: kind.Inherited{Adopt: typed.With(fixed.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(fixed.InheritedGroup)},
 		ExecutorChurn: kind.ExecutorChurn{

@@ -21,6 +21,13 @@ import (
 
 // Schedules returns the kind of the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
 func Schedules(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	return LiveSchedules(func() config.Configuration { return cfg }, labels...)
+}
+
+// LiveSchedules is Schedules with settings that may change while the operator runs: each decision calls now for the
+// current rules of the platform.
+func LiveSchedules(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	cfg := now()
 	fixed := scheduleDialect(cfg) // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)
 	schedules := func(s client.Object) sparkschedule.Schedules { return schedulesWith(fixed, defaults(s)) }
@@ -30,7 +37,9 @@ func Schedules(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
 		New:    func() client.Object { return &schedule{} },
 		Status: typed.Of(func(s *schedule) any { return &s.Status }),
 		Decide: typed.Decides(func(s *schedule, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
-			return schedules(s).Decide(s, seen, at)
+			d := schedules(s)
+			d.Applications.Rules = now().Policy.For(seen.NamespaceLabels)
+			return d.Decide(s, seen, at)
 		}),
 		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return toEvents(fixed.Events(s, plan)) }),
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions"}},

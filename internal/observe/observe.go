@@ -32,6 +32,9 @@ type Observer struct {
 	Dependents dependents.Client
 	Explainer  *explain.Explainer // finds out what no status contains
 	Ended      *feed.Ended        // executors that ended and are not counted yet
+	// NamespaceLabels returns the labels of a namespace, or nil if no decision depends on them. If the function is nil,
+	// no decision does.
+	NamespaceLabels func(ctx context.Context, namespace string) (map[string]string, error)
 }
 
 // Observation is the result of an observation.
@@ -44,8 +47,12 @@ type Observation struct {
 // Observe finds the dependents of a stored custom resource and reads their facts.
 func (o Observer) Observe(ctx context.Context, owner client.Object, now time.Time) (Observation, error) {
 	s := Observation{View: dependents.View{Owner: owner, Now: now}}
+	labels, err := o.labels(ctx, owner.GetNamespace())
+	if err != nil {
+		return s, err
+	}
 	if o.Kind.Runs != nil {
-		var err error
+		s.Seen.NamespaceLabels = labels
 		s.Set.Runs, s.Seen.Runs, err = runs.Observe(ctx, o.Dependents, o.Kind.Runs, owner)
 		return s, err
 	}
@@ -71,9 +78,17 @@ func (o Observer) Observe(ctx context.Context, owner client.Object, now time.Tim
 	}
 	s.Seen = s.Set.Facts()
 	o.addGroup(ctx, &s) // it reads all facts again, so facts from elsewhere come after it
+	s.Seen.NamespaceLabels = labels
 	s.Seen.UncountedExecutors = o.uncountedExecutors(s)
 	o.explain(ctx, &s)
 	return s, nil
+}
+
+func (o Observer) labels(ctx context.Context, namespace string) (map[string]string, error) {
+	if o.NamespaceLabels == nil {
+		return nil, nil
+	}
+	return o.NamespaceLabels(ctx, namespace)
 }
 
 // addGroup adds to the observation the pod group that another operator created for an attempt that ends, so that the

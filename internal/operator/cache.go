@@ -45,7 +45,7 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 	for _, kind := range dependents.Kinds {
 		options.ByObject[identity.MetadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trim.Child}
 	}
-	if cfg.Namespaces.Selector != "" || defaults.Selects(cfg.Defaults) {
+	if needsNamespaces(cfg) {
 		options.ByObject[identity.MetadataOnly(namespaceKind)] = cache.ByObject{Transform: trim.Metadata}
 	}
 	if cfg.WatchesAll() {

@@ -38,10 +38,17 @@ type scope struct {
 	live *settings.Live
 	// labels is true if decisions need the labels of namespaces, because they select the platform's defaults.
 	labels bool
+	// config returns the current configuration. Its rules of the platform may depend on the labels of namespaces.
+	config func() config.Configuration
+}
+
+// needsNamespaces reports whether the operator watches namespaces, because a setting depends on their labels.
+func needsNamespaces(cfg config.Configuration) bool {
+	return cfg.Namespaces.Selector != "" || defaults.Selects(cfg.Defaults) || cfg.Policy.NeedsNamespaceLabels()
 }
 
 func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
-	s := &scope{names: cfg.Names, cache: cache}
+	s := &scope{names: cfg.Names, cache: cache, config: config.Default}
 	if cfg.Selector == "" {
 		return s, nil
 	}
@@ -57,6 +64,7 @@ func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 func (op *Operator) newScope() (*scope, error) {
 	s, err := newScope(op.config.Namespaces, op.GetClient())
 	s.labels = defaults.Selects(op.config.Defaults)
+	s.config = op.Settings
 	if err == nil && op.config.DynamicConfig.Enabled {
 		s.live = op.settings
 	}
@@ -90,18 +98,34 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	case !named && s.selector == nil:
 		return false, nil
 	}
-	namespace := identity.MetadataOnly(namespaceKind)
-	if err := s.cache.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return false, fmt.Errorf("read namespace %s from the cache: %w", name, err)
+	found, err := s.read(ctx, name)
+	if apierrors.IsNotFound(err) {
+		return false, nil
 	}
-	return named || s.selector.Matches(labels.Set(namespace.Labels)), nil
+	return err == nil && (named || s.selector.Matches(labels.Set(found))), err
 }
 
-// watchesNamespaces reports whether the operator watches the metadata of all namespaces.
-func (s *scope) watchesNamespaces() bool { return s.selector != nil || s.labels }
+// read returns the labels of a namespace from the cache.
+func (s *scope) read(ctx context.Context, name string) (map[string]string, error) {
+	namespace := identity.MetadataOnly(namespaceKind)
+	if err := s.cache.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
+		return nil, fmt.Errorf("read namespace %s from the cache: %w", name, err)
+	}
+	return namespace.Labels, nil
+}
+
+// Labels returns the labels of a namespace, or nil if no rule of the platform depends on them. It returns an error if
+// the cache does not contain the namespace yet, because a rule must not be skipped.
+func (s *scope) Labels(ctx context.Context, name string) (map[string]string, error) {
+	if !s.config().Policy.NeedsNamespaceLabels() {
+		return nil, nil
+	}
+	found, err := s.read(ctx, name)
+	if err == nil && found == nil {
+		found = map[string]string{} // known, but empty
+	}
+	return found, err
+}
 
 // namespaceLabels returns a function that reads the labels of a namespace from the cache, or nil if the configuration
 // needs no labels: a read of the cache would begin to watch all namespaces. For a namespace that the cache does not

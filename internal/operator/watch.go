@@ -46,7 +46,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		return err
 	}
 	r := controller.New(controller.Options{
-		Kind: kind, Client: op.GetClient(), Live: op.GetAPIReader(), Clock: clock, Scope: scope,
+		Kind: kind, Client: op.GetClient(), Live: op.GetAPIReader(), Clock: clock, Scope: scope, NamespaceLabels: scope.Labels,
 		Events: op.recorder, Metrics: op.metrics, Traces: op.traces,
 		Explainer: explain.New(op.GetAPIReader(), op.GetClient(), &op.allowed),
 		Optional:  op.optional, Sentinels: op.sentinelsOf(kind), Rush: op.rush.on,
@@ -70,7 +70,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
-	if scope.watchesNamespaces() {
+	if needsNamespaces(op.config) {
 		work = work.WatchesMetadata(identity.MetadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
 	}
 	if scope.live != nil {

@@ -33,7 +33,7 @@ func (op *Operator) addWebhook() error {
 	log := op.GetLogger().WithName("webhook")
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission(op.namespaceLabels()) {
-		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Quotas: quotas, Clock: time.Now, Log: log})
+		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Labels: scope.Labels, Quotas: quotas, Clock: time.Now, Log: log})
 	}
 	var executors *webhook.Executors
 	if cfg.Executors.Webhook {

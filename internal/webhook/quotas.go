@@ -16,7 +16,7 @@ import (
 
 // exceeded returns a fault for each amount of the namespace's quotas that the object's pods can never fit into. If the
 // quotas are unknown, exceeded returns a warning instead: the API server compares each pod with the quotas anyway.
-func (r *Reviewer) exceeded(ctx context.Context, cfg config.Configuration, req admission.Request, review dialect.Review) (faults []*dialect.FieldError, warnings []string) {
+func (r *Reviewer) exceeded(ctx context.Context, cfg config.Configuration, labels map[string]string, req admission.Request, review dialect.Review) (faults []*dialect.FieldError, warnings []string) {
 	if r.Quotas == nil || review.Pods == nil {
 		return nil, nil
 	}
@@ -32,7 +32,7 @@ func (r *Reviewer) exceeded(ctx context.Context, cfg config.Configuration, req a
 	if len(excess) == 0 {
 		return nil, nil
 	}
-	before := r.exceededBefore(cfg, req, quotas)
+	before := r.exceededBefore(cfg, labels, req, quotas)
 	for _, e := range excess {
 		if old, found := before[key{e.Quota, e.Resource}]; found && old.Needed.Cmp(e.Needed) >= 0 {
 			continue
@@ -52,12 +52,12 @@ type key struct {
 
 // exceededBefore returns the amounts of the quotas that the object exceeded before an update. An update that does not
 // need more of them is admitted. Otherwise nobody could suspend an application after its quota was lowered.
-func (r *Reviewer) exceededBefore(cfg config.Configuration, req admission.Request, quotas []corev1.ResourceQuota) map[key]quota.Excess {
+func (r *Reviewer) exceededBefore(cfg config.Configuration, labels map[string]string, req admission.Request, quotas []corev1.ResourceQuota) map[key]quota.Excess {
 	old := r.Kind.New()
 	if req.Operation != admissionv1.Update || json.Unmarshal(req.OldObject.Raw, old) != nil {
 		return nil
 	}
-	review := r.Kind.Review(cfg, old, r.Clock())
+	review := r.Kind.Review(cfg, labels, old, r.Clock())
 	if review.Pods == nil {
 		return nil
 	}

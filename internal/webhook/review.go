@@ -49,6 +49,9 @@ type Reviewer struct {
 	// Quotas returns the ResourceQuotas of a namespace from a cache. If Quotas is nil, objects are not compared with
 	// quotas.
 	Quotas func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error)
+	// Labels returns the labels of a namespace, or nil if no rule of the platform depends on them. If it is nil, no
+	// rule does.
+	Labels func(ctx context.Context, namespace string) (map[string]string, error)
 	Clock  func() time.Time
 	Log    logr.Logger
 }
@@ -78,11 +81,19 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	if req.Operation == admissionv1.Update && sameSpec(req.OldObject.Raw, req.Object.Raw) {
 		return admission.Allowed("")
 	}
-	return r.review(limited, cfg, req)
+	var labels map[string]string
+	if r.Labels != nil {
+		var err error
+		if labels, err = r.Labels(limited, req.Namespace); err != nil {
+			r.Log.Error(err, "Namespace lookup of a review failed", "namespace", req.Namespace)
+			return unchecked("the operator cannot look its namespace up")
+		}
+	}
+	return r.review(limited, cfg, labels, req)
 }
 
-// review returns the answer for an object with a new or edited spec.
-func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, req admission.Request) admission.Response {
+// review returns the answer for an object with a new or edited spec, in a namespace with the given labels.
+func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels map[string]string, req admission.Request) admission.Response {
 	object := r.Kind.New()
 	if err := json.Unmarshal(req.Object.Raw, object); err != nil {
 		return refused(req, []*dialect.FieldError{{Field: "metadata", Message: "cannot be read: " + bounds.Shorten(err.Error())}})
@@ -90,11 +101,11 @@ func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, req adm
 	if object.GetDeletionTimestamp() != nil || !r.Kind.Selects(cfg, object) || sentinel.Is(object) {
 		return admission.Allowed("")
 	}
-	review := r.Kind.Review(cfg, object, r.Clock())
+	review := r.Kind.Review(cfg, labels, object, r.Clock())
 	if len(review.Faults) > 0 {
 		return refused(req, review.Faults)
 	}
-	faults, uncompared := r.exceeded(ctx, cfg, req, review)
+	faults, uncompared := r.exceeded(ctx, cfg, labels, req, review)
 	if len(faults) > 0 {
 		return refused(req, faults)
 	}

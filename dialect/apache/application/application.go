@@ -42,6 +42,8 @@ type Options struct {
 	RunnerAccount string
 	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
+	// Rules are the rules of the platform for the application's namespace; nil if there are none.
+	Rules dialect.Rules
 	// Defaults are the platform's defaults in the application's namespace; nil if there are none.
 	Defaults *platform.Settings
 

@@ -80,6 +80,12 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 		if wrong = append(wrong, a.typeProblems(d)...); !a.Outside {
 			continue
 		}
+		if refused := a.exposureFaults(d); len(refused) > 0 {
+			for _, fault := range refused {
+				wrong = append(wrong, lifecycle.Cause{Reason: reasonInvalidSpec, Message: fault.Error()})
+			}
+			continue
+		}
 		tree, _ := d.tree() // the method faults has already read it without an error
 		objects = append(objects, a.userObject(app, attempt, d.kind, d.meta, d.spec(tree, port)))
 	}

@@ -43,6 +43,11 @@ func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id 
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !a.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged
 	}
+	return a.executor(app, attempt, id, driver, now)
+}
+
+// executor is Executor with the present defaults of the platform.
+func (a Applications) executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	a, app = a.launching(app)
 	r, err := a.request(app, attempt, now)
 	if err != nil {

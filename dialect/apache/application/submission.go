@@ -85,6 +85,9 @@ func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, 
 	if err != nil {
 		return nil, submitter, nil // Render reports the rejection
 	}
+	if invalid := dialect.Invalid(a.ruled(app, attempt, now, objects, submitter)); invalid != nil {
+		return nil, nil, invalid
+	}
 	return &dialect.Built{Attempt: attempt, ID: appID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 

@@ -36,6 +36,8 @@ type Options struct {
 	Own dialect.ServiceAccount
 	// Defaults are the platform's defaults in the cluster's namespace; nil if there are none.
 	Defaults *platform.Settings
+	// Rules are the rules of the platform for the cluster's namespace; nil if there are none.
+	Rules dialect.Rules
 }
 
 // Clusters decides about SparkClusters and renders their objects. It is pure: its methods read nothing but their
@@ -66,8 +68,12 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 		}
 	}
 	if outlived := keptDespite(want, plan.Next); outlived != nil && !stalledReported(sc, *outlived) {
+		what := "the edited spec is invalid"
+		if sc.Status.ObservedGeneration == sc.Generation {
+			what = "its spec, which was not edited, is invalid now" // the rules of the platform changed
+		}
 		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
-			Message: "the cluster continues; the edited spec is invalid: " + outlived.Message}})
+			Message: "the cluster continues; " + what + ": " + outlived.Message}})
 	}
 	plan.Notices = append(notices, plan.Notices...)
 	defaults := c.settings(sc)
@@ -102,6 +108,9 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 	}
 	if err != nil {
 		want.Invalid = dialect.Invalid(faultsOf(sc, err))
+		return want, standalone.Objects{}, nil
+	}
+	if want.Invalid = dialect.Invalid(c.ruled(sc, made)); want.Invalid != nil {
 		return want, standalone.Objects{}, nil
 	}
 	want.Workers = *made.Workers.Spec.Replicas

@@ -55,6 +55,8 @@ type Options struct {
 	Admission admit.Available
 	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
+	// Rules are the rules of the platform for the application's namespace; nil if there are none.
+	Rules dialect.Rules
 	// Defaults are the platform's defaults in the application's namespace; nil if there are none.
 	Defaults *platform.Settings
 
@@ -120,7 +122,10 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 		return submit.Objects{}, nil, d.explained(faults)
 	}
 	objects, submitter, err := d.BuildAttempt(app, attempt, now)
-	return objects, submitter, d.explained(dialect.AsFaults(err))
+	if err != nil {
+		return objects, submitter, d.explained(dialect.AsFaults(err))
+	}
+	return objects, submitter, d.explained(d.ruled(app, attempt, now, objects, submitter))
 }
 
 // Executor returns the executor pod that the driver of an attempt would create, as far as it can be computed without
@@ -131,6 +136,11 @@ func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, 
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !d.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged
 	}
+	return d.executor(app, attempt, id, driver, now)
+}
+
+// executor is Executor with the present defaults of the platform.
+func (d Dialect) executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	d, app = d.launching(app)
 	r, err := d.request(app, attempt, now)
 	if err != nil {

@@ -107,17 +107,24 @@ func keyField(app *v1beta2.SparkApplication, key string) string {
 	if text, ok := app.Spec.SparkConf[key]; ok {
 		c, err := sparkConf(app)
 		if effective, _ := c.Get(key); err != nil || effective == text {
-			return fmt.Sprintf("spec.sparkConf[%s]", key)
+			return sparkConfField(key)
 		}
 	}
 	// A missing key of a volume is reported for another key of the same volume, which may be in sparkConf.
 	if volume := volumeKeys.FindString(key); volume != "" {
 		for other := range app.Spec.SparkConf {
 			if strings.HasPrefix(other, volume) {
-				return fmt.Sprintf("spec.sparkConf[%s]", key)
+				return sparkConfField(key)
 			}
 		}
 	}
+	return cmp.Or(typedField(app, key), sparkConfField(key))
+}
+
+func sparkConfField(key string) string { return fmt.Sprintf("spec.sparkConf[%s]", key) }
+
+// typedField returns the typed field that can set a configuration key, or "" if no typed field can.
+func typedField(app *v1beta2.SparkApplication, key string) string {
 	if field := specFields[key]; field != "" {
 		return field
 	}
@@ -126,7 +133,7 @@ func keyField(app *v1beta2.SparkApplication, key string) string {
 			return field
 		}
 	}
-	return fmt.Sprintf("spec.sparkConf[%s]", key)
+	return ""
 }
 
 func roleField(app *v1beta2.SparkApplication, role, key string) string {

@@ -22,7 +22,7 @@ const (
 
 // exposure returns the auxiliary objects of the current attempt's driver.
 func (d Dialect) exposure(app *v1beta2.SparkApplication, m lifecycle.Memory) sparkoperator.Exposure {
-	var e sparkoperator.Exposure
+	e := sparkoperator.Exposure{Rules: d.Rules}
 	id := submissionID(app, m.Attempt)
 	d.exposeUI(&e, app, id, m.Attempt)
 	d.exposePorts(&e, app, id, m.Attempt)

@@ -6,6 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/expose"
@@ -21,6 +22,11 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 	address, err := expose.ParseIngressAddress(d.UI.Ingress.URLFormat, addressNames(app, id))
 	if err != nil {
 		e.AddProblem(sparkoperator.ReasonInvalidAddress, sparkoperator.IngressFormatField, "%v", err)
+		return
+	}
+	asked := &dialect.Exposing{Kind: "Ingress", Annotations: options.IngressAnnotations, AnnotationsField: "spec.sparkUIOptions.ingressAnnotations"}
+	asked.Hosts = sparkoperator.TLSHosts("spec.sparkUIOptions.ingressTLS", options.IngressTLS)
+	if !e.Allowed(asked) {
 		return
 	}
 	ingress := d.ingress(app, options.IngressAnnotations, options.IngressTLS, id, attempt)
@@ -66,7 +72,7 @@ func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
 // uiConf sets the path at which clients reach the driver's UI, so that the UI's links and redirects contain it
 // (UIUtils.uiRoot, ProxyRedirectHandler). A value that the user sets is kept.
 func (d Dialect) uiConf(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
-	var e sparkoperator.Exposure
+	e := sparkoperator.Exposure{Rules: d.Rules}
 	d.exposeUI(&e, app, id, attempt)
 	if len(e.Links) == 0 || e.Links[0].Address.Path == "" {
 		return
@@ -104,16 +110,17 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 		service.Extra, service.Annotations = option.ServiceLabels, option.ServiceAnnotations
 		e.Objects = append(e.Objects, expose.DriverService(service))
 		if option.IngressURLFormat != "" {
-			d.portIngress(e, app, option, field+".ingressURLFormat", service, addresses, id, attempt)
+			d.portIngress(e, app, option, field, service, addresses, id, attempt)
 		}
 	}
 }
 
-// portIngress adds the Ingress of an entry of driverIngressOptions. addresses contains the addresses of the previous
+// portIngress adds the Ingress of an entry of driverIngressOptions. entry is the path of the entry. addresses contains the addresses of the previous
 // entries, which must not be used again.
-func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, field string, service expose.Service,
+func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, entry string, service expose.Service,
 	addresses map[string]int, id string, attempt int32,
 ) {
+	field := entry + ".ingressURLFormat"
 	if d.UI.Ingress == nil {
 		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
 		return
@@ -129,6 +136,11 @@ func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 		return
 	}
 	addresses[key] = int(service.Port)
+	asked := &dialect.Exposing{Kind: "Ingress", Annotations: option.IngressAnnotations, AnnotationsField: entry + ".ingressAnnotations"}
+	asked.Hosts = append(sparkoperator.TLSHosts(entry+".ingressTLS", option.IngressTLS), dialect.FieldValue{Field: field, Value: address.Host})
+	if !e.Allowed(asked) {
+		return
+	}
 	ingress := d.ingress(app, option.IngressAnnotations, option.IngressTLS, id, attempt)
 	ingress.Name = expose.Name(app.Name, "-ing-"+strconv.Itoa(int(service.Port)))
 	ingress.Address, ingress.Service, ingress.Port = address, service.Name, service.Port

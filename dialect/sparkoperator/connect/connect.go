@@ -46,6 +46,8 @@ type Options struct {
 	UI sparkoperator.UI
 	// Own is the operator's service account, which no pod of a server may use.
 	Own dialect.ServiceAccount
+	// Rules are the rules of the platform for the server's namespace; nil if there are none.
+	Rules dialect.Rules
 	// Defaults are the platform's defaults in the SparkConnect's namespace; nil if there are none.
 	Defaults *platform.Settings
 
@@ -149,7 +151,10 @@ func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dial
 	if err == nil {
 		_, err = c.executor(sc, 1, 1, "")
 	}
-	return made, c.explained(dialect.AsFaults(err))
+	if err != nil {
+		return made, c.explained(dialect.AsFaults(err))
+	}
+	return made, c.explained(c.ruled(sc, made))
 }
 
 // connectHashVersion is the version of Hash's algorithm; see hashVersion.

@@ -35,6 +35,7 @@ func uiServiceName(sc *v1alpha1.SparkConnect) string {
 // exposure returns the auxiliary objects for a server's web UI: its Service, and the Ingress and route that make it
 // reachable from outside the cluster. clients is the name of the Service for clients.
 func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkoperator.Exposure) {
+	e.Rules = c.Rules
 	defer c.rejectOutside(&e, sc)
 	ui := sc.Spec.UI
 	enabled := !strings.EqualFold(strings.TrimSpace(sc.Spec.SparkConf["spark.ui.enabled"]), "false")
@@ -103,6 +104,14 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	}
 	if len(ui.IngressTLS) > 0 {
 		ingress.TLS = ui.IngressTLS
+	}
+	asked := &dialect.Exposing{Kind: "Ingress", Annotations: ui.IngressAnnotations, AnnotationsField: connectUIField + ".ingressAnnotations"}
+	asked.Hosts = sparkoperator.TLSHosts(connectUIField+".ingressTLS", ui.IngressTLS)
+	if ui.IngressURLFormat != "" {
+		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: connectFormatField, Value: address.Host})
+	}
+	if !e.Allowed(asked) {
+		return
 	}
 	object := expose.DriverIngress(ingress)
 	e.Objects, e.Links = append(e.Objects, object), append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})

@@ -90,20 +90,10 @@ func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.
 	if err != nil {
 		return []*sparkoperator.FieldError{{Field: "spec.template", Message: err.Error()}}
 	}
-	for _, e := range application.Validate(run) {
+	for _, e := range (application.Dialect{Options: d.Applications}).Faults(run, now) {
 		wrong = append(wrong, inTemplate(e))
 	}
-	if len(wrong) > 0 {
-		return wrong
-	}
-	if _, _, err = (application.Dialect{Options: d.Applications}).BuildAttempt(run, 1, now); err != nil {
-		refused, ok := errors.AsType[*sparkoperator.FieldError](err)
-		if !ok {
-			refused = &sparkoperator.FieldError{Field: "spec", Message: err.Error()}
-		}
-		return []*sparkoperator.FieldError{inTemplate(refused)}
-	}
-	return nil
+	return wrong
 }
 
 // inTemplate converts an error about an application into an error about the schedule's template. It changes only the

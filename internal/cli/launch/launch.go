@@ -43,7 +43,8 @@ const maxPasses = 4
 type Operator struct {
 	Config config.Configuration
 	Now    time.Time
-	// NamespaceLabels are the labels of the objects' namespaces, by which the configuration selects defaults.
+	// NamespaceLabels are the labels of the objects' namespaces, by which the configuration selects defaults and rules of
+	// the platform. If they are unknown (nil), only those apply that apply to all namespaces.
 	NamespaceLabels map[string]string
 }
 
@@ -110,6 +111,11 @@ func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
 	}
 	_, err = k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
 	return asFaults(err), nil
+}
+
+// Refusals returns the faults of a valid custom resource by the rules of the platform.
+func (o Operator) Refusals(object client.Object) []*dialect.FieldError {
+	return kinds.Review(o.Config, o.NamespaceLabels, o.Fresh(object), o.Now).Faults
 }
 
 func asFaults(err error) []*dialect.FieldError {

@@ -28,6 +28,7 @@ const (
 	RuleInvalid      = "invalid"
 	RuleUnknownField = "unknown-field"
 	RuleNoEffect     = "no-effect"
+	RulePolicy       = "policy"
 )
 
 // Rules describes the rules.
@@ -38,6 +39,7 @@ var Rules = []struct{ ID, Text string }{
 	{RuleInvalid, "The operator accepts the custom resource and can launch it."},
 	{RuleUnknownField, "The kind has all fields that the manifest sets."},
 	{RuleNoEffect, "All fields that the manifest sets have an effect."},
+	{RulePolicy, "The rules of the platform allow the custom resource."},
 }
 
 // Finding is one problem that the check found.
@@ -140,6 +142,13 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 		}
 	}
 	if len(faults) > 0 {
+		return found
+	}
+	refusals := o.Refusals(object)
+	for _, fault := range refusals {
+		add(Error, RulePolicy, fault.Field, fault.Message)
+	}
+	if len(refusals) > 0 {
 		return found
 	}
 	for _, warning := range warnings(o, object) {

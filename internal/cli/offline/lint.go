@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
@@ -14,7 +15,7 @@ import (
 
 func (r *verbs) lintCommand() *cobra.Command {
 	var files []string
-	var output, configuration string
+	var output, configuration, namespaceLabels string
 	var strict bool
 	cmd := &cobra.Command{
 		Use:   "lint -f FILE|DIR|-",
@@ -22,6 +23,8 @@ func (r *verbs) lintCommand() *cobra.Command {
 		Long: "Checks manifests of all five kinds with the operator's own validation, and prints file, line and column of each finding.\n" +
 			"An error is something that the API server or the operator rejects. A warning is an unknown field, or a field without effect.\n" +
 			"Other kinds in the files are left out.\n\n" +
+			"With --config, lint also applies the rules of the platform in that file (docs/policy.md). Rules for selected namespaces\n" +
+			"need --namespace-labels.\n\n" +
 			"The exit code is 3 if there is an error; with --strict also if there is a warning.\n\n" +
 			"Lint does not check the definitions' patterns and enumerations, which the API server checks when it stores an object.",
 		Example: "  sparkctl lint -f app.yaml\n" +
@@ -35,6 +38,11 @@ func (r *verbs) lintCommand() *cobra.Command {
 			operator, err := launch.Load(configuration)
 			if err != nil {
 				return err
+			}
+			if namespaceLabels != "" {
+				if operator.NamespaceLabels, err = labels.ConvertSelectorToLabelsMap(namespaceLabels); err != nil {
+					return exit.Usagef("--namespace-labels: %v", err)
+				}
 			}
 			report, err := r.check(operator, files)
 			if err != nil {
@@ -52,6 +60,7 @@ func (r *verbs) lintCommand() *cobra.Command {
 	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to check; - is the standard input; may be repeated")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "output `format`: text, json or sarif")
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
+	cmd.Flags().StringVar(&namespaceLabels, "namespace-labels", "", "`labels` of the manifests' namespace, such as team=a,tier=tenant, for rules of the platform that select namespaces")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 also if there are only warnings")
 	return cmd
 }

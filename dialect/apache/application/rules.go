@@ -1,0 +1,173 @@
+package application
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// ruled returns the faults of an attempt by the rules of the platform. objects are the attempt's objects, and submitter
+// is set if they contain the pod that runs spark-submit instead of the driver.
+func (a Applications) ruled(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
+	if a.Rules == nil {
+		return nil
+	}
+	faults := a.Rules.Faults(&dialect.Subject{
+		Labels:   app.Labels,
+		Settings: func() []dialect.Setting { return settings(app) },
+		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
+			pods, err := a.builtPods(app, attempt, now, objects, submitter)
+			return pods, dialect.AsFaults(err)
+		},
+		Workers: func() dialect.Workers { return workers(app) },
+	})
+	for _, d := range exposedEntries(&app.Spec) {
+		faults = append(faults, a.exposureFaults(d)...)
+	}
+	return faults
+}
+
+// exposureFaults returns the faults of an entry's Ingress or route by the rules of the platform.
+func (a Applications) exposureFaults(d exposedEntry) []*dialect.FieldError {
+	if a.Rules == nil || !a.Outside {
+		return nil
+	}
+	return a.Rules.ExposureFaults(d.exposing())
+}
+
+// exposing returns what the rules of the platform judge about an entry.
+func (d exposedEntry) exposing() *dialect.Exposing {
+	asked := &dialect.Exposing{Kind: d.kind.Kind, Annotations: d.meta.Annotations, AnnotationsField: d.field + "." + d.metaField + ".annotations"}
+	spec := d.field + "." + d.specField
+	if d.isRoute() {
+		tree, _ := d.tree() // faults reports a spec that cannot be read
+		hosts, _ := tree["hostnames"].([]any)
+		for _, host := range hosts {
+			text, _ := host.(string)
+			asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: spec + ".hostnames", Value: text})
+		}
+		return asked
+	}
+	ingress, _, err := podtemplate.As[networkingv1.IngressSpec](apache.BytesOf(d.raw))
+	if err != nil || ingress == nil {
+		ingress = &networkingv1.IngressSpec{}
+	}
+	if ingress.IngressClassName != nil {
+		asked.Class = dialect.FieldValue{Field: spec + ".ingressClassName", Value: *ingress.IngressClassName}
+	}
+	for i := range ingress.Rules {
+		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: fmt.Sprintf("%s.rules[%d].host", spec, i), Value: ingress.Rules[i].Host})
+	}
+	if len(ingress.Rules) == 0 || ingress.DefaultBackend != nil {
+		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: spec}) // its rule has no host
+	}
+	for i := range ingress.TLS {
+		for _, host := range ingress.TLS[i].Hosts {
+			asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: fmt.Sprintf("%s.tls[%d].hosts", spec, i), Value: host})
+		}
+	}
+	return asked
+}
+
+// settings returns the Spark configuration of the user's fields. A configuration that cannot be computed has no
+// settings, because the request reports its fault.
+func settings(app *sparkv1.SparkApplication) (all []dialect.Setting) {
+	p, wrong := programOf(&app.Spec)
+	if wrong != nil {
+		return nil
+	}
+	c, wrong := sparkConf(app, p)
+	if wrong != nil {
+		return nil
+	}
+	for key, value := range c.All() {
+		setting := dialect.Setting{Key: key, Value: value}
+		field := keyField(&app.Spec, key)
+		if _, written := app.Spec.SparkConf[key]; written || field != "spec.sparkConf["+key+"]" {
+			setting.Field = field
+		}
+		all = append(all, setting)
+	}
+	return all
+}
+
+// workers returns the largest number of executors of an application.
+func workers(app *sparkv1.SparkApplication) dialect.Workers {
+	w := dialect.Workers{Field: "spec.sparkConf[spark.executor.instances]"}
+	if driverMaster(&app.Spec) != "" {
+		return w // the driver creates no executor pods
+	}
+	get := func(key string) (string, bool) { value, ok := app.Spec.SparkConf[key]; return value, ok }
+	if dynamicAllocation(&app.Spec) {
+		w.Field = "spec.sparkConf[spark.dynamicAllocation.maxExecutors]"
+	}
+	w.Max, w.Unlimited = dialect.ExecutorCount(get, sparkInstances)
+	return w
+}
+
+// builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit if there is one.
+func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) ([]dialect.Pod, error) {
+	driver := objects.Driver
+	var pods []dialect.Pod
+	if submitter != nil {
+		r, err := a.request(app, attempt, now)
+		if err != nil {
+			return nil, err
+		}
+		if driver, err = submit.Driver(r); err != nil {
+			return nil, asUserError(app, err)
+		}
+		runner := dialect.PodOf("pod that runs spark-submit", "spec.driverSpec", &objects.Driver.ObjectMeta, &objects.Driver.Spec)
+		runner.ImageField, runner.AccountField = imageField(app, "driver"), "spec.sparkConf["+submit.RunnerAccountKey+"]"
+		runner.OperatorAccount = a.RunnerAccount != "" && objects.Driver.Spec.ServiceAccountName == a.RunnerAccount
+		pods = append(pods, runner)
+	}
+	pod := dialect.PodOf("driver", "spec.driverSpec", &driver.ObjectMeta, &driver.Spec)
+	pod.ImageField, pod.AccountField = imageField(app, "driver"), accountField(app, "driver")
+	pods = append(pods, pod)
+	if driverMaster(&app.Spec) != "" {
+		return pods, nil
+	}
+	executor, err := a.executor(app, attempt, 1, "", now)
+	if err != nil {
+		return nil, asUserError(app, err)
+	}
+	pod = dialect.PodOf("executor", "spec.executorSpec", &executor.ObjectMeta, &executor.Spec)
+	pod.ImageField, pod.AccountField, pod.Worker = imageField(app, "executor"), accountField(app, "executor"), true
+	return append(pods, pod), nil
+}
+
+func asUserError(app *sparkv1.SparkApplication, err error) error {
+	if refused, ok := errors.AsType[*submit.Error](err); ok {
+		return asFieldError(app, refused)
+	}
+	return err
+}
+
+// imageField returns the field that sets the image of a role's Spark container.
+func imageField(app *sparkv1.SparkApplication, role string) string {
+	for _, key := range []string{"spark.kubernetes." + role + ".container.image", "spark.kubernetes.container.image"} {
+		if _, written := app.Spec.SparkConf[key]; written {
+			return "spec.sparkConf[" + key + "]"
+		}
+	}
+	return "spec." + role + "Spec.podTemplateSpec"
+}
+
+// accountField returns the field that sets the service account of a role's pods.
+func accountField(app *sparkv1.SparkApplication, role string) string {
+	key := "spark.kubernetes.authenticate." + role + ".serviceAccountName"
+	if _, written := app.Spec.SparkConf[key]; written {
+		return "spec.sparkConf[" + key + "]"
+	}
+	return "spec." + role + "Spec.podTemplateSpec.spec.serviceAccountName"
+}

@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
+)
+
+// ruled returns the faults of a cluster by the rules of the platform. made are the objects of the cluster.
+func (c Clusters) ruled(sc *sparkv1.SparkCluster, made standalone.Objects) []*dialect.FieldError {
+	if c.Rules == nil {
+		return nil
+	}
+	return c.Rules.Faults(&dialect.Subject{
+		Labels: sc.Labels,
+		Settings: func() (all []dialect.Setting) {
+			for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
+				all = append(all, dialect.Setting{Key: key, Value: sc.Spec.SparkConf[key], Field: clusterField(key, "")})
+			}
+			return all
+		},
+		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
+			workers := podOf("worker", "spec.workerSpec", clusterFields["Workers.StatefulSet"], &made.Workers.Spec.Template)
+			workers.Worker = true
+			return []dialect.Pod{podOf("master", "spec.masterSpec", clusterFields["Master.StatefulSet"], &made.Master.Spec.Template), workers}, nil
+		},
+		Workers: func() dialect.Workers {
+			w := dialect.Workers{Field: clusterFields["InitWorkers"], Max: int64(*made.Workers.Spec.Replicas)}
+			if made.Autoscaler != nil {
+				w.Field, w.Max = clusterFields["MaxWorkers"], int64(made.Autoscaler.Spec.MaxReplicas)
+			}
+			return w
+		},
+	})
+}
+
+// podOf returns the pods of a StatefulSet for the rules. The container of Spark has the name of the role.
+func podOf(role, field, statefulSet string, template *corev1.PodTemplateSpec) dialect.Pod {
+	p := dialect.PodOf(role, field, &template.ObjectMeta, &template.Spec)
+	p.AccountField = statefulSet + ".template.spec.serviceAccountName"
+	return p
+}

@@ -1,0 +1,109 @@
+package dialect
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Rules are the rules of the platform for the namespace of a custom resource. Their methods are pure. A dialect without
+// rules (nil) allows everything that is valid.
+type Rules interface {
+	// Faults returns a fault for each rule that the custom resource breaks.
+	Faults(*Subject) []*FieldError
+	// ExposureFaults returns a fault for each rule that an Ingress or route breaks.
+	ExposureFaults(*Exposing) []*FieldError
+}
+
+// Subject is what rules of the platform can judge about a custom resource: its labels, its Spark configuration, and the
+// pods that the operator and the driver would create.
+type Subject struct {
+	// Labels are the labels of the custom resource.
+	Labels map[string]string
+	// Settings returns the Spark configuration, from sparkConf and from typed fields.
+	Settings func() []Setting
+	// Pods returns the pods. If they cannot be computed, it returns the fault.
+	Pods func() ([]Pod, []*FieldError)
+	// Workers returns the number of executors or workers.
+	Workers func() Workers
+	// PriorityClasses are priority classes that the custom resource names for objects other than pods.
+	PriorityClasses []FieldValue
+}
+
+// FieldValue is a value, and the field of the custom resource that sets it.
+type FieldValue struct{ Field, Value string }
+
+// Setting is a key of the Spark configuration. Field is the field of the custom resource that sets the key; it is empty
+// if only the operator sets the key.
+type Setting struct{ Key, Value, Field string }
+
+// Pod is a pod, or a group of equal pods, that the operator or the driver would create.
+type Pod struct {
+	// Role names the pod in messages, such as "driver".
+	Role string
+	// Field is the field of the custom resource that describes the pod. ImageField and AccountField are the fields of
+	// the Spark container's image and of the service account.
+	Field, ImageField, AccountField string
+	// OperatorAccount is true if the operator's configuration, and not the custom resource, names the service account.
+	OperatorAccount bool
+	// Image is the image of the Spark container.
+	Image string
+	// Worker is true for executors and workers, whose number Workers returns. All other pods exist once.
+	Worker bool
+	Meta   *metav1.ObjectMeta
+	Spec   *corev1.PodSpec
+}
+
+// Workers is the largest number of executors or workers that one custom resource may have at a time. Field is the field
+// of the custom resource that limits it.
+type Workers struct {
+	Field string
+	Max   int64
+	// Unlimited is true if nothing limits the number.
+	Unlimited bool
+}
+
+// Exposing is an Ingress or a route that the custom resource requests. It has only the values that the custom resource
+// sets, and not those that the operator's configuration sets.
+type Exposing struct {
+	Kind string
+	// Hosts are the host names. An empty value means all hosts.
+	Hosts []FieldValue
+	// Class is the class of the Ingress.
+	Class FieldValue
+	// Annotations are the annotations of the object, and AnnotationsField is the field that sets them.
+	Annotations      map[string]string
+	AnnotationsField string
+}
+
+// ExecutorCount returns the largest number of executors for a Spark configuration. get returns the value of a key.
+// otherwise is the number of executors of a configuration that sets none.
+func ExecutorCount(get func(key string) (string, bool), otherwise int64) (most int64, unlimited bool) {
+	number := func(key string, otherwise int64) int64 {
+		text, _ := get(key)
+		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err != nil {
+			return otherwise
+		}
+		return n
+	}
+	instances := number("spark.executor.instances", otherwise)
+	if enabled, _ := get("spark.dynamicAllocation.enabled"); !strings.EqualFold(strings.TrimSpace(enabled), "true") {
+		return instances, false
+	}
+	most = number("spark.dynamicAllocation.maxExecutors", math.MaxInt32) // Spark's default is Int.MaxValue
+	return most, most >= math.MaxInt32
+}
+
+// PodOf returns a pod for the rules. The Spark container is the last one, because Spark appends its own container to
+// those of a template.
+func PodOf(role, field string, meta *metav1.ObjectMeta, spec *corev1.PodSpec) Pod {
+	p := Pod{Role: role, Field: field, ImageField: field, AccountField: field, Meta: meta, Spec: spec}
+	if n := len(spec.Containers); n > 0 {
+		p.Image = spec.Containers[n-1].Image
+	}
+	return p
+}

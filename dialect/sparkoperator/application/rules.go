@@ -1,0 +1,115 @@
+package application
+
+import (
+	"time"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Faults returns the faults that make every launch of the application impossible.
+func (d Dialect) Faults(app *v1beta2.SparkApplication, now time.Time) []*dialect.FieldError {
+	_, _, faults := d.tryAttempt(app, 1, now)
+	return faults
+}
+
+// ruled returns the faults of an attempt by the rules of the platform. objects are the attempt's objects, and submitter
+// is set if they contain the pod that runs spark-submit instead of the driver.
+func (d Dialect) ruled(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
+	if d.Rules == nil {
+		return nil
+	}
+	subject := &dialect.Subject{
+		Labels:   app.Labels,
+		Settings: func() []dialect.Setting { return settings(app) },
+		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
+			pods, err := d.builtPods(app, attempt, now, objects, submitter)
+			return pods, dialect.AsFaults(err)
+		},
+		Workers: func() dialect.Workers { return workers(app) },
+	}
+	if batch := app.Spec.BatchSchedulerOptions; batch != nil {
+		subject.PriorityClasses = []dialect.FieldValue{{Field: "spec.batchSchedulerOptions.priorityClassName", Value: sparkoperator.StringValue(batch.PriorityClassName)}}
+	}
+	faults := d.Rules.Faults(subject)
+	return append(faults, d.exposure(app, lifecycle.Memory{Attempt: attempt}).Refused...)
+}
+
+// settings returns the Spark configuration of the user's fields. A configuration that cannot be computed has no
+// settings, because the request reports its fault.
+func settings(app *v1beta2.SparkApplication) (all []dialect.Setting) {
+	c, err := sparkConf(app)
+	if err != nil {
+		return nil
+	}
+	for key, value := range c.All() {
+		setting := dialect.Setting{Key: key, Value: value, Field: typedField(app, key)}
+		if text, written := app.Spec.SparkConf[key]; written && text == value {
+			setting.Field = sparkConfField(key)
+		}
+		all = append(all, setting)
+	}
+	return all
+}
+
+// workers returns the largest number of executors of an application.
+func workers(app *v1beta2.SparkApplication) dialect.Workers {
+	if driverOnly(&app.Spec) {
+		return dialect.Workers{Field: "spec.executor.instances"}
+	}
+	w := dialect.Workers{Field: "spec.executor.instances"}
+	c, err := sparkConf(app)
+	if err != nil {
+		return w
+	}
+	if dynamicAllocationEnabled(&app.Spec) {
+		w.Field = "spec.dynamicAllocation.maxExecutors"
+	}
+	w.Max, w.Unlimited = dialect.ExecutorCount(c.Get, 1)
+	return w
+}
+
+// builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit if there is one.
+func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) ([]dialect.Pod, error) {
+	driver := objects.Driver
+	var pods []dialect.Pod
+	if submitter != nil {
+		r, err := d.request(app, attempt, now)
+		if err != nil {
+			return nil, err
+		}
+		if driver, err = submit.Driver(r); err != nil {
+			return nil, asUserError(app, err)
+		}
+		runner := ofRole(app, "driver", &app.Spec.Driver.SparkPodSpec, dialect.PodOf("pod that runs spark-submit", "spec.driver", &objects.Driver.ObjectMeta, &objects.Driver.Spec))
+		runner.AccountField = sparkConfField(submit.RunnerAccountKey)
+		runner.OperatorAccount = d.RunnerAccount != "" && objects.Driver.Spec.ServiceAccountName == d.RunnerAccount
+		pods = append(pods, runner)
+	}
+	pods = append(pods, ofRole(app, "driver", &app.Spec.Driver.SparkPodSpec, dialect.PodOf("driver", "spec.driver", &driver.ObjectMeta, &driver.Spec)))
+	if driverOnly(&app.Spec) {
+		return pods, nil
+	}
+	executor, err := d.executor(app, attempt, 1, "", now)
+	if err != nil {
+		return nil, asUserError(app, err)
+	}
+	pod := ofRole(app, "executor", &app.Spec.Executor.SparkPodSpec, dialect.PodOf("executor", "spec.executor", &executor.ObjectMeta, &executor.Spec))
+	pod.Worker = true
+	return append(pods, pod), nil
+}
+
+// ofRole sets the fields of a pod's image and account.
+func ofRole(app *v1beta2.SparkApplication, role string, spec *v1beta2.SparkPodSpec, pod dialect.Pod) dialect.Pod {
+	pod.AccountField = "spec." + role + ".serviceAccount"
+	switch {
+	case sparkoperator.StringValue(spec.Image) != "":
+		pod.ImageField = "spec." + role + ".image"
+	case sparkoperator.StringValue(app.Spec.Image) != "":
+		pod.ImageField = "spec.image"
+	}
+	return pod
+}

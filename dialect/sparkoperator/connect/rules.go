@@ -1,0 +1,63 @@
+package connect
+
+import (
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/connect"
+)
+
+// ruled returns the faults of a SparkConnect by the rules of the platform. made are the objects of a server.
+func (c Connects) ruled(sc *v1alpha1.SparkConnect, made connect.Objects) []*dialect.FieldError {
+	if c.Rules == nil {
+		return nil
+	}
+	faults := c.Rules.Faults(&dialect.Subject{
+		Labels:   sc.Labels,
+		Settings: func() []dialect.Setting { return settings(sc) },
+		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
+			pods, err := c.pods(sc, made)
+			return pods, dialect.AsFaults(err)
+		},
+		Workers: func() dialect.Workers { return workers(sc) },
+	})
+	return append(faults, c.exposure(sc, connect.ServiceName(sc.Name, sc.Spec.Server.Service)).Refused...)
+}
+
+// settings returns the Spark configuration of the user's fields.
+func settings(sc *v1alpha1.SparkConnect) (all []dialect.Setting) {
+	for key, value := range connectConf(sc).All() {
+		all = append(all, dialect.Setting{Key: key, Value: value, Field: connectKeyField(&sc.Spec, key)})
+	}
+	return all
+}
+
+// workers returns the largest number of executors of a server.
+func workers(sc *v1alpha1.SparkConnect) dialect.Workers {
+	w := dialect.Workers{Field: "spec.executor.instances"}
+	if d := sc.Spec.DynamicAllocation; d != nil && d.Enabled {
+		w.Field = "spec.dynamicAllocation.maxExecutors"
+	}
+	w.Max, w.Unlimited = dialect.ExecutorCount(connectConf(sc).Get, sparkInstances)
+	return w
+}
+
+// pods returns the pods of a server: its own, and an executor.
+func (c Connects) pods(sc *v1alpha1.SparkConnect, made connect.Objects) ([]dialect.Pod, error) {
+	executor, err := c.executor(sc, 1, 1, "")
+	if err != nil {
+		return nil, err
+	}
+	pods := []dialect.Pod{
+		dialect.PodOf("server", "spec.server", &made.Server.ObjectMeta, &made.Server.Spec),
+		dialect.PodOf("executor", "spec.executor", &executor.ObjectMeta, &executor.Spec),
+	}
+	pods[1].Worker = true
+	for i := range pods {
+		pods[i].AccountField = pods[i].Field + ".template.spec.serviceAccountName"
+		if sparkoperator.StringValue(sc.Spec.Image) == pods[i].Image {
+			pods[i].ImageField = "spec.image"
+		}
+	}
+	return pods, nil
+}

@@ -1,0 +1,259 @@
+package kinds_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// manifests are valid objects of the five kinds, in the order of kinds.Admission.
+var manifests = []string{
+	`{spec: {type: Java, mode: cluster, sparkVersion: 4.1.4, image: "spark:4", mainClass: a.B, mainApplicationFile: "local:///a.jar", driver: {}, executor: {instances: 2}}}`,
+	`{spec: {schedule: "0 3 * * *", template: {type: Java, mode: cluster, sparkVersion: 4.1.4, image: "spark:4", mainClass: a.B, mainApplicationFile: "local:///a.jar", driver: {}, executor: {instances: 2}}}}`,
+	`{spec: {sparkVersion: 4.1.4, image: "spark:4", server: {}, executor: {instances: 2}}}`,
+	`{spec: {mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "spark:4"}, runtimeVersions: {sparkVersion: 4.1.4}}}`,
+	`{spec: {runtimeVersions: {sparkVersion: 4.1.4}, clusterTolerations: {instanceConfig: {initWorkers: 2, minWorkers: 2, maxWorkers: 2}}, sparkConf: {spark.kubernetes.container.image: "spark:4"}}}`,
+}
+
+// all returns the kinds of a configuration in the order of kinds.Admission.
+func all(now func() config.Configuration) []kind.Kind {
+	return []kind.Kind{
+		kinds.LiveSparkApplications(now), kinds.LiveSchedules(now), kinds.LiveSparkConnects(now), kinds.ApacheApplications(now), kinds.SparkClusters(now),
+	}
+}
+
+// object returns an object of a kind with pieces of YAML merged into its manifest.
+func object(t *testing.T, i int, pieces ...string) client.Object {
+	t.Helper()
+	whole := map[string]any{}
+	for _, piece := range append([]string{manifests[i]}, pieces...) {
+		var over map[string]any
+		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
+			t.Fatalf("%v in %s", err, piece)
+		}
+		fieldtable.Merge(whole, over)
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := kinds.Admission()[i].New()
+	if err := json.Unmarshal(text, out); err != nil {
+		t.Fatal(err)
+	}
+	out.SetName("pi")
+	out.SetNamespace("jobs")
+	out.SetUID("11111111-2222-4333-8444-555555555555")
+	out.SetGeneration(1)
+	out.SetCreationTimestamp(metav1.NewTime(noon))
+	return out
+}
+
+var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+// ruled returns a configuration with a set of rules.
+func ruled(t *testing.T, rules string) config.Configuration {
+	t.Helper()
+	cfg, err := config.Parse([]byte("apiVersion: " + config.APIVersion + "\nkind: " + config.Kind + "\nexposure: {enabled: true}\nui: {ingress: {enabled: true}}\npolicy: {owner: data team, rules: [" + rules + "]}\n"))
+	if err != nil {
+		t.Fatalf("%v in %s", err, rules)
+	}
+	return cfg
+}
+
+// none is a piece that changes nothing.
+const none = "{}"
+
+// TestPolicyOfAllKinds checks for each rule and each kind that the rule refuses an object of the kind, that the refusal
+// names the field, the rule and the owner, and that a pass creates nothing and reports the same words. The same object
+// is accepted without the rule.
+func TestPolicyOfAllKinds(t *testing.T) {
+	t.Parallel()
+	const hostPath = `volumes: [{name: host, hostPath: {path: /}}]`
+	for name, c := range map[string]struct {
+		rules string
+		// pieces are merged into the manifests. An empty piece means that the kind has no such setting.
+		pieces [5]string
+		fields [5]string
+		words  string
+	}{
+		"images": {
+			`{name: p, images: {allowed: ["registry.example.com/*"]}}`, [5]string{none, none, none, none, none},
+			[5]string{"spec.image", "spec.template.image", "spec.image", "spec.sparkConf[spark.kubernetes.container.image]", "spec.masterSpec"},
+			`the image "spark:4" is not allowed by the rule images of the policy p (owner: data team); allowed are: registry.example.com/*`,
+		},
+		"service accounts": {
+			`{name: p, serviceAccounts: {allowed: [spark]}}`,
+			[5]string{
+				`spec: {driver: {serviceAccount: admin}}`, `spec: {template: {driver: {serviceAccount: admin}}}`, `spec: {server: {template: {spec: {serviceAccountName: admin}}}}`,
+				`spec: {sparkConf: {spark.kubernetes.authenticate.driver.serviceAccountName: admin}}`, `spec: {masterSpec: {statefulSetSpec: {template: {spec: {serviceAccountName: admin}}}}}`,
+			},
+			[5]string{
+				"spec.driver.serviceAccount", "spec.template.driver.serviceAccount", "spec.server.template.spec.serviceAccountName",
+				"spec.sparkConf[spark.kubernetes.authenticate.driver.serviceAccountName]", "spec.masterSpec.statefulSetSpec.template.spec.serviceAccountName",
+			},
+			`the service account "admin" is not allowed by the rule serviceAccounts of the policy p (owner: data team); allowed are: spark`,
+		},
+		"denied keys": {
+			`{name: p, sparkConf: {denied: ["spark.hadoop.*"]}}`,
+			[5]string{`spec: {hadoopConf: {a: b}}`, `spec: {template: {hadoopConf: {a: b}}}`, `spec: {hadoopConf: {a: b}}`, `spec: {sparkConf: {spark.hadoop.a: b}}`, `spec: {sparkConf: {spark.hadoop.a: b}}`},
+			[5]string{"spec.hadoopConf[a]", "spec.template.hadoopConf[a]", "spec.hadoopConf[a]", "spec.sparkConf[spark.hadoop.a]", "spec.sparkConf[spark.hadoop.a]"},
+			`the key "spark.hadoop.a" is not allowed by the rule sparkConf.denied of the policy p`,
+		},
+		"required keys": {
+			`{name: p, sparkConf: {required: {spark.eventLog.enabled: "true"}}}`, [5]string{none, none, none, none, none},
+			[5]string{"spec.sparkConf", "spec.template.sparkConf", "spec.sparkConf", "spec.sparkConf", "spec.sparkConf"},
+			`a Spark configuration without spark.eventLog.enabled is not allowed by the rule sparkConf.required of the policy p`,
+		},
+		"pod security": {
+			`{name: p, level: baseline}`,
+			[5]string{
+				`spec: {driver: {hostNetwork: true}}`, `spec: {template: {executor: {template: {spec: {` + hostPath + `}}}}}`, `spec: {executor: {template: {spec: {` + hostPath + `}}}}`,
+				`spec: {executorSpec: {podTemplateSpec: {spec: {` + hostPath + `}}}}`, `spec: {workerSpec: {statefulSetSpec: {template: {spec: {` + hostPath + `}}}}}`,
+			},
+			[5]string{"spec.driver", "spec.template.executor", "spec.executor", "spec.executorSpec", "spec.workerSpec"},
+			`is not allowed by the rule podSecurity: baseline of the policy p`,
+		},
+		"executors": {
+			`{name: p, limits: {executors: 1}}`, [5]string{none, none, none, none, none},
+			[5]string{"spec.executor.instances", "spec.template.executor.instances", "spec.executor.instances", "spec.sparkConf[spark.executor.instances]", "spec.clusterTolerations.instanceConfig.initWorkers"},
+			`the number 2 is not allowed by the rule limits.executors of the policy p (owner: data team); use at most 1`,
+		},
+		"cores": {
+			`{name: p, limits: {cores: 2}}`, [5]string{none, none, none, none, `spec: {workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, resources: {requests: {cpu: 2}}}]}}}}}`},
+			[5]string{"spec", "spec.template", "spec", "spec", "spec"},
+			`of the pods' requests for cpu is not allowed by the rule limits.cores of the policy p (owner: data team); use at most 2`,
+		},
+		"tolerations": {
+			`{name: p, level: restricted, podSecurity: "off"}`,
+			[5]string{
+				`spec: {driver: {tolerations: [{operator: Exists}]}}`, `spec: {template: {driver: {tolerations: [{operator: Exists}]}}}`, `spec: {server: {template: {spec: {tolerations: [{operator: Exists}]}}}}`,
+				`spec: {driverSpec: {podTemplateSpec: {spec: {tolerations: [{operator: Exists}]}}}}`, `spec: {masterSpec: {statefulSetSpec: {template: {spec: {tolerations: [{operator: Exists}]}}}}}`,
+			},
+			[5]string{"spec.driver", "spec.template.driver", "spec.server", "spec.driverSpec", "spec.masterSpec"},
+			`the toleration "*" is not allowed by the rule tolerations of the policy p (owner: data team); remove it`,
+		},
+		"node selectors": {
+			`{name: p, nodeSelectors: {allowed: ["pool=spark"]}}`,
+			[5]string{
+				`spec: {nodeSelector: {pool: system}}`, `spec: {template: {nodeSelector: {pool: system}}}`, `spec: {sparkConf: {spark.kubernetes.node.selector.pool: system}}`,
+				`spec: {sparkConf: {spark.kubernetes.node.selector.pool: system}}`, `spec: {workerSpec: {statefulSetSpec: {template: {spec: {nodeSelector: {pool: system}}}}}}`,
+			},
+			[5]string{"spec.driver", "spec.template.driver", "spec.executor", "spec.driverSpec", "spec.workerSpec"},
+			`the node selector "pool=system" is not allowed by the rule nodeSelectors of the policy p (owner: data team); allowed are: pool=spark`,
+		},
+		"priority classes": {
+			`{name: p, priorityClasses: {allowed: []}}`,
+			[5]string{
+				`spec: {driver: {priorityClassName: high}}`, `spec: {template: {driver: {priorityClassName: high}}}`, `spec: {server: {template: {spec: {priorityClassName: high}}}}`,
+				`spec: {driverSpec: {podTemplateSpec: {spec: {priorityClassName: high}}}}`, `spec: {masterSpec: {statefulSetSpec: {template: {spec: {priorityClassName: high}}}}}`,
+			},
+			[5]string{"spec.driver", "spec.template.driver", "spec.server", "spec.driverSpec", "spec.masterSpec"},
+			`the priority class "high" is not allowed by the rule priorityClasses of the policy p (owner: data team); remove it`,
+		},
+		"labels": {
+			`{name: p, labels: {required: {team: "*"}}}`, [5]string{none, none, none, none, none},
+			[5]string{"metadata.labels", "metadata.labels", "metadata.labels", "metadata.labels", "metadata.labels"},
+			`a custom resource without the label team is not allowed by the rule labels.required of the policy p (owner: data team); set it to a value that matches *`,
+		},
+		"packages": {
+			`{name: p, packages: {allowed: ["org.apache.*"]}}`,
+			[5]string{
+				`spec: {deps: {packages: ["com.evil:a:1"]}}`, `spec: {template: {deps: {packages: ["com.evil:a:1"]}}}`, `spec: {sparkConf: {spark.jars.packages: "com.evil:a:1"}}`,
+				`spec: {sparkConf: {spark.jars.packages: "com.evil:a:1"}}`, ``,
+			},
+			[5]string{"spec.deps.packages", "spec.template.deps.packages", "spec.sparkConf[spark.jars.packages]", "spec.sparkConf[spark.jars.packages]"},
+			`the package "com.evil:a:1" is not allowed by the rule packages of the policy p (owner: data team); allowed are: org.apache.*`,
+		},
+		"repositories": {
+			`{name: p, repositories: {allowed: []}}`,
+			[5]string{
+				`spec: {deps: {repositories: ["https://e.org"]}}`, `spec: {template: {deps: {repositories: ["https://e.org"]}}}`, `spec: {sparkConf: {spark.jars.repositories: "https://e.org"}}`,
+				`spec: {sparkConf: {spark.jars.repositories: "https://e.org"}}`, ``,
+			},
+			[5]string{"spec.deps.repositories", "spec.template.deps.repositories", "spec.sparkConf[spark.jars.repositories]", "spec.sparkConf[spark.jars.repositories]"},
+			`the repository "https://e.org" is not allowed by the rule repositories of the policy p (owner: data team); remove it`,
+		},
+		"Ingress hosts": {
+			`{name: p, ingress: {hosts: {allowed: ["*.a.org"]}}}`,
+			[5]string{
+				`spec: {driverIngressOptions: [{servicePort: 4040, servicePortName: ui, ingressURLFormat: "x.b.org"}]}`,
+				`spec: {template: {driverIngressOptions: [{servicePort: 4040, servicePortName: ui, ingressURLFormat: "x.b.org"}]}}`, `spec: {ui: {ingressURLFormat: "x.b.org"}}`,
+				`spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 4040}]}, ingressMetadata: {name: ui}, ingressSpec: {tls: [{hosts: [x.b.org]}], rules: [{host: x.a.org}]}}]}`, ``,
+			},
+			[5]string{
+				"spec.driverIngressOptions[0].ingressURLFormat", "spec.template.driverIngressOptions[0].ingressURLFormat", "spec.ui.ingressURLFormat",
+				"spec.driverServiceIngressList[0].ingressSpec.tls[0].hosts",
+			},
+			`the host "x.b.org" is not allowed by the rule ingress.hosts of the policy p (owner: data team); allowed are: *.a.org`,
+		},
+		"snippets": {
+			``,
+			[5]string{
+				`spec: {driverIngressOptions: [{servicePort: 4040, servicePortName: ui, ingressURLFormat: "x.b.org", ingressAnnotations: {nginx.ingress.kubernetes.io/server-snippet: x}}]}`,
+				`spec: {template: {driverIngressOptions: [{servicePort: 4040, servicePortName: ui, ingressURLFormat: "x.b.org", ingressAnnotations: {nginx.ingress.kubernetes.io/server-snippet: x}}]}}`,
+				`spec: {ui: {ingressURLFormat: "x.b.org", ingressAnnotations: {nginx.ingress.kubernetes.io/server-snippet: x}}}`,
+				`spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 4040}]}, ingressMetadata: {name: ui, annotations: {nginx.ingress.kubernetes.io/server-snippet: x}}}]}`, ``,
+			},
+			[5]string{
+				"spec.driverIngressOptions[0].ingressAnnotations[nginx.ingress.kubernetes.io/server-snippet]", "spec.template.driverIngressOptions[0].ingressAnnotations[nginx.ingress.kubernetes.io/server-snippet]",
+				"spec.ui.ingressAnnotations[nginx.ingress.kubernetes.io/server-snippet]", "spec.driverServiceIngressList[0].ingressMetadata.annotations[nginx.ingress.kubernetes.io/server-snippet]",
+			},
+			`a snippet, which can read the credentials of the ingress controller, is not allowed by the operator's setting policy.allowSnippetAnnotations (owner: data team); remove the annotation`,
+		},
+	} {
+		cfg, open := ruled(t, c.rules), ruled(t, "")
+		open.Policy.AllowSnippetAnnotations = true
+		for i, admitted := range kinds.Admission() {
+			if c.pieces[i] == "" {
+				continue
+			}
+			t.Run(name+"/"+admitted.Kind.String(), func(t *testing.T) {
+				t.Parallel()
+				if faults := admitted.Review(open, nil, object(t, i, c.pieces[i]), noon).Faults; len(faults) > 0 {
+					t.Fatalf("without the rule: %v", faults)
+				}
+				faults := admitted.Review(cfg, nil, object(t, i, c.pieces[i]), noon).Faults
+				if len(faults) == 0 {
+					t.Fatal("it is accepted")
+				}
+				if got := faults[0].Error(); !strings.HasPrefix(got, c.fields[i]+": ") || !strings.Contains(got, c.words) {
+					t.Errorf("got %s\nwant %s: %s", got, c.fields[i], c.words)
+				}
+				checkPass(t, all(func() config.Configuration { return cfg })[i], object(t, i, c.pieces[i]), faults[0].Error())
+			})
+		}
+	}
+}
+
+// checkPass checks that a pass creates nothing and writes the words into the status.
+func checkPass(t *testing.T, k kind.Kind, object client.Object, words string) {
+	t.Helper()
+	for _, action := range k.Decide(object, lifecycle.Observed{}, noon.Add(24*time.Hour)).Actions {
+		if action.Verb == lifecycle.Create {
+			t.Errorf("a pass creates %v", action)
+		}
+	}
+	status, err := json.Marshal(k.Status(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted, err := json.Marshal(words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(status), strings.Trim(string(quoted), `"`)) {
+		t.Errorf("a pass does not report %s:\n%s", words, status)
+	}
+}

@@ -1,0 +1,213 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// set is a compiled set of rules. A nil list allows everything.
+type set struct {
+	name, owner string
+	selector    labels.Selector // nil: all namespaces
+	podSecurity string
+
+	images, serviceAccounts, nodeSelectors, tolerations, priorityClasses *patterns
+	hosts, classes, annotations, packages, repositories                  *patterns
+	denied                                                               patterns
+	required, labels                                                     []requirement
+	limits                                                               Limits
+}
+
+// requirement is a key whose value must match a pattern.
+type requirement struct {
+	key   string
+	value pattern
+}
+
+// Prepare validates the policy and compiles its patterns. path is the path of the policy in the configuration file. The
+// caller must call Prepare before For, and must not use a policy with errors.
+func (p *Policy) Prepare(path *field.Path) (errs field.ErrorList) {
+	p.compiled = nil
+	for i := range p.Rules {
+		c := compiler{path: path.Child("rules").Index(i)}
+		p.compiled = append(p.compiled, c.set(p, &p.Rules[i]))
+		if name := p.Rules[i].Name; slices.ContainsFunc(p.Rules[:i], func(other Rules) bool { return other.Name == name }) && name != "" {
+			c.errs = append(c.errs, field.Duplicate(c.path.Child("name"), name))
+		}
+		errs = append(errs, c.errs...)
+	}
+	if len(errs) == 0 {
+		errs = p.contradictions(path)
+	}
+	return errs
+}
+
+// contradictions returns the required keys that another set denies in the same namespaces. Such sets would allow no
+// custom resource.
+func (p *Policy) contradictions(path *field.Path) (errs field.ErrorList) {
+	for i := range p.Rules {
+		for _, key := range slices.Sorted(maps.Keys(p.Rules[i].SparkConf.Required)) {
+			for j, other := range p.compiled {
+				a, b := p.Rules[i].Selector, p.Rules[j].Selector
+				if (a == b || a == "" || b == "") && other.denied.matches(key) {
+					errs = append(errs, field.Invalid(path.Child("rules").Index(i).Child("sparkConf", "required").Key(key), key,
+						fmt.Sprintf("rules[%d].sparkConf.denied has this key too, so no application could run; remove one of the two", j)))
+				}
+			}
+		}
+	}
+	return errs
+}
+
+// compiler compiles a set of rules and collects the faults.
+type compiler struct {
+	path *field.Path
+	errs field.ErrorList
+}
+
+// set compiles a set of rules.
+func (c *compiler) set(p *Policy, r *Rules) *set {
+	if r.Name == "" {
+		c.errs = append(c.errs, field.Required(c.path.Child("name"), "refusals name the rules by it"))
+	}
+	s := &set{name: r.Name, owner: p.Owner, limits: r.Limits, podSecurity: r.PodSecurity}
+	if r.Owner != "" {
+		s.owner = r.Owner
+	}
+	if r.Selector != "" {
+		selector, err := labels.Parse(r.Selector)
+		if err != nil {
+			c.errs = append(c.errs, field.Invalid(c.path.Child("selector"), r.Selector, err.Error()))
+		}
+		s.selector = selector
+	}
+	if security := []string{"", PodSecurityOff, PodSecurityBaseline, PodSecurityRestricted}; !slices.Contains(security, r.PodSecurity) {
+		c.errs = append(c.errs, field.NotSupported(c.path.Child("podSecurity"), r.PodSecurity, security[1:]))
+	}
+	s.images = c.needed("images", r.Images, "no pod could be created")
+	s.serviceAccounts = c.needed("serviceAccounts", r.ServiceAccounts, "no pod could be created")
+	s.nodeSelectors, s.tolerations = c.allowed("nodeSelectors", r.NodeSelectors), c.allowed("tolerations", r.Tolerations)
+	s.priorityClasses = c.allowed("priorityClasses", r.PriorityClasses)
+	s.packages, s.repositories = c.allowed("packages", r.Packages), c.allowed("repositories", r.Repositories)
+	s.hosts, s.classes = c.allowed("ingress.hosts", r.Ingress.Hosts), c.allowed("ingress.classes", r.Ingress.Classes)
+	s.annotations = c.allowed("ingress.annotations", r.Ingress.Annotations)
+	s.denied = c.patterns(c.path.Child("sparkConf", "denied"), r.SparkConf.Denied)
+	s.required = c.requirements(c.path.Child("sparkConf", "required"), r.SparkConf.Required)
+	s.labels = c.requirements(c.path.Child("labels", "required"), r.Labels.Required)
+	c.labelKeys(r.Labels.Required)
+	c.limits(&r.Limits)
+	c.snippets(p, r)
+	c.level(s, r.Level)
+	return s
+}
+
+// level adds the rules of a level that the set does not have.
+func (c *compiler) level(s *set, level string) {
+	preset := func(rule **patterns) {
+		if *rule == nil {
+			*rule = &patterns{}
+		}
+	}
+	switch level {
+	case "", LevelOpen:
+	case LevelRestricted:
+		preset(&s.tolerations)
+		preset(&s.priorityClasses)
+		preset(&s.annotations)
+		preset(&s.repositories)
+		fallthrough
+	case LevelBaseline:
+		if s.podSecurity == "" {
+			s.podSecurity = level
+		}
+	default:
+		c.errs = append(c.errs, field.NotSupported(c.path.Child("level"), level, []string{LevelOpen, LevelBaseline, LevelRestricted}))
+	}
+}
+
+// needed compiles a list of which every pod needs a value, so that an empty list is a fault.
+func (c *compiler) needed(name string, allowed *Allowed, without string) *patterns {
+	if allowed != nil && len(allowed.Allowed) == 0 {
+		c.errs = append(c.errs, field.Invalid(c.path.Child(name, "allowed"), []string{}, fmt.Sprintf("is empty: %s; list patterns, or leave %s out to allow all", without, name)))
+	}
+	return c.allowed(name, allowed)
+}
+
+// allowed compiles a list of allowed patterns. It returns nil if there is no list.
+func (c *compiler) allowed(name string, allowed *Allowed) *patterns {
+	if allowed == nil {
+		return nil
+	}
+	path := c.path
+	for part := range strings.SplitSeq(name, ".") {
+		path = path.Child(part)
+	}
+	return new(c.patterns(path.Child("allowed"), allowed.Allowed))
+}
+
+func (c *compiler) patterns(path *field.Path, texts []string) patterns {
+	var all patterns
+	for i, text := range texts {
+		compiled, err := compilePattern(text)
+		if err != nil {
+			c.errs = append(c.errs, field.Invalid(path.Index(i), text, err.Error()))
+			continue
+		}
+		all = append(all, compiled)
+	}
+	return all
+}
+
+func (c *compiler) requirements(path *field.Path, required map[string]string) (all []requirement) {
+	for _, key := range slices.Sorted(maps.Keys(required)) {
+		value, err := compilePattern(required[key])
+		if err != nil {
+			c.errs = append(c.errs, field.Invalid(path.Key(key), required[key], err.Error()))
+			continue
+		}
+		all = append(all, requirement{key, value})
+	}
+	return all
+}
+
+// labelKeys rejects required labels that no object can have.
+func (c *compiler) labelKeys(required map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(required)) {
+		for _, problem := range validation.IsQualifiedName(key) {
+			c.errs = append(c.errs, field.Invalid(c.path.Child("labels", "required").Key(key), key, problem))
+		}
+	}
+}
+
+// limits rejects limits with which no application could run.
+func (c *compiler) limits(l *Limits) {
+	path := c.path.Child("limits")
+	if l.Cores != nil && l.Cores.Sign() <= 0 {
+		c.errs = append(c.errs, field.Invalid(path.Child("cores"), l.Cores.String(), "must be more than 0"))
+	}
+	if l.Memory != nil && l.Memory.Sign() <= 0 {
+		c.errs = append(c.errs, field.Invalid(path.Child("memory"), l.Memory.String(), "must be more than 0"))
+	}
+	if l.Executors != nil && *l.Executors < 0 {
+		c.errs = append(c.errs, field.Invalid(path.Child("executors"), *l.Executors, "must not be negative"))
+	}
+}
+
+// snippets rejects an allowed snippet annotation if the policy denies snippet annotations.
+func (c *compiler) snippets(p *Policy, r *Rules) {
+	if p.AllowSnippetAnnotations || r.Ingress.Annotations == nil {
+		return
+	}
+	for i, text := range r.Ingress.Annotations.Allowed {
+		if isSnippet(text) && !strings.ContainsAny(text, "*?") {
+			c.errs = append(c.errs, field.Invalid(c.path.Child("ingress", "annotations", "allowed").Index(i), text,
+				"is a snippet annotation, which the policy denies; set policy.allowSnippetAnnotations: true, or remove the pattern"))
+		}
+	}
+}

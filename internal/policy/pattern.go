@@ -1,0 +1,72 @@
+package policy
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// regexpPrefix begins a pattern that is a regular expression.
+const regexpPrefix = "regexp:"
+
+// maxListed is the number of patterns that a message lists.
+const maxListed = 5
+
+// pattern is a compiled pattern.
+type pattern struct {
+	text string
+	re   *regexp.Regexp
+}
+
+// compilePattern compiles a pattern. It matches whole values only.
+func compilePattern(text string) (pattern, error) {
+	if strings.TrimSpace(text) == "" {
+		return pattern{}, errors.New("is empty; write a pattern, such as *")
+	}
+	expression, isRegexp := strings.CutPrefix(text, regexpPrefix)
+	if !isRegexp {
+		expression = strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(text))
+	}
+	re, err := regexp.Compile(`(?s)\A(?:` + expression + `)\z`)
+	if err != nil {
+		return pattern{}, err
+	}
+	return pattern{text: text, re: re}, nil
+}
+
+// patterns is a list of allowed patterns. A nil list allows everything.
+type patterns []pattern
+
+// matches reports whether a pattern of the list matches one of the spellings of a value.
+func (p patterns) matches(spellings ...string) bool {
+	return slices.ContainsFunc(p, func(one pattern) bool { return slices.ContainsFunc(spellings, one.re.MatchString) })
+}
+
+// String returns the patterns for a message.
+func (p patterns) String() string {
+	texts := make([]string, 0, maxListed+1)
+	for i := range p {
+		if i == maxListed {
+			texts = append(texts, "and others")
+			break
+		}
+		texts = append(texts, p[i].text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// canonicalImage returns the full name of an image, with the registry and path that container runtimes add to short
+// names.
+func canonicalImage(image string) string {
+	first, rest, found := strings.Cut(image, "/")
+	switch {
+	case !found:
+		return "docker.io/library/" + image
+	case first == "index.docker.io":
+		return "docker.io/" + rest
+	case strings.ContainsAny(first, ".:") || first == "localhost":
+		return image
+	}
+	return "docker.io/" + image
+}

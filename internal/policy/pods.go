@@ -1,0 +1,228 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/gang"
+)
+
+// judgesPods reports whether the set has a rule about pods.
+func (s *set) judgesPods() bool {
+	return s.images != nil || s.serviceAccounts != nil || s.nodeSelectors != nil || s.tolerations != nil || s.priorityClasses != nil ||
+		s.limits.Cores != nil || s.limits.Memory != nil || s.podSecurity != "" && s.podSecurity != PodSecurityOff
+}
+
+// pods checks the pods and their number.
+func (r *refusals) pods(subject *dialect.Subject) {
+	s := r.set
+	if s.limits != (Limits{}) {
+		r.count(subject.Workers())
+	}
+	if s.priorityClasses != nil {
+		for _, class := range subject.PriorityClasses {
+			r.priorityClass(class.Field, class.Value)
+		}
+	}
+	if !s.judgesPods() {
+		return
+	}
+	r.unpredictable(subject)
+	pods, faults := subject.Pods()
+	r.faults = append(r.faults, faults...)
+	if len(faults) > 0 {
+		return
+	}
+	for i := range pods {
+		r.images(&pods[i])
+		r.account(&pods[i])
+		r.placement(&pods[i])
+		r.podSecurity(&pods[i])
+	}
+	r.amounts(pods, subject)
+}
+
+// unpredictableKeys are keys that change pods in ways that only a running JVM knows.
+var unpredictableKeys = []string{
+	"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile",
+	"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.executor.pod.featureSteps",
+	"spark.kubernetes.allocation.pods.allocator",
+}
+
+// predictableValues are values of these keys whose effect is known.
+var predictableValues = []string{"", "direct", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
+
+// unpredictable refuses settings with which the operator cannot compute the pods, since no rule about pods would be
+// worth anything with them.
+func (r *refusals) unpredictable(subject *dialect.Subject) {
+	for _, setting := range subject.Settings() {
+		if setting.Field != "" && slices.Contains(unpredictableKeys, setting.Key) && !slices.Contains(predictableValues, strings.TrimSpace(setting.Value)) {
+			r.add(setting.Field, "the key "+setting.Key+", with which the operator cannot check the pods,", "podSecurity", "remove it, and use a pod template of the custom resource")
+		}
+	}
+}
+
+// count checks the number of executors.
+func (r *refusals) count(workers dialect.Workers) {
+	limits := r.set.limits
+	switch {
+	case workers.Unlimited:
+		r.add(workers.Field, "an unlimited number of executors", "limits", "set a maximum")
+	case limits.Executors != nil && workers.Max > *limits.Executors:
+		r.add(workers.Field, fmt.Sprintf("the number %d", workers.Max), "limits.executors", fmt.Sprintf("use at most %d", *limits.Executors))
+	}
+}
+
+// amounts checks the sums of the requests of all pods.
+func (r *refusals) amounts(pods []dialect.Pod, subject *dialect.Subject) {
+	limits := r.set.limits
+	if limits.Cores == nil && limits.Memory == nil {
+		return
+	}
+	workers := subject.Workers()
+	if workers.Unlimited {
+		return // count refuses it
+	}
+	for _, limit := range []struct {
+		name     corev1.ResourceName
+		rule     string
+		quantity *resource.Quantity
+	}{{corev1.ResourceCPU, "limits.cores", limits.Cores}, {corev1.ResourceMemory, "limits.memory", limits.Memory}} {
+		if limit.quantity == nil {
+			continue
+		}
+		var sum resource.Quantity
+		for i := range pods {
+			amount := gang.Requests(&corev1.Pod{Spec: *pods[i].Spec})[limit.name]
+			if pods[i].Worker && !amount.Mul(workers.Max) {
+				amount = resource.MustParse("8E") // more than any limit
+			}
+			sum.Add(amount)
+		}
+		if sum.Cmp(*limit.quantity) > 0 {
+			r.add("spec", fmt.Sprintf("the sum %s of the pods' requests for %s", sum.String(), limit.name), limit.rule,
+				fmt.Sprintf("use at most %s, with fewer or smaller executors", limit.quantity.String()))
+		}
+	}
+}
+
+// images checks the images of all containers and image volumes of a pod.
+func (r *refusals) images(pod *dialect.Pod) {
+	if r.set.images == nil {
+		return
+	}
+	check := func(field, what, image string) {
+		if !r.set.images.matches(image, canonicalImage(image)) {
+			r.add(field, what+" "+shown(image), "images", oneOf(*r.set.images, ""))
+		}
+	}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			if image := containers[i].Image; image == pod.Image {
+				check(pod.ImageField, "the image", image)
+			} else {
+				check(pod.Field, "the image of the container "+containers[i].Name+",", image)
+			}
+		}
+	}
+	for i := range pod.Spec.Volumes {
+		if volume := &pod.Spec.Volumes[i]; volume.Image != nil {
+			check(pod.Field, "the image of the volume "+volume.Name+",", volume.Image.Reference)
+		}
+	}
+}
+
+// account checks the service account of a pod.
+func (r *refusals) account(pod *dialect.Pod) {
+	if r.set.serviceAccounts == nil || pod.OperatorAccount {
+		return
+	}
+	if account := cmp.Or(pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount, "default"); !r.set.serviceAccounts.matches(account) {
+		r.add(pod.AccountField, "the service account "+shown(account), "serviceAccounts", oneOf(*r.set.serviceAccounts, ""))
+	}
+}
+
+// placement checks on which nodes a pod may run, and its priority.
+func (r *refusals) placement(pod *dialect.Pod) {
+	if r.set.nodeSelectors != nil {
+		r.nodes(pod)
+	}
+	if r.set.tolerations != nil {
+		for i := range pod.Spec.Tolerations {
+			if text := tolerationText(&pod.Spec.Tolerations[i]); !r.set.tolerations.matches(text) {
+				r.add(pod.Field, "the toleration "+shown(text), "tolerations", oneOf(*r.set.tolerations, "remove it"))
+			}
+		}
+	}
+	r.priorityClass(pod.Field, pod.Spec.PriorityClassName)
+}
+
+func (r *refusals) priorityClass(field, class string) {
+	if r.set.priorityClasses != nil && class != "" && !r.set.priorityClasses.matches(class) {
+		r.add(field, "the priority class "+shown(class), "priorityClasses", oneOf(*r.set.priorityClasses, "remove it"))
+	}
+}
+
+// nodes checks the node selector, the node affinity and the node name of a pod.
+func (r *refusals) nodes(pod *dialect.Pod) {
+	check := func(what, text string) {
+		if !r.set.nodeSelectors.matches(text) {
+			r.add(pod.Field, what+" "+shown(text), "nodeSelectors", oneOf(*r.set.nodeSelectors, "remove it"))
+		}
+	}
+	if name := pod.Spec.NodeName; name != "" {
+		check("the node name", "nodeName="+name)
+	}
+	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
+		check("the node selector", key+"="+pod.Spec.NodeSelector[key])
+	}
+	for _, requirement := range affinityOf(pod.Spec) {
+		if requirement.Operator != corev1.NodeSelectorOpIn {
+			check("the node affinity", requirement.Key+"=*")
+			continue
+		}
+		for _, value := range requirement.Values {
+			check("the node affinity", requirement.Key+"="+value)
+		}
+	}
+}
+
+// affinityOf returns all requirements of a pod's node affinity.
+func affinityOf(spec *corev1.PodSpec) (all []corev1.NodeSelectorRequirement) {
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
+		return nil
+	}
+	add := func(term corev1.NodeSelectorTerm) {
+		all = append(all, term.MatchExpressions...)
+		all = append(all, term.MatchFields...)
+	}
+	affinity := spec.Affinity.NodeAffinity
+	if required := affinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		for _, term := range required.NodeSelectorTerms {
+			add(term)
+		}
+	}
+	for _, preferred := range affinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		add(preferred.Preference)
+	}
+	return all
+}
+
+// tolerationText returns a toleration as key=value:effect. A toleration of all keys has the key *.
+func tolerationText(t *corev1.Toleration) string {
+	text := cmp.Or(t.Key, "*")
+	if t.Operator != corev1.TolerationOpExists {
+		text += "=" + t.Value
+	}
+	if t.Effect != "" {
+		text += ":" + string(t.Effect)
+	}
+	return text
+}
