@@ -154,7 +154,7 @@ func TestOtherKinds(t *testing.T) {
 			continue
 		}
 		kind := kindOf(t, object.GroupVersionKind())
-		faults := kind.Review(h.settings(), h.typed(object, kind), time.Now()).Faults
+		faults := kind.Review(h.settings(), nil, h.typed(object, kind), time.Now()).Faults
 		if len(faults) == 0 || faults[0].Field != c.field || said(err) != dialect.Invalid(faults).Message {
 			t.Errorf("%s: refused with %q, want a fault of %s", name, said(err), c.field)
 		}

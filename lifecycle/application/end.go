@@ -76,8 +76,11 @@ func (s *step) finish() bool {
 	}
 	s.m.NextAttempt = time.Time{}
 	cause := s.invalidServerCause()
-	if limit := cmp.Or(s.exceededLimit(), s.invalidEdit()); limit != "" {
+	if limit := cmp.Or(s.exceededLimit(), s.invalidSpec()); limit != "" {
 		cause = exhaustedCause(limit, s.m)
+		if s.app.Restart.Limits == nil {
+			cause.Reason = lifecycle.ReasonInvalid
+		}
 	}
 	if keeps {
 		return s.to(lifecycle.Retained, cause)
@@ -163,7 +166,7 @@ func (s *step) waiting() bool {
 	if !s.m.NextAttempt.IsZero() {
 		// The user may correct an invalid spec until the interval is over. If the spec is still invalid then, the next
 		// attempt fails because of it.
-		if !s.mayRestart() && s.invalidEdit() == "" {
+		if !s.mayRestart() && s.invalidSpec() == "" {
 			return s.finish()
 		}
 		if left := s.m.NextAttempt.Sub(s.now); left > 0 {

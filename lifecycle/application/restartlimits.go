@@ -58,12 +58,12 @@ func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	return next
 }
 
-// invalidEdit returns a text that says why the edited spec prevents the next attempt. It returns "" if the spec is
-// valid, if another attempt would not be allowed with a valid spec either, or if the attempt that ended was itself
-// rejected because of an invalid spec. It also returns "" without lifecycle.RestartLimits.
-func (s *step) invalidEdit() string {
+// invalidSpec returns a text that says why the spec prevents the next attempt, because it was edited or because the
+// rules of the platform became stricter. It returns "" if the spec is valid, if another attempt would not be allowed
+// with a valid spec either, or if the attempt that ended was itself rejected because of an invalid spec.
+func (s *step) invalidSpec() string {
 	ofIt := s.m.Phase == lifecycle.Ended && s.m.Outcome == lifecycle.Refused && s.m.Cause.Reason == lifecycle.ReasonInvalid
-	if s.app.Invalid == nil || s.app.Restart.Limits == nil || ofIt {
+	if s.app.Invalid == nil || s.app.IsServer || ofIt {
 		return ""
 	}
 	fit := *s
@@ -71,7 +71,7 @@ func (s *step) invalidEdit() string {
 	if !fit.mayRestart() {
 		return ""
 	}
-	return "the edited spec allows no other attempt: " + s.app.Invalid.Message
+	return "the spec allows no other attempt: " + s.app.Invalid.Message
 }
 
 // increment returns n + 1, or n if n is already the largest number, so that the result cannot overflow.
