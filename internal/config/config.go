@@ -229,6 +229,11 @@ func (c *Configuration) WatchesAll() bool {
 	return len(c.Namespaces.Names) == 0 || c.Namespaces.Selector != "" || c.DynamicConfig.Enabled
 }
 
+// WatchesNamespaces reports whether the operator watches namespaces, because a setting depends on their labels.
+func (c *Configuration) WatchesNamespaces() bool {
+	return c.Namespaces.Selector != "" || defaults.Selects(c.Defaults) || c.Policy.NeedsNamespaceLabels()
+}
+
 // Off is the bind address that switches an endpoint off.
 const Off = "0"
 

@@ -69,6 +69,9 @@ func TestPageOfTheConfiguration(t *testing.T) {
 // does not check the fields of list entries, because the page describes those fields in comments.
 func unwritten(kind reflect.Type, written map[string]any, path string) (missing []string) {
 	for field := range kind.Fields() {
+		if !field.IsExported() {
+			continue // not in the file
+		}
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if field.Anonymous && name == "" {
 			missing = append(missing, unwritten(field.Type, written, path)...)

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/defaults"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/transport"
@@ -45,7 +44,7 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 	for _, kind := range dependents.Kinds {
 		options.ByObject[identity.MetadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trim.Child}
 	}
-	if needsNamespaces(cfg) {
+	if cfg.WatchesNamespaces() {
 		options.ByObject[identity.MetadataOnly(namespaceKind)] = cache.ByObject{Transform: trim.Metadata}
 	}
 	if cfg.WatchesAll() {

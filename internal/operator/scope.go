@@ -42,11 +42,6 @@ type scope struct {
 	config func() config.Configuration
 }
 
-// needsNamespaces reports whether the operator watches namespaces, because a setting depends on their labels.
-func needsNamespaces(cfg config.Configuration) bool {
-	return cfg.Namespaces.Selector != "" || defaults.Selects(cfg.Defaults) || cfg.Policy.NeedsNamespaceLabels()
-}
-
 func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 	s := &scope{names: cfg.Names, cache: cache, config: config.Default}
 	if cfg.Selector == "" {

@@ -70,7 +70,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
-	if needsNamespaces(op.config) {
+	if op.config.WatchesNamespaces() {
 		work = work.WatchesMetadata(identity.MetadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
 	}
 	if scope.live != nil {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
 )
 
 // set is a compiled set of rules. A nil list allows everything.
@@ -46,6 +47,14 @@ func (p *Policy) Prepare(path *field.Path) (errs field.ErrorList) {
 		errs = p.contradictions(path)
 	}
 	return errs
+}
+
+// Parse parses the section policy of a configuration file, and prepares it.
+func Parse(text string) (p Policy, err error) {
+	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
+		return Policy{}, fmt.Errorf("policy: %w", err)
+	}
+	return p, p.Prepare(field.NewPath("policy")).ToAggregate()
 }
 
 // contradictions returns the required keys that another set denies in the same namespaces. Such sets would allow no

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/config/peer"
+	"github.com/sparkoperator/spark-operator/internal/policy"
 )
 
 // ownNamespace is the path of the file from which a pod reads its namespace.
@@ -208,10 +209,35 @@ func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]s
 	return values, nil
 }
 
-// apply merges the properties over the configuration of the start, and logs the changes. If the list of namespaces is
-// invalid, it applies no property at all, because properties that were written together are applied together.
-func (d *follower) apply(values map[string]string) {
+// policyKey is the name of the dynamic setting that replaces the section policy of the configuration. Its value is the
+// section as YAML.
+const policyKey = "policy"
+
+// override returns the configuration of the start with the properties merged over it, and the properties that have no
+// effect.
+func (d *follower) override(values map[string]string) (config.Configuration, []peer.Unused, error) {
+	text, ruled := values[policyKey]
+	values = maps.Clone(values)
+	delete(values, policyKey)
 	next, unused, err := peer.Override(&d.live.initial, values)
+	if err != nil || !ruled || strings.TrimSpace(text) == "" {
+		return next, unused, err
+	}
+	if next.Policy, err = policy.Parse(text); err != nil {
+		return next, nil, err
+	}
+	if next.Policy.NeedsNamespaceLabels() && !d.live.initial.WatchesNamespaces() {
+		return next, nil, errors.New("policy: a selector needs the labels of namespaces, which the operator watches only if a selector is in its configuration file, " +
+			"in policy or in namespaces; add one there and restart the operator")
+	}
+	return next, unused, nil
+}
+
+// apply merges the properties over the configuration of the start, and logs the changes. If the list of namespaces or
+// the policy is invalid, it applies no property at all, because properties that were written together are applied
+// together.
+func (d *follower) apply(values map[string]string) {
+	next, unused, err := d.override(values)
 	if err != nil {
 		d.logOnce(err.Error(), func() {
 			d.log.Error(err, "Rejected the dynamic settings; keeping the last settings")
@@ -234,6 +260,9 @@ func (d *follower) apply(values map[string]string) {
 	d.live.Update(next)
 	if !slices.Equal(previous.Namespaces.Names, next.Namespaces.Names) {
 		d.log.Info("Served namespaces changed", "from", named(previous.Namespaces), "to", named(next.Namespaces))
+	}
+	if !previous.Policy.Equal(next.Policy) {
+		d.log.Info("Rules of the platform changed", "sets", len(next.Policy.Rules))
 	}
 	d.log.Info("Dynamic settings changed", "missingDriverGracePeriod", next.Apache.MissingDriverGracePeriod.Duration.String(), "trimHistory", *next.Apache.TrimHistory,
 		"sentinels", next.Apache.Sentinels.Enabled, "sentinelDelay", next.Apache.Sentinels.Delay.Duration.String())

@@ -41,13 +41,17 @@ func (s *Live) OnNamespaceChange(wake func(namespace string)) {
 }
 
 // Update replaces the configuration, and calls the functions of OnNamespaceChange for each namespace that is newly
-// served or no longer served.
+// served or no longer served. If the rules of the platform changed, it calls them for all namespaces.
 func (s *Live) Update(next config.Configuration) {
 	previous := s.current.Swap(&next)
 	s.mu.Lock()
 	wakes := slices.Clone(s.wakes)
 	s.mu.Unlock()
-	for _, namespace := range changedNamespaces(previous.Namespaces, next.Namespaces) {
+	changed := changedNamespaces(previous.Namespaces, next.Namespaces)
+	if !previous.Policy.Equal(next.Policy) {
+		changed = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range changed {
 		for _, wake := range wakes {
 			wake(namespace)
 		}

@@ -68,6 +68,38 @@ func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	}
 }
 
+// TestInvalidPolicyKeepsSettings checks that a dynamic policy replaces the rules of the platform, and that the last
+// rules stay if the next ones are invalid. The log names the path of the invalid setting.
+func TestInvalidPolicyKeepsSettings(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	live := New(config.Default())
+	woken := 0
+	live.OnNamespaceChange(func(string) { woken++ })
+	d := &follower{live: live, log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
+	d.apply(map[string]string{policyKey: `rules: [{name: a, images: {allowed: ["registry.example.com/*"]}}]`})
+	if rules := live.Now().Policy.Rules; len(rules) != 1 || woken != 1 {
+		t.Fatalf("the rules are %v, woken %d times", rules, woken)
+	}
+	for text, want := range map[string]string{
+		`rules: [{name: a, images: {allowed: ["regexp:("]}}]`: "policy.rules[0].images.allowed[0]",
+		`rules: [{name: b, selector: tier=tenant}]`:           "which the operator watches only if a selector is in its configuration file",
+		`rule: []`: "unknown field",
+	} {
+		d.apply(map[string]string{policyKey: text, "spark.kubernetes.operator.watchedNamespaces": "team"})
+		if now := live.Now(); now.Policy.Rules[0].Name != "a" || len(now.Namespaces.Names) > 0 || woken != 1 {
+			t.Errorf("%s is applied: %v", text, now.Policy)
+		}
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not have %q:\n%s", want, log.String())
+		}
+	}
+	d.apply(nil)
+	if rules := live.Now().Policy.Rules; len(rules) != 0 {
+		t.Errorf("without the setting the rules are %v", rules)
+	}
+}
+
 // lateCache is a cache whose start is delayed.
 type lateCache struct{ cache.Cache }
 

@@ -52,6 +52,15 @@ type hooked struct {
 	broken   error
 	enforced bool  // whether objects are compared with the namespace's ResourceQuotas
 	unread   error // the error of a read of the quotas
+	// labels are those of the namespace, and unknown is the error of their lookup.
+	labels  map[string]string
+	unknown error
+}
+
+func (h *hooked) namespaceLabels(context.Context, string) (map[string]string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.labels, h.unknown
 }
 
 func (h *hooked) settings() config.Configuration {
@@ -121,7 +130,7 @@ func hook(t testing.TB) *hooked {
 	h := &hooked{World: scene.New(t), cfg: settled(), served: true, warnings: &warnings{}}
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission() {
-		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
+		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Labels: h.namespaceLabels, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
 	}
 	handler, err := webhook.Handler(reviewers, &webhook.Executors{Log: h.Logger()})
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/policy"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
@@ -413,4 +414,46 @@ func TestUnreachableWebhook(t *testing.T) {
 	testkit.Wait(t, "the API server to admit an object without the webhook", func(context.Context) error {
 		return h.dryRun(h.object(`metadata: {name: 1pi}`))
 	})
+}
+
+// TestRulesOfThePlatform checks, for each of the five kinds, that the webhook refuses what a rule refuses, with the
+// message of a pass, and that rules for other namespaces have no effect.
+func TestRulesOfThePlatform(t *testing.T) {
+	t.Parallel()
+	h := hook(t)
+	rules, err := policy.Parse(`{owner: data team, rules: [{name: tenants, selector: tier=tenant, images: {allowed: ["registry.example.com/*"]}}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.change(func(h *hooked) { h.cfg.Policy = rules })
+	all := map[string]string{"plain": plain}
+	for name, c := range others {
+		all[name] = c.whole
+	}
+	for _, labels := range []map[string]string{{"tier": "tenant"}, {"tier": "platform"}} {
+		h.change(func(h *hooked) { h.labels = labels })
+		for name, whole := range all {
+			object := h.object(whole)
+			err := h.dryRun(object)
+			if labels["tier"] != "tenant" {
+				if err != nil {
+					t.Errorf("%s in another namespace: %v", name, err)
+				}
+				continue
+			}
+			if !byWebhook(err) || !strings.Contains(err.Error(), "is not allowed by the rule images of the policy tenants (owner: data team); allowed are: registry.example.com/*") {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			kind := kindOf(t, object.GroupVersionKind())
+			if faults := kind.Review(h.settings(), labels, h.typed(object, kind), time.Now()).Faults; said(err) != dialect.Invalid(faults).Message {
+				t.Errorf("%s: refused with %q, want %v", name, said(err), faults)
+			}
+		}
+	}
+	h.change(func(h *hooked) { h.unknown = errors.New("the cache is empty") })
+	h.warnings.take()
+	if err := h.dryRun(h.object()); err != nil || len(h.warnings.take()) != 1 {
+		t.Errorf("a namespace with unknown labels: %v", err)
+	}
 }

@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/dialect"
+)
+
+// forbidding are rules that refuse every custom resource.
+type forbidding struct{ dialect.Rules }
+
+func (forbidding) Faults(*dialect.Subject) []*dialect.FieldError {
+	return []*dialect.FieldError{{Field: "spec", Message: "is not allowed; ask the platform"}}
+}
+
+// TestRunningClusterContinuesUnderStricterRules checks that a running cluster keeps its objects when the rules of the
+// platform refuse its spec, that the refusal is reported once, and that a new cluster is refused.
+func TestRunningClusterContinuesUnderStricterRules(t *testing.T) {
+	t.Parallel()
+	w := newClusterWorld(t)
+	w.pass()
+	w.pods(2)
+	w.pass()
+	before := w.states()
+	w.c.Rules = forbidding{}
+	for range 3 {
+		object := w.sc.DeepCopy()
+		if !w.c.AuxiliaryObjects(object, w.seen).Unsettled {
+			t.Fatal("the objects of the running cluster change")
+		}
+		w.pass()
+	}
+	if got := w.states(); got != before {
+		t.Errorf("the states are %s, before %s", got, before)
+	}
+	reported := 0
+	for _, reason := range w.reported {
+		if reason == EventClusterInvalid {
+			reported++
+		}
+	}
+	if stalled := w.condition("Stalled"); reported != 1 || stalled.Reason != "InvalidSpec" {
+		t.Errorf("reported %d times; %+v", reported, stalled)
+	}
+	fresh := newClusterWorld(t)
+	fresh.c.Rules = forbidding{}
+	fresh.pass()
+	fresh.wantStates("Submitted Failed ResourceReleased")
+	w.c.Rules = nil
+	w.pass()
+	if w.c.AuxiliaryObjects(w.sc.DeepCopy(), w.seen).Unsettled {
+		t.Error("the cluster stays as it is although it is allowed again")
+	}
+}
