@@ -94,3 +94,30 @@ func TestLintUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestLintChecksRulesOfThePlatform checks that lint applies the rules of the configuration file, and the rules for
+// selected namespaces if it knows the labels of the namespace.
+func TestLintChecksRulesOfThePlatform(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "operator.yaml")
+	text := `{apiVersion: config.sparkoperator.dev/v1alpha1, kind: Configuration, policy: {owner: "data team", rules: [
+		{name: everybody, limits: {executors: 1}}, {name: tenants, selector: tier=tenant, images: {allowed: ["registry.example.com/*"]}}]}}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const executors = `../../examples/spark-pi.yaml:24:5: error: spec.executor.instances: the number 2 is not allowed by the rule limits.executors of the policy everybody (owner: data team); use at most 1` + "\n"
+	const image = `../../examples/spark-pi.yaml:12:3: error: spec.image: the image "docker.io/apache/spark:4.1.4" is not allowed by the rule images of the policy tenants (owner: data team); ` +
+		"allowed are: registry.example.com/*\n"
+	for labels, want := range map[string]string{"": executors, "tier=platform": executors, "tier=tenant,team=a": image + executors} {
+		args := []string{"lint", "--config", file, "-f", "../../examples/spark-pi.yaml"}
+		if labels != "" {
+			args = append(args, "--namespace-labels", labels)
+		}
+		got := run(t, args...)
+		if found := got.out[:max(0, strings.LastIndex(strings.TrimSuffix(got.out, "\n"), "\n")+1)]; got.code != exit.Invalid || found != want {
+			t.Errorf("%q: exit code %d, %s\n%s\nwant\n%s", labels, got.code, got.err, found, want)
+		}
+	}
+	if got := run(t, "lint", "--namespace-labels", "tier in", "-f", "../../examples/spark-pi.yaml"); got.code != exit.Usage {
+		t.Errorf("invalid labels: exit code %d", got.code)
+	}
+}

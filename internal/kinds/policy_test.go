@@ -72,7 +72,7 @@ func ruled(t *testing.T, rules string) config.Configuration {
 	return cfg
 }
 
-// none is a piece that changes nothing.
+// This piece of YAML changes nothing.
 const none = "{}"
 
 // TestPolicyOfAllKinds checks for each rule and each kind that the rule refuses an object of the kind, that the refusal

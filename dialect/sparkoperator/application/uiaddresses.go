@@ -115,8 +115,8 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	}
 }
 
-// portIngress adds the Ingress of an entry of driverIngressOptions. entry is the path of the entry. addresses contains the addresses of the previous
-// entries, which must not be used again.
+// portIngress adds the Ingress of an entry of driverIngressOptions. entry is the path of the entry. addresses contains
+// the addresses of the previous entries, which must not be used again.
 func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, entry string, service expose.Service,
 	addresses map[string]int, id string, attempt int32,
 ) {
