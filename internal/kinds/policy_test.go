@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -110,6 +111,24 @@ func TestPolicyOfAllKinds(t *testing.T) {
 			[5]string{`spec: {hadoopConf: {a: b}}`, `spec: {template: {hadoopConf: {a: b}}}`, `spec: {hadoopConf: {a: b}}`, `spec: {sparkConf: {spark.hadoop.a: b}}`, `spec: {sparkConf: {spark.hadoop.a: b}}`},
 			[5]string{"spec.hadoopConf[a]", "spec.template.hadoopConf[a]", "spec.hadoopConf[a]", "spec.sparkConf[spark.hadoop.a]", "spec.sparkConf[spark.hadoop.a]"},
 			`the key "spark.hadoop.a" is not allowed by the rule sparkConf.denied of the policy p`,
+		},
+		"denied typed fields": {
+			`{name: p, sparkConf: {denied: ["spark.dynamicAllocation.*"]}}`,
+			[5]string{
+				`spec: {dynamicAllocation: {enabled: true}}`, `spec: {template: {dynamicAllocation: {enabled: true}}}`, `spec: {dynamicAllocation: {enabled: true}}`,
+				`spec: {sparkConf: {spark.dynamicAllocation.enabled: "true"}}`, ``,
+			},
+			[5]string{"spec.dynamicAllocation", "spec.template.dynamicAllocation", "spec.sparkConf[spark.dynamicAllocation.enabled]", "spec.sparkConf[spark.dynamicAllocation.enabled]"},
+			`the key "spark.dynamicAllocation.enabled" is not allowed by the rule sparkConf.denied of the policy p`,
+		},
+		"no maximum": {
+			`{name: p, limits: {cores: 1000}}`,
+			[5]string{
+				`spec: {dynamicAllocation: {enabled: true}}`, `spec: {template: {dynamicAllocation: {enabled: true}}}`, `spec: {dynamicAllocation: {enabled: true}}`,
+				`spec: {sparkConf: {spark.dynamicAllocation.enabled: "true"}}`, ``,
+			},
+			[5]string{"spec.dynamicAllocation.maxExecutors", "spec.template.dynamicAllocation.maxExecutors", "spec.dynamicAllocation.maxExecutors", "spec.sparkConf[spark.dynamicAllocation.maxExecutors]"},
+			`an unlimited number of executors is not allowed by the rule limits of the policy p (owner: data team); set a maximum`,
 		},
 		"required keys": {
 			`{name: p, sparkConf: {required: {spark.eventLog.enabled: "true"}}}`, [5]string{none, none, none, none, none},
@@ -255,5 +274,36 @@ func checkPass(t *testing.T, k kind.Kind, object client.Object, words string) {
 	}
 	if !strings.Contains(string(status), strings.Trim(string(quoted), `"`)) {
 		t.Errorf("a pass does not report %s:\n%s", words, status)
+	}
+}
+
+// hardened is an application whose pods meet the level restricted of the Pod Security Standards.
+const hardened = `spec: {
+  driver: {podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}},
+  executor: {podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}}`
+
+// TestPolicyOfSparkSubmit checks that the rules judge the driver and the pod that runs spark-submit if spark-submit
+// creates the driver. An application that meets the level restricted is accepted in both modes.
+func TestPolicyOfSparkSubmit(t *testing.T) {
+	t.Parallel()
+	const bySparkSubmit = `spec: {submission: {mode: SparkSubmit}}`
+	review := func(rules string, pieces ...string) []*dialect.FieldError {
+		return kinds.Admission()[0].Review(ruled(t, rules), nil, object(t, 0, pieces...), noon).Faults
+	}
+	for _, mode := range []string{none, bySparkSubmit} {
+		if faults := review(`{name: p, level: restricted}`, mode, hardened); len(faults) > 0 {
+			t.Errorf("%s: %v", mode, faults)
+		}
+		if faults := review(`{name: p, level: restricted}`, mode); len(faults) < 2 {
+			t.Errorf("%s: %v", mode, faults)
+		}
+		faults := review(`{name: p, level: baseline}`, mode, `spec: {driver: {hostNetwork: true}}`)
+		if len(faults) == 0 || !strings.Contains(faults[len(faults)-1].Error(), "the pod of the driver, with host namespaces") {
+			t.Errorf("%s: %v", mode, faults)
+		}
+	}
+	faults := review(`{name: p, serviceAccounts: {allowed: [default]}}`, bySparkSubmit, `spec: {sparkConf: {spark.kubernetes.authenticate.submission.serviceAccountName: admin}}`)
+	if len(faults) != 1 || faults[0].Field != "spec.sparkConf[spark.kubernetes.authenticate.submission.serviceAccountName]" {
+		t.Errorf("the account of spark-submit: %v", faults)
 	}
 }

@@ -385,7 +385,9 @@ func TestFaultOfTheOperator(t *testing.T) {
 	lines := &scene.Lines{}
 	log := (&scene.World{T: t, Log: lines}).Logger()
 	kind := kinds.Admission()[0]
-	kind.Review = func(config.Configuration, map[string]string, client.Object, time.Time) dialect.Review { panic("at the disco") }
+	kind.Review = func(config.Configuration, map[string]string, client.Object, time.Time) dialect.Review {
+		panic("at the disco")
+	}
 	r := &webhook.Reviewer{Kind: kind, Settings: settled, Clock: time.Now, Log: log, Serves: func(context.Context, string) (bool, error) { return true, nil }}
 	answer := r.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"pi"}}`)},

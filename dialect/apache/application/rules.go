@@ -126,7 +126,7 @@ func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, no
 		if driver, err = submit.Driver(r); err != nil {
 			return nil, asUserError(app, err)
 		}
-		runner := dialect.PodOf("pod that runs spark-submit", "spec.driverSpec", &objects.Driver.ObjectMeta, &objects.Driver.Spec)
+		runner := dialect.PodOf("spark-submit", "spec.driverSpec", &objects.Driver.ObjectMeta, &objects.Driver.Spec)
 		runner.ImageField, runner.AccountField = imageField(app, "driver"), "spec.sparkConf["+submit.RunnerAccountKey+"]"
 		runner.OperatorAccount = a.RunnerAccount != "" && objects.Driver.Spec.ServiceAccountName == a.RunnerAccount
 		pods = append(pods, runner)

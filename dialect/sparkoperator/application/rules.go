@@ -1,6 +1,7 @@
 package application
 
 import (
+	"strings"
 	"time"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -47,8 +48,14 @@ func settings(app *v1beta2.SparkApplication) (all []dialect.Setting) {
 	}
 	for key, value := range c.All() {
 		setting := dialect.Setting{Key: key, Value: value, Field: typedField(app, key)}
-		if text, written := app.Spec.SparkConf[key]; written && text == value {
+		text, written := app.Spec.SparkConf[key]
+		switch {
+		case written && text == value:
 			setting.Field = sparkConfField(key)
+		case strings.HasPrefix(key, "spark.dynamicAllocation."):
+			setting.Field = "spec.dynamicAllocation"
+		case key == "spark.executor.instances" && app.Spec.Executor.Instances == nil:
+			setting.Field = "" // this API's default
 		}
 		all = append(all, setting)
 	}
@@ -84,7 +91,7 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 		if driver, err = submit.Driver(r); err != nil {
 			return nil, asUserError(app, err)
 		}
-		runner := ofRole(app, "driver", &app.Spec.Driver.SparkPodSpec, dialect.PodOf("pod that runs spark-submit", "spec.driver", &objects.Driver.ObjectMeta, &objects.Driver.Spec))
+		runner := ofRole(app, "driver", &app.Spec.Driver.SparkPodSpec, dialect.PodOf("spark-submit", "spec.driver", &objects.Driver.ObjectMeta, &objects.Driver.Spec))
 		runner.AccountField = sparkConfField(submit.RunnerAccountKey)
 		runner.OperatorAccount = d.RunnerAccount != "" && objects.Driver.Spec.ServiceAccountName == d.RunnerAccount
 		pods = append(pods, runner)
