@@ -1,0 +1,60 @@
+package submit
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/sparkoperator/spark-operator/spark/admit"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// limited returns a request whose executors get a memory limit at admission.
+func limited(limit string) Request {
+	r := minimal()
+	r.Admitted = admit.Settings{By: admit.Policy, Overlay: overlay.Overlay{MemoryLimit: new(resource.MustParse(limit))}}
+	r.Executor.MemoryLimit = r.Admitted.Overlay.MemoryLimit
+	return r
+}
+
+// TestTemplateIsMarkedForAdmission checks that the executors' template names the mechanism and the Spark container, and
+// that Build does not warn about a field that is applied at admission.
+func TestTemplateIsMarkedForAdmission(t *testing.T) {
+	r := limited("4Gi")
+	r.ExecutorTemplate = []byte(`{"spec": {"containers": [{"name": "side"}, {"name": "mine"}]}}`)
+	r.Conf.Set("spark.kubernetes.executor.podTemplateContainerName", "mine")
+	o := build(t, r)
+	if slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, OverwrittenPrefix) }) {
+		t.Errorf("warnings %q", o.Warnings)
+	}
+	found := false
+	for _, object := range o.Before {
+		if config, ok := object.(*corev1.ConfigMap); ok && config.Data[templateKey] != "" {
+			text := config.Data[templateKey]
+			found = strings.Contains(text, `"`+admit.Label+`": "policy"`) && strings.Contains(text, `"`+admit.MemoryLimitAnnotation+`": "4Gi"`) &&
+				strings.Contains(text, `"`+admit.ContainerAnnotation+`": "mine"`)
+		}
+	}
+	if !found {
+		t.Error("the template is not marked")
+	}
+	pod, spark := executor(t, r)
+	if got := spark.Resources.Limits.Memory().String(); got != "4Gi" || pod.Labels[admit.Label] != "policy" {
+		t.Errorf("the executor has the limit %s and the labels %v", got, pod.Labels)
+	}
+}
+
+// TestAdmittedLimitBelowTheRequest checks that a memory limit that no executor could get is an error of its field.
+func TestAdmittedLimitBelowTheRequest(t *testing.T) {
+	for limit, refused := range map[string]bool{"1407Mi": true, "1408Mi": false} {
+		_, err := Build(limited(limit))
+		wrong, ok := errors.AsType[*Error](err)
+		if ok != refused || ok && (wrong.Field != "Executor.MemoryLimit" || !strings.Contains(wrong.Message, "is below the memory that executors request, 1408Mi")) {
+			t.Errorf("%s: %v", limit, err)
+		}
+	}
+}
