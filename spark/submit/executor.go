@@ -61,6 +61,7 @@ var executorSteps = []struct {
 //   - The prefix of the name, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap
 //     have the form and length of Spark's, but other digits.
 //   - The secret of spark.authenticate is missing.
+//   - If the executors use the IP address of the driver's pod, the address is one of those for documentation.
 //   - Claims on demand have the names that Spark gives them, but are not created.
 //   - The template's fields that the types of k8s.io/api do not have are missing.
 //
@@ -257,7 +258,10 @@ func executorEnv(e *draft) error {
 	if err != nil {
 		return err
 	}
-	host, _ := e.conf.Get("spark.driver.host")
+	host, err := driverAddress(e)
+	if err != nil {
+		return err
+	}
 	port, err := e.conf.Int("spark.driver.port", driverPort)
 	if err != nil {
 		return err
@@ -297,8 +301,9 @@ func executorEnv(e *draft) error {
 	return nil
 }
 
-// executorOptions returns the options of the executor's JVM. These are the user's options, and the settings that an
-// executor needs before it can request the other settings from the driver (SparkConf.isExecutorStartupConf).
+// executorOptions returns the options of the executor's JVM. These are the options of every executor, the user's options,
+// and the settings that an executor needs before it can request the other settings from the driver
+// (SparkConf.isExecutorStartupConf).
 func executorOptions(e *draft) ([]string, error) {
 	text, err := e.conf.String("spark.executor.extraJavaOptions", "")
 	if err != nil {
@@ -308,7 +313,8 @@ func executorOptions(e *draft) ([]string, error) {
 	if size := replacedSize(text, e.r.AppID, e.identity.id); size > maxArguments {
 		return nil, keyError("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
 	}
-	options, _ := conf.SplitJavaOptions(ids.Replace(text))
+	users, _ := conf.SplitJavaOptions(ids.Replace(text))
+	options := append(moduleOptions(e), users...)
 	for key, value := range e.conf.All() {
 		if e.startsExecutors(key) {
 			options = append(options, "-D"+key+"="+value)

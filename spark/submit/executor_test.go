@@ -150,10 +150,13 @@ func resources(_ *corev1.Pod, c corev1.Container) any {
 	return "requests" + text(c.Resources.Requests) + " limits" + text(c.Resources.Limits)
 }
 
-func account(p *corev1.Pod, _ corev1.Container) any     { return p.Spec.DeprecatedServiceAccount }
-func image(_ *corev1.Pod, c corev1.Container) any       { return c.Image }
-func ports(_ *corev1.Pod, c corev1.Container) any       { return c.Ports[0].ContainerPort }
-func firstOption(_ *corev1.Pod, c corev1.Container) any { return envOf(c)["SPARK_JAVA_OPT_0"] }
+func account(p *corev1.Pod, _ corev1.Container) any { return p.Spec.DeprecatedServiceAccount }
+func image(_ *corev1.Pod, c corev1.Container) any   { return c.Image }
+func ports(_ *corev1.Pod, c corev1.Container) any   { return c.Ports[0].ContainerPort }
+
+// firstOption returns the first option of the JVM that not every executor has.
+func firstOption(_ *corev1.Pod, c corev1.Container) any { return ownOptions(c)[0] }
+
 func restarts(p *corev1.Pod, _ corev1.Container) any {
 	return p.Spec.RestartPolicy
 }
@@ -174,15 +177,29 @@ func volumes(p *corev1.Pod, _ corev1.Container) any {
 	return strings.Join(names, " ")
 }
 
+// jvmOptions returns the options of the JVM that not every executor has, in alphabetical order.
 func jvmOptions(_ *corev1.Pod, c corev1.Container) any {
-	var all []string
-	for _, v := range c.Env {
-		if strings.HasPrefix(v.Name, "SPARK_JAVA_OPT_") {
-			all = append(all, v.Value)
-		}
-	}
+	all := ownOptions(c)
 	slices.Sort(all)
 	return strings.Join(all, " ")
+}
+
+// ownOptions returns the options of the JVM that follow those of every executor.
+func ownOptions(c corev1.Container) []string {
+	env := envOf(c)
+	var all []string
+	for i := 0; env[fmt.Sprint("SPARK_JAVA_OPT_", i)] != ""; i++ {
+		all = append(all, env[fmt.Sprint("SPARK_JAVA_OPT_", i)])
+	}
+	modules := 0
+	for i, option := range all {
+		for _, start := range []string{"-Djava.net.prefer", "-XX:+IgnoreUnrecognized", "--add-", "-Djdk.reflect.", "-Dio.netty.", "--enable-native-access", "--sun-misc-unsafe-"} {
+			if strings.HasPrefix(option, start) && modules == i {
+				modules++
+			}
+		}
+	}
+	return all[modules:]
 }
 
 // TestExecutorsOfEveryRequest checks that Executor returns a pod for every request that Build accepts. The pod is the

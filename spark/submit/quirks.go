@@ -3,6 +3,7 @@ package submit
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -48,30 +49,46 @@ type quirks struct {
 	executorGrace bool
 	// resizePolicy: executors declare that their CPU and memory can be changed without a restart (from 4.2).
 	resizePolicy bool
+	// driverPodIP: spark.kubernetes.executor.useDriverPodIP is read (from 4.1).
+	driverPodIP bool
+	// driverPodIPDefault: its default is true (from 4.3).
+	driverPodIPDefault bool
+	// vectorModule: the JVMs load the module of vector instructions (from 4.0).
+	vectorModule bool
+	// moduleOptions are the last of the options that a driver gives its executors' JVMs.
+	moduleOptions []string
 }
 
 // lines is the table of Spark lines, oldest first. Each line is a copy of its predecessor with changes.
 var lines = func() []quirks {
-	v35 := quirks{major: 3, minor: 5, legacyAccess: true, pythonVersion: true}
+	v35 := quirks{major: 3, minor: 5, legacyAccess: true, pythonVersion: true, moduleOptions: []string{"-Djdk.reflect.useDirectMethodHandle=false"}}
 
 	v40 := v35
 	v40.minor, v40.major = 0, 4
 	v40.appIDInLabels, v40.minOverhead, v40.volumeExtras = true, true, true
 	v40.legacyAccess = false
+	const reflection = "-Dio.netty.tryReflectionSetAccessible=true"
+	v40.vectorModule, v40.moduleOptions = true, append(slices.Clip(v35.moduleOptions), reflection)
 
 	v41 := v40
 	v41.minor = 1
 	v41.connectPort, v41.imageVersion, v41.excludedSteps, v41.executorGrace = true, true, true, true
 	v41.pythonVersion = false
+	v41.driverPodIP = true
+	netty := []string{"-Dio.netty.allocator.type=pooled", "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE"}
+	const native = "--enable-native-access=ALL-UNNAMED"
+	v41.moduleOptions = slices.Concat(v40.moduleOptions, netty, []string{native})
 
 	v42 := v41
 	v42.minor = 2
 	v42.networkPolicy, v42.connectGRPC = true, true
 	v42.volcanoShipped, v42.podGroupJSON, v42.resizePolicy = true, true, true
+	v42.moduleOptions = slices.Concat([]string{reflection}, netty, []string{"--sun-misc-unsafe-memory-access=allow", native})
 
 	v43 := v42
 	v43.minor = 3
 	v43.privilegeEscalation, v43.publishNotReady, v43.proxyUserFirst = true, true, true
+	v43.driverPodIPDefault = true
 	return []quirks{v35, v40, v41, v42, v43}
 }()
 

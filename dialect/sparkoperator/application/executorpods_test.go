@@ -160,7 +160,7 @@ volumeMounts:
 	// If a container has two variables with the same name, the last one counts.
 	env := map[string]string{
 		"A": "field", "B": "map", "T": "template", "FROM": "configMapKeyRef", "SECRET": "secretKeyRef", "TOKEN": "field", "SPARK_USER": "me",
-		"SPARK_CONF_DIR": "/etc/spark/conf", "HADOOP_CONF_DIR": "/etc/hadoop/conf", "SPARK_LOCAL_DIRS": "/scratch", "SPARK_JAVA_OPT_0": "-Dmine=1",
+		"SPARK_CONF_DIR": "/etc/spark/conf", "HADOOP_CONF_DIR": "/etc/hadoop/conf", "SPARK_LOCAL_DIRS": "/scratch",
 		"GOOGLE_APPLICATION_CREDENTIALS": "/gcp/key.json", "HADOOP_TOKEN_FILE_LOCATION": "/token/hadoop.token",
 	}
 	for _, version := range executorVersions {
@@ -182,6 +182,12 @@ volumeMounts:
 			}
 			for _, problem := range missing {
 				t.Error(problem)
+			}
+			// The user's options follow those that every executor has.
+			if !slices.ContainsFunc(spark.Env, func(v corev1.EnvVar) bool {
+				return strings.HasPrefix(v.Name, "SPARK_JAVA_OPT_") && v.Value == "-Dmine=1"
+			}) {
+				t.Error("the JVM does not have the option -Dmine=1")
 			}
 			for name, want := range env {
 				if got := lastOf(spark.Env, name); got != want {

@@ -8,6 +8,7 @@ import java.io.Reader;
 import java.util.Properties;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext$;
 import org.apache.spark.deploy.k8s.KubernetesConf$;
 import org.apache.spark.resource.ResourceProfile$;
 import org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBuilder;
@@ -27,6 +28,11 @@ public final class Executor {
     properties.stringPropertyNames().forEach(key -> conf.set(key, properties.getProperty(key)));
     conf.set("spark.kubernetes.executor.podTemplateFile", args[1]);
     conf.set("spark.kubernetes.executor.podNamePrefix", "pi");
+    // The image's entrypoint sets the address of the driver's pod.
+    conf.set("spark.driver.bindAddress", "192.0.2.1");
+    // A driver does this when it starts.
+    SparkContext$.MODULE$.org$apache$spark$SparkContext$$supplementJavaModuleOptions(conf);
+    SparkContext$.MODULE$.org$apache$spark$SparkContext$$supplementJavaIPv6Options(conf);
     Pod driver = new PodBuilder().withNewMetadata().withName("pi-driver").withUid("uid").endMetadata()
         .withNewStatus().withPodIP("10.0.0.1").endStatus().build();
     var executor = KubernetesConf$.MODULE$.createExecutorConf(conf, "1", conf.get("spark.app.id"), scala.Option.apply(driver), 0);

@@ -1,0 +1,48 @@
+package submit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// documentationAddress stands for the driver's IP address, which is not known before the driver runs (RFC 5737).
+const documentationAddress = "192.0.2.1"
+
+// driverAddress returns the address at which executors find the driver: the driver's Service or, if
+// spark.kubernetes.executor.useDriverPodIP is true, the IP address of the driver's pod (BasicExecutorFeatureStep).
+func driverAddress(e *draft) (string, error) {
+	if e.q.driverPodIP {
+		byIP, err := e.conf.Bool("spark.kubernetes.executor.useDriverPodIP", e.q.driverPodIPDefault)
+		if err != nil {
+			return "", err
+		}
+		if byIP {
+			return documentationAddress, nil
+		}
+	}
+	host, _ := e.conf.Get("spark.driver.host")
+	return host, nil
+}
+
+// moduleOptions returns the options that a driver puts before the user's options of its executors' JVMs
+// (SparkContext.supplementJavaIPv6Options and supplementJavaModuleOptions, org.apache.spark.launcher.JavaModuleOptions).
+func moduleOptions(e *draft) []string {
+	driver, _ := e.conf.Get("spark.driver.extraJavaOptions")
+	words, _ := conf.SplitJavaOptions(driver)
+	const ipv6 = "-Djava.net.preferIPv6Addresses="
+	options := []string{ipv6 + "false", "-XX:+IgnoreUnrecognizedVMOptions"}
+	if slices.Contains(words, ipv6+"true") {
+		options[0] = ipv6 + "true"
+	}
+	if e.q.vectorModule {
+		options = append(options, "--add-modules=jdk.incubator.vector")
+	}
+	for _, name := range strings.Fields("java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent " +
+		"java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar") {
+		options = append(options, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
+	}
+	options = append(options, "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED")
+	return append(options, e.q.moduleOptions...)
+}
