@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// FromFile converts the text of a pod template's file, JSON or YAML, into JSON, as spark-submit reads the file. It keeps
-// fields that a Pod does not have. JSON in which nothing has to be converted is returned unchanged.
+// FromFile converts the text of a pod template's file, JSON or YAML, into JSON, as spark-submit reads the file. It
+// keeps fields that a Pod does not have. JSON in which nothing has to be converted is returned unchanged.
 //
 // Spark's Kubernetes client (Jackson) turns a number, a truth value or a text into the type of its field, so that
 // "value: 8080" and "runAsUser: '185'" are valid. FromFile does the same. It leaves a value unchanged if it cannot have

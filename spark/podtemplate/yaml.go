@@ -21,9 +21,9 @@ import (
 // JSON schema of YAML 1.2 (io.fabric8.kubernetes.client.utils.KubernetesSerialization), so words such as yes, on, 010,
 // 0x1f, True and ~ are text. Numbers are of type json.Number.
 //
-// Aliases, merge keys and tags of other types than those of JSON are errors. So are a key that is given twice and a
-// second document, because a reader would not notice which of the two counts. The text of an error continues a sentence
-// that begins with the name of the text's source.
+// Aliases, merge keys and tags of other types than those of JSON are errors. A key that is given twice and a second
+// document are errors too, because a reader would not notice which of the two counts. The text of an error continues a
+// sentence that begins with the name of the text's source.
 func parseYAML(data []byte) (any, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(withoutVersion(data)))
 	var found any

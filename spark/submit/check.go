@@ -229,8 +229,8 @@ func (d *draft) checkConf() error {
 	return d.checkInstances()
 }
 
-// checkJavaOptions rejects JVM options that set the heap size. For the driver, Spark's launcher rejects such options, both
-// at submission and in the pod. For the executors, the driver's SparkConf rejects them when the application starts
+// checkJavaOptions rejects JVM options that set the heap size. For the driver, Spark's launcher rejects such options,
+// both at submission and in the pod. For the executors, the driver's SparkConf rejects them when the application starts
 // (SparkConf.validateSettings, which looks for the text anywhere in the options).
 func (d *draft) checkJavaOptions() error {
 	const executor = "spark.executor.extraJavaOptions"
@@ -247,8 +247,8 @@ func (d *draft) checkJavaOptions() error {
 }
 
 // HeapOption returns why Spark's launcher rejects the JVM options of a driver, or an empty string. The launcher rejects
-// options that set the heap size (SparkSubmitCommandBuilder.checkJavaOptions). Spark 3.5 looks for the text Xmx anywhere.
-// Later lines look for an option that begins with -Xmx, so -Dchild.opts=-Xmx2g is valid there.
+// options that set the heap size (SparkSubmitCommandBuilder.checkJavaOptions). Spark 3.5 looks for the text Xmx
+// anywhere. Later lines look for an option that begins with -Xmx, so -Dchild.opts=-Xmx2g is valid there.
 func HeapOption(options, sparkVersion string) string {
 	words, _ := conf.SplitJavaOptions(options)
 	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-Xmx") }) {

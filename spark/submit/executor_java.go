@@ -27,7 +27,8 @@ func driverAddress(e *draft) (string, error) {
 }
 
 // moduleOptions returns the options that a driver puts before the user's options of its executors' JVMs
-// (SparkContext.supplementJavaIPv6Options and supplementJavaModuleOptions, org.apache.spark.launcher.JavaModuleOptions).
+// (SparkContext.supplementJavaIPv6Options and supplementJavaModuleOptions,
+// org.apache.spark.launcher.JavaModuleOptions).
 func moduleOptions(e *draft) []string {
 	driver, _ := e.conf.Get("spark.driver.extraJavaOptions")
 	words, _ := conf.SplitJavaOptions(driver)

@@ -94,8 +94,8 @@ func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o 
 	return r.submitApplication(cmd, app, o, connect)
 }
 
-// submitApplication puts the local files of an application where its pods can read them, and creates the application. In
-// a dry run it prints the application instead.
+// submitApplication puts the local files of an application where its pods can read them, and creates the application.
+// In a dry run it prints the application instead.
 func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplication, o *submitOptions, connect func() (*cluster.Client, error)) error {
 	var c *cluster.Client
 	namespace := func() (_ string, err error) {

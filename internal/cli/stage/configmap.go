@@ -35,8 +35,8 @@ const (
 	managedBy = "app.kubernetes.io/managed-by"
 )
 
-// UseConfigMap changes an application so that it reads the files of the set from a ConfigMap, and returns the ConfigMap.
-// The caller creates it. The ConfigMap's name depends only on its content.
+// UseConfigMap changes an application so that it reads the files of the set from a ConfigMap, and returns the
+// ConfigMap. The caller creates it. The ConfigMap's name depends only on its content.
 func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, error) {
 	if size := s.Size(); size > MaxConfigMap {
 		return nil, fmt.Errorf("the local files have %s, and a ConfigMap takes at most %s; name an object store with --stage, or use files of the image (local://) or URLs",
@@ -149,7 +149,8 @@ const (
 	retryTimeout  = 30 * time.Second
 )
 
-// addOwner adds an owner to the ConfigMap in the cluster. It returns a NotFound error if that ConfigMap is being deleted.
+// addOwner adds an owner to the ConfigMap in the cluster. It returns a NotFound error if that ConfigMap is being
+// deleted.
 func addOwner(ctx context.Context, c client.Client, config *corev1.ConfigMap, owner metav1.OwnerReference) error {
 	var live corev1.ConfigMap
 	if err := c.Get(ctx, client.ObjectKeyFromObject(config), &live); err != nil {

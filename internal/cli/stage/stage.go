@@ -1,6 +1,6 @@
 // Package stage puts the local files of an application where the pods of the application can read them: into a
-// ConfigMap if they are small, else into an object store. The name of a staged file contains a digest of its content, so
-// that no content is stored twice.
+// ConfigMap if they are small, else into an object store. The name of a staged file contains a digest of its content,
+// so that no content is stored twice.
 package stage
 
 import (
@@ -45,8 +45,8 @@ func (s *Set) Size() (size int64) {
 }
 
 // Find reads the local files that an application names as its main file, jars, files, Python files and archives. Such a
-// file has a URI with the scheme file, which is the scheme of paths in a command line of spark-submit. A pattern such as
-// lib/*.jar stands for the files that match it.
+// file has a URI with the scheme file, which is the scheme of paths in a command line of spark-submit. A pattern such
+// as lib/*.jar stands for the files that match it.
 func Find(app *v1beta2.SparkApplication) (*Set, error) {
 	s := &Set{byPath: map[string]*File{}}
 	err := walk(app, func(option, path string) (string, error) {

@@ -195,8 +195,8 @@ func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []
 	return lines
 }
 
-// TestDirectory checks the life of files in a directory as store: each content is stored once, the application names the
-// stored files, and they are deleted with the last application of the namespace that names them.
+// TestDirectory checks the life of files in a directory as store: each content is stored once, the application names
+// the stored files, and they are deleted with the last application of the namespace that names them.
 func TestDirectory(t *testing.T) {
 	storeLife(t, "file://"+filepath.Join(t.TempDir(), "store"), "", nil)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// Staging is the part of the verb submit that puts local files where the application's pods can read them. The verb calls
-// the methods in the order in which they are declared.
+// Staging is the part of the verb submit that puts local files where the application's pods can read them. The verb
+// calls the methods in the order in which they are declared.
 type Staging struct {
 	// storeURL and readAs are the values of the flags.
 	storeURL, readAs string
