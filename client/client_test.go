@@ -274,7 +274,7 @@ func TestNamesAreChecked(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := api.Create(t.Context(), obj, client.DryRunAll)
-			if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(err.Error(), "metadata.name must be at most")) {
+			if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(err.Error(), "metadata.name cannot ")) {
 				t.Errorf("%s %s %s: %v, want it to be accepted: %v", version, c.kind, c.metadata, err, c.accepted)
 			}
 		}

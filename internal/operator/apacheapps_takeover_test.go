@@ -113,8 +113,13 @@ func taken(app *apacheApp) error {
 // TestApacheTakeOver checks that a running application continues to its end with its existing driver, and that its
 // history has only states that readers of the Java operator's status expect. A finished application stays finished.
 func TestApacheTakeOver(t *testing.T) {
-	t.Parallel()
 	w := newWorld(t)
+	var stuck *apacheApp
+	w.storedBefore(func() {
+		stuck, _ = w.createInheritedApache(leftApache{name: "stuck", past: []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationFailed},
+			change: func(app *apacheApp) { app.Spec.DeploymentMode = sparkv1.ClientMode }})
+	})
+	t.Parallel()
 	runs := map[string]leftApache{
 		"unwritten":  {driver: corev1.PodPending}, // created, but not in the status
 		"requested":  {past: ran()[:2], driver: corev1.PodPending},
@@ -132,8 +137,6 @@ func TestApacheTakeOver(t *testing.T) {
 	kept, keptDriver := w.createInheritedApache(leftApache{name: "kept", past: ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources), driver: corev1.PodFailed,
 		change: tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})})
 	w.createInheritedApache(leftApache{name: "not-cleaned", past: ran(sparkv1.ApplicationSucceeded), driver: corev1.PodSucceeded})
-	stuck, _ := w.createInheritedApache(leftApache{name: "stuck", past: []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationFailed},
-		change: func(app *apacheApp) { app.Spec.DeploymentMode = sparkv1.ClientMode }})
 	w.runApache(testConfig(w.Namespace), time.Now)
 
 	for name, driver := range drivers {

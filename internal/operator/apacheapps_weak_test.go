@@ -25,17 +25,20 @@ import (
 // These tests cover faults of the Java operator that this one does not have. The numbers are those of the list by which
 // both are compared.
 
-// TestApacheClientMode checks that an application in client mode, which the operator cannot run, fails once, is
-// released, and can be deleted at any time. This also holds if the application has the finalizer of the Java operator,
+// TestApacheClientMode checks that a stored application in client mode, which the operator cannot run, fails once, is
+// released, and can be deleted at any time. The definition refuses new ones. This also holds if the application has the finalizer of the Java operator,
 // which would otherwise block the deletion for ever (W2, W24).
 func TestApacheClientMode(t *testing.T) {
-	t.Parallel()
 	w := newWorld(t)
-	w.runApache(testConfig(w.Namespace), time.Now)
-	app := w.apacheApp("pi", func(app *apacheApp) {
-		app.Spec.DeploymentMode = sparkv1.ClientMode
-		app.Finalizers = []string{theirFinalizer}
+	var app *apacheApp
+	w.storedBefore(func() {
+		app = w.apacheApp("pi", func(app *apacheApp) {
+			app.Spec.DeploymentMode = sparkv1.ClientMode
+			app.Finalizers = []string{theirFinalizer}
+		})
 	})
+	t.Parallel()
+	w.runApache(testConfig(w.Namespace), time.Now)
 	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	checkHistory(t, got, []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationResourceReleased})
 	version := got.ResourceVersion

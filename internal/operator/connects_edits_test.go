@@ -19,8 +19,8 @@ func TestUnusableEditLeavesTheServer(t *testing.T) {
 	sc := w.server("x")
 	old := w.readyServer(sc, 1)
 	for _, edit := range []struct{ patch, says string }{
-		{`{"spec":{"executor":{"memory":"lots"}}}`, "spec.executor.memory"},
-		{`{"spec":{"executor":{"memory":null},"sparkConf":{"spark.kubernetes.executor.label.bad":"bad value!"}}}`, "spec.sparkConf[spark.kubernetes.executor.label.bad]"},
+		{`{"spec":{"executor":{"memory":null},"sparkConf":{"spark.executor.memory":"lots"}}}`, "spec.sparkConf[spark.executor.memory]"},
+		{`{"spec":{"sparkConf":{"spark.executor.memory":null,"spark.kubernetes.executor.label.bad":"bad value!"}}}`, "spec.sparkConf[spark.kubernetes.executor.label.bad]"},
 		{`{"spec":{"sparkConf":{"spark.kubernetes.executor.label.bad":null,"spark.executor.cores":"none"},"executor":{"cores":null}}}`, "spec.sparkConf[spark.executor.cores]"},
 	} {
 		w.patchServer("x", edit.patch)

@@ -88,9 +88,10 @@ func TestServersThatCannotBeMade(t *testing.T) {
 			state: failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.image"}, stalls: true,
 		},
 		{
-			name: "memory that is none", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Memory = new("lots") },
-			hinder: edit(`{"spec":{"executor":{"memory":"1g"}}}`),
-			state:  failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.executor.memory"}, stalls: true,
+			name: "memory that is none", sc: func(sc *v1alpha1.SparkConnect) {
+				sc.Spec.Executor.Memory, sc.Spec.SparkConf = nil, map[string]string{"spark.executor.memory": "lots"}
+			}, hinder: edit(`{"spec":{"executor":{"memory":"1g"}}}`),
+			state: failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.sparkConf[spark.executor.memory]"}, stalls: true,
 		},
 		{
 			name: "an image that nobody has", hinder: edit(`{"spec":{"image":"there"}}`), after: func(w *world) {

@@ -323,7 +323,7 @@ func TestScheduleIsEdited(t *testing.T) {
 	w.WaitSchedule("nightly", "June in Tokyo", at(time.June, 29, 18))
 	for _, c := range []struct{ spec, field string }{
 		{`{"schedule":"every now and then"}`, "spec.schedule"}, {`{"schedule":"0 3 30 6 *","timeZone":"Mars/Olympus"}`, "spec.timeZone"},
-		{`{"timeZone":"Etc/UTC","successfulRunHistoryLimit":-1}`, "spec.successfulRunHistoryLimit"},
+		{`{"timeZone":"Etc/UTC","template":{"image":null}}`, "spec.template.image"},
 	} {
 		w.EditSchedule("nightly", c.spec)
 		w.WaitSchedule("nightly", c.field, wrong(c.field))
@@ -336,7 +336,7 @@ func TestScheduleIsEdited(t *testing.T) {
 		}
 		return fmt.Errorf("events: %v", w.EventsOf(s))
 	})
-	w.EditSchedule("nightly", `{"successfulRunHistoryLimit":1,"concurrencyPolicy":"Perhaps"}`)
+	w.EditSchedule("nightly", `{"template":{"image":"spark:4.1.4"},"concurrencyPolicy":"Perhaps"}`)
 	w.WaitSchedule("nightly", "it to recover", at(time.June, 30, 3))
 	w.WaitSchedule("nightly", "a condition about its policy", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.ContainsFunc(s.Conditions, func(c metav1.Condition) bool { return strings.Contains(c.Message, "spec.concurrencyPolicy") })

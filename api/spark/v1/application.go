@@ -17,7 +17,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,path=sparkapplications,singular=sparkapplication,shortName=sparkapp
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name must be at most 63 characters: lower case letters, digits and '-', beginning with a letter and not ending with '-': the names of Services begin with it"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name cannot begin the name of a Service: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The names of the objects of an attempt begin with the name in this metadata.
@@ -83,6 +83,7 @@ type ApplicationSpec struct {
 	Files string `json:"files,omitempty"`
 	// Where the driver runs. ClusterMode (the default): in its own pod. ClientMode is not supported: the application
 	// fails.
+	// +kubebuilder:validation:XValidation:rule=`self != 'ClientMode'`,message="ClientMode is not served: the driver always runs in a pod of its own; use ClusterMode, or leave it out"
 	// +optional
 	DeploymentMode DeploymentMode `json:"deploymentMode,omitempty"`
 	// The user to impersonate (spark-submit --proxy-user).
@@ -92,6 +93,7 @@ type ApplicationSpec struct {
 	// +optional
 	DriverArgs []string `json:"driverArgs,omitempty"`
 	// Spark configuration. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 	// Restarts, timeouts, the number of executors, and how long objects are kept.
@@ -152,6 +154,7 @@ type ConfigMapSpec struct {
 	// Name of the ConfigMap, which is created in the application's namespace.
 	Name string `json:"name"`
 	// Labels of the ConfigMap.
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove it, or give it another name"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 	// Annotations of the ConfigMap.

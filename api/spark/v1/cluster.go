@@ -14,7 +14,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,path=sparkclusters,singular=sparkcluster,shortName=sparkcluster
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 45 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name must be at most 45 characters: lower case letters, digits and '-', beginning with a letter and not ending with '-': the names of Services begin with it"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 45 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name cannot be a cluster's name, since Services are named after it: use at most 45 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
 type SparkCluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The names of the cluster's objects begin with the name in this metadata.
@@ -49,6 +49,7 @@ type SparkClusterList struct {
 // ClusterSpec describes a standalone cluster.
 type ClusterSpec struct {
 	// The versions of Spark, Scala and Java in the image.
+	// +kubebuilder:validation:XValidation:rule=`self.sparkVersion.size() <= 63 && self.sparkVersion.matches('^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$')`,message="is not a valid version, because a version becomes a label value and part of an image name: at most 63 letters, digits, '-', '_' and '.'",fieldPath=".sparkVersion"
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
 	// The number of workers.
 	ClusterTolerations ClusterTolerations `json:"clusterTolerations"`
@@ -74,12 +75,15 @@ type ClusterTolerations struct {
 // chooses a number between them.
 type WorkerInstanceConfig struct {
 	// The initial number of workers. If there is no autoscaler, the number of workers is constant.
+	// +kubebuilder:validation:XValidation:rule=`self >= 0 && self <= 2147483647`,message="is not a valid number of workers; it must be between 0 and 2147483647"
 	InitWorkers int64 `json:"initWorkers"`
 	// The minimum number of workers that the autoscaler keeps. It keeps at least one worker in any case. If minWorkers
 	// is 1 or more, a PodDisruptionBudget keeps one worker available during voluntary evictions.
+	// +kubebuilder:validation:XValidation:rule=`self >= 0 && self <= 2147483647`,message="is not a valid number of workers; it must be between 0 and 2147483647"
 	MinWorkers int64 `json:"minWorkers"`
 	// The maximum number of workers that the autoscaler creates. If maxWorkers is not more than minWorkers, there is no
 	// autoscaler.
+	// +kubebuilder:validation:XValidation:rule=`self >= 0 && self <= 2147483647`,message="is not a valid number of workers; it must be between 0 and 2147483647"
 	MaxWorkers int64 `json:"maxWorkers"`
 }
 

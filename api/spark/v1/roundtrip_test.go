@@ -75,6 +75,7 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 		"SparkApplication": newSchema(t, crd.Ours(t, definitions[0].ours), versions[0]),
 		"SparkCluster":     newSchema(t, crd.Ours(t, definitions[1].ours), versions[0]),
 	}
+	rules := crd.Rules(crd.Ours(t, definitions[0].ours), versions[0])
 	for _, path := range manifests(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			obj, want := load(t, path)
@@ -84,7 +85,8 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 				}
 			}
 			kept, errs := stored[want["kind"].(string)].Admit(encode(t, want))
-			if len(errs) > 0 {
+			// A manifest in client mode was stored by the peer's operator: a rule refuses a new one.
+			if len(errs) > 0 && !byRule(errs, rules) {
 				t.Fatal(errs.ToAggregate())
 			}
 			if diff := cmp.Diff(want, plainOf(t, encode(t, kept))); diff != "" {

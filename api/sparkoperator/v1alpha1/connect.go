@@ -12,6 +12,9 @@ import (
 // SparkConnect keeps one Spark Connect server running, which has its own executors. Clients open sessions through the
 // server's Service.
 //
+// The rule about the name applies to new objects only, so that a stored object with another name can still be edited
+// and deleted.
+//
 // +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -20,6 +23,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.state"
 // +kubebuilder:printcolumn:name="PodName",type="string",JSONPath=".status.server.podName"
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 56 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="metadata.name cannot begin the name of a Service: use at most 56 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
 type SparkConnect struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the server
@@ -66,6 +70,8 @@ type SparkConnectSpec struct {
 	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
 
 	// Spark configuration. Values are passed to Spark unchanged.
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.annotation.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.annotation.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.annotation.sparkoperator.dev/'))`,message="annotations that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the annotation another name"
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 
@@ -98,6 +104,7 @@ type SparkPodSpec struct {
 
 	// Heap size in Spark's notation: an integer and a unit, for example 4g or 512m (spark.{driver,executor}.memory).
 	// Default 1g.
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.matches(r'(?i)^[\x00- ]*\d*[1-9]\d*[kmgtp]?b?[\x00- ]*$')`,message="is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g"
 	// +optional
 	Memory *string `json:"memory,omitempty"`
 

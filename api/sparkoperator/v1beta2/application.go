@@ -7,6 +7,9 @@ import (
 
 // SparkApplication is one Spark application: what to run, with how many executors, and what to do when it ends.
 //
+// The rule about the name applies to new objects only, so that a stored object with another name can still be edited
+// and deleted.
+//
 // +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -18,6 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Start",type="string",JSONPath=".status.lastSubmissionAttemptTime"
 // +kubebuilder:printcolumn:name="Finish",type="string",JSONPath=".status.terminationTime"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="metadata.name cannot begin the name of a Service: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the driver
@@ -49,6 +53,13 @@ type SparkApplicationList struct {
 }
 
 // SparkApplicationSpec describes a Spark application.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.nodeSelector) || self.nodeSelector.size() == 0 || !has(self.driver.nodeSelector) || self.driver.nodeSelector.size() == 0`,message="cannot be set together with driver.nodeSelector; move its entries there",fieldPath=".nodeSelector"
+// +kubebuilder:validation:XValidation:rule=`!has(self.nodeSelector) || self.nodeSelector.size() == 0 || !has(self.executor.nodeSelector) || self.executor.nodeSelector.size() == 0`,message="cannot be set together with executor.nodeSelector; move its entries there",fieldPath=".nodeSelector"
+// +kubebuilder:validation:XValidation:rule=`!self.mainApplicationFile.startsWith('local:') || self.mainApplicationFile.matches('[.](py|[rR])$') || has(self.mainClass) && self.mainClass.size() > 0`,message="a Java or Scala application needs a main class: the operator does not read it from the jar",fieldPath=".mainClass"
+// +kubebuilder:validation:XValidation:rule=`!has(self.driver.volumeMounts) || has(self.driver.template) || [has(self.volumes) ? self.volumes.map(v, v.name) : []].all(names, self.driver.volumeMounts.all(m, m.name in names))`,message="mounts a volume that is not in volumes; add it there",fieldPath=".driver.volumeMounts"
+// +kubebuilder:validation:XValidation:rule=`!has(self.executor.volumeMounts) || has(self.executor.template) || [has(self.volumes) ? self.volumes.map(v, v.name) : []].all(names, self.executor.volumeMounts.all(m, m.name in names))`,message="mounts a volume that is not in volumes; add it there",fieldPath=".executor.volumeMounts"
+// +kubebuilder:validation:XValidation:rule=`!has(self.monitoring) || !has(self.monitoring.prometheus) || !self.monitoring.exposeExecutorMetrics || !has(self.executor.ports) || self.executor.ports.all(p, p.containerPort == (has(self.monitoring.prometheus.port) ? self.monitoring.prometheus.port : 8090) || !(p.name in (has(self.monitoring.prometheus.portName) && self.monitoring.prometheus.portName.size() > 0 ? [self.monitoring.prometheus.portName] : ['jmx-exporter'])))`,message="is also the name of a port of executor.ports; choose another",fieldPath=".monitoring.prometheus.portName"
 type SparkApplicationSpec struct {
 	// Suspends the application while true. Setting it on a running application ends the run, and clearing it starts
 	// another. A change of this field alone does not count as an edit of the application.
@@ -101,6 +112,15 @@ type SparkApplicationSpec struct {
 
 	// Spark properties, by name, for example spark.eventLog.enabled. Properties that only the operator may set (master,
 	// namespace, service accounts, credentials, images) are rejected here; other fields set them.
+	// +kubebuilder:validation:XValidation:rule=`!('spark.master' in self)`,message="spark.master is not allowed: the operator sets it; remove the key"
+	// +kubebuilder:validation:XValidation:rule=`!('spark.kubernetes.driver.master' in self)`,message="spark.kubernetes.driver.master is not allowed: use driver.kubernetesMaster"
+	// +kubebuilder:validation:XValidation:rule=`!('spark.kubernetes.container.image' in self)`,message="spark.kubernetes.container.image is not allowed: use image"
+	// +kubebuilder:validation:XValidation:rule=`!('spark.kubernetes.driver.container.image' in self)`,message="spark.kubernetes.driver.container.image is not allowed: use driver.image"
+	// +kubebuilder:validation:XValidation:rule=`!('spark.kubernetes.executor.container.image' in self)`,message="spark.kubernetes.executor.container.image is not allowed: use executor.image"
+	// +kubebuilder:validation:XValidation:rule=`!('spark.kubernetes.driver.podTemplateFile' in self)`,message="spark.kubernetes.driver.podTemplateFile is not allowed: use driver.template"
+	// +kubebuilder:validation:XValidation:rule=`!('spark.kubernetes.executor.podTemplateFile' in self)`,message="spark.kubernetes.executor.podTemplateFile is not allowed: use executor.template"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.authenticate.') || k.startsWith('spark.kubernetes.authenticate.driver.mounted.') || k == 'spark.kubernetes.authenticate.submission.serviceAccountName')`,message="spark.kubernetes.authenticate.* is not allowed: drivers and executors use the service accounts of driver.serviceAccount and executor.serviceAccount"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 
@@ -158,6 +178,7 @@ type SparkApplicationSpec struct {
 
 	// Share of the heap that is added to the pods' memory for use outside the heap, for example "0.2"
 	// (spark.kubernetes.memoryOverheadFactor). Spark's default is 0.1 for Java and Scala, 0.4 for Python and R.
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+]?([\d.]*[1-9][\d.]*([eE][-+\d]+)?|0[xX].+|[iI].+)$')`,message="is not a positive number; write one such as 0.2"
 	// +optional
 	MemoryOverheadFactor *string `json:"memoryOverheadFactor,omitempty"`
 

@@ -36,6 +36,7 @@ var deliberate = []struct{ path, what, says, why string }{
 	{"", "maxProperties ", "more entries than [Limits](#limits) allows", "like items of a list"},
 	{"Time", "pattern ^[^tz]*$", "a time with a small t or z", "Go's times have a capital T and Z: the kubeflow operator cannot decode others"},
 	{"Run", "pattern ^[^tz]*$", "the same", "like all times"},
+	{"", "rule ", "what [By the operator](#by-the-operator) and [The other kinds](#the-other-kinds) mark as refused by the definition", "a pass of the operator refuses the same"},
 }
 
 const strictQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
@@ -86,7 +87,7 @@ func TestDeliberateGapsAreDocumented(t *testing.T) {
 	want := "| property | refused value | why nothing is lost |\n|---|---|---|\n"
 	for _, d := range deliberate {
 		property := map[string]string{"": "every quantity", ".port": "every `port` of a probe or hook", "Time": "the status' `...Time`", "Run": "the status' `...Run`"}[d.path]
-		if covered, ok := map[string]string{"maxLength ": "every quantity, and some texts", "maxItems ": "every list", "maxProperties ": "every map"}[d.what]; ok {
+		if covered, ok := map[string]string{"maxLength ": "every quantity, and some texts", "maxItems ": "every list", "maxProperties ": "every map", "rule ": "every field"}[d.what]; ok {
 			property = covered
 		}
 		if property == "" {

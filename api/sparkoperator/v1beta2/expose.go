@@ -106,6 +106,8 @@ type MonitoringSpec struct {
 	// +optional
 	MetricsProperties *string `json:"metricsProperties,omitempty"`
 	// Path of Spark's metrics.properties inside the image. Takes precedence over metricsProperties.
+	// +kubebuilder:validation:XValidation:rule=`!(self.startsWith('local://') ? self.substring(8) : self).contains('://')`,message="is a URI, which a JVM does not fetch; write a path inside the image, such as /opt/metrics/metricsPropertiesFile"
+	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[ \t\n=\x22\x27]')`,message="has a blank, a quote or an equals sign, at which the option for the JVM would end; write a path inside the image, such as /opt/metrics/metricsPropertiesFile"
 	// +optional
 	MetricsPropertiesFile *string `json:"metricsPropertiesFile,omitempty"`
 	// Exposes metrics in Prometheus's format with the JMX exporter, a Java agent.
@@ -120,6 +122,9 @@ type MonitoringSpec struct {
 // PrometheusSpec configures the JMX exporter.
 type PrometheusSpec struct {
 	// Path of the exporter's jar inside the image.
+	// +kubebuilder:validation:XValidation:rule=`self != ''`,message="is empty; write the path of the JMX exporter's jar inside the image, or use prometheusServlet, which needs none"
+	// +kubebuilder:validation:XValidation:rule=`!(self.startsWith('local://') ? self.substring(8) : self).contains('://')`,message="is a URI, which a JVM does not fetch; write a path inside the image, such as /opt/metrics/jmxExporterJar"
+	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[ \t\n=\x22\x27]')`,message="has a blank, a quote or an equals sign, at which the option for the JVM would end; write a path inside the image, such as /opt/metrics/jmxExporterJar"
 	JmxExporterJar string `json:"jmxExporterJar"`
 	// Port on which the exporter listens. Default 8090.
 	// +kubebuilder:validation:Minimum=1024
@@ -127,9 +132,13 @@ type PrometheusSpec struct {
 	// +optional
 	Port *int32 `json:"port,omitempty"`
 	// Name of the exporter's port. Default jmx-exporter.
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.size() <= 15 && self.matches('^[a-z0-9]+(-[a-z0-9]+)*$') && self.matches('[a-z]')`,message="is no name of a port: at most 15 lower case letters, digits and single '-', with a letter among them"
+	// +kubebuilder:validation:XValidation:rule=`!(self in ['driver-rpc-port', 'blockmanager', 'spark-ui', 'spark-connect'])`,message="is the name of a port of Spark's own; choose another"
 	// +optional
 	PortName *string `json:"portName,omitempty"`
 	// Path of the exporter's configuration inside the image. Takes precedence over configuration.
+	// +kubebuilder:validation:XValidation:rule=`!(self.startsWith('local://') ? self.substring(8) : self).contains('://')`,message="is a URI, which a JVM does not fetch; write a path inside the image, such as /opt/metrics/configFile"
+	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[ \t\n=\x22\x27]')`,message="has a blank, a quote or an equals sign, at which the option for the JVM would end; write a path inside the image, such as /opt/metrics/configFile"
 	// +optional
 	ConfigFile *string `json:"configFile,omitempty"`
 	// Content of the exporter's configuration. Default: the operator's own.

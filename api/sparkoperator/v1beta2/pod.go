@@ -24,12 +24,13 @@ type SparkPodSpec struct {
 
 	// CPU limit of the pod as a Kubernetes quantity, for example 1200m
 	// (spark.kubernetes.{driver,executor}.limit.cores). Default: no limit.
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*[1-9][\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
 	// +optional
 	CoreLimit *string `json:"coreLimit,omitempty"`
 
 	// Heap size in Spark's notation: an integer and a unit, for example 4g or 512m (spark.{driver,executor}.memory).
 	// Default 1g.
-	// +kubebuilder:validation:XValidation:rule="self.matches(r'^[\\x00-\\x20]*[0-9]+([bB]|[kKmMgGtTpP][bB]?)?[\\x00-\\x20]*$') || self.contains('${')",message="memory must be a whole number with an optional unit b, k, m, g, t or p, for example 4g or 512m: Spark reads no other form (write 1536m for one and a half gigabytes)"
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.matches(r'(?i)^[\x00- ]*\d*[1-9]\d*[kmgtp]?b?[\x00- ]*$')`,message="is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g"
 	// +optional
 	Memory *string `json:"memory,omitempty"`
 
@@ -37,12 +38,13 @@ type SparkPodSpec struct {
 	// change. Spark overwrites the limit of executors, so it has an effect on them only if the operator was installed
 	// with changes of executors at admission, which is the default of its chart; otherwise the condition
 	// FieldsOverwritten reports it. It has no effect on drivers that spark-submit creates; use memoryOverhead instead.
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.matches(r'(?i)^[^!-~]*[+\d.]*[1-9][\d.]*([kmgtp]?b?|[kmgtpe]i|[nue]|e[-+\d]+)[^!-~]*$')`,message="is not a memory size; write one such as 512m, 2g or 2Gi"
 	// +optional
 	MemoryLimit *string `json:"memoryLimit,omitempty"`
 
 	// Memory outside the heap, in Spark's notation (spark.{driver,executor}.memoryOverhead). A number without a unit is
 	// in MiB. Default: a share of the heap, at least 384m.
-	// +kubebuilder:validation:XValidation:rule="self.matches(r'^[\\x00-\\x20]*[0-9]+([bB]|[kKmMgGtTpP][bB]?)?[\\x00-\\x20]*$') || self.contains('${')",message="memoryOverhead must be a whole number with an optional unit b, k, m, g, t or p, for example 1g or 512m: Spark reads no other form (write 1536m for one and a half gigabytes)"
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.matches(r'(?i)^[\x00- ]*\d+[kmgtp]?b?[\x00- ]*$')`,message="is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g"
 	// +optional
 	MemoryOverhead *string `json:"memoryOverhead,omitempty"`
 
@@ -82,6 +84,8 @@ type SparkPodSpec struct {
 
 	// Labels of the pod (spark.kubernetes.{driver,executor}.label.NAME). Labels that Spark and the operator set take
 	// precedence.
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove it, or give it another name"
+	// +kubebuilder:validation:XValidation:rule=`!('spark-role' in self || 'spark-version' in self || 'spark-app-selector' in self || 'spark-app-name' in self)`,message="the labels spark-role, spark-version, spark-app-selector and spark-app-name are Spark's own and cannot be set; remove them"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -155,16 +159,20 @@ type SparkPodSpec struct {
 }
 
 // DriverSpec describes the driver pod.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.coreLimit) || !has(self.coreRequest) || !self.coreLimit.matches(r'^[\d.]{1,9}m?$') || !self.coreRequest.matches(r'^[\d.]{1,9}m?$') || quantity(self.coreLimit).compareTo(quantity(self.coreRequest)) >= 0`,message="is below the request; raise it, or lower coreRequest",fieldPath=".coreLimit"
+// +kubebuilder:validation:XValidation:rule=`!has(self.memory) || self.memory.size() == 0 || self.memory.contains('${') || self.memory.matches('[kKmMgGtT][^!-~]*$')`,message="becomes the option -Xmx of the driver's JVM, which reads it differently (a number without unit is bytes there); use one of the units k, m, g or t, such as 512m or 2g",fieldPath=".memory"
 type DriverSpec struct {
 	SparkPodSpec `json:",inline"`
 
 	// Name of the driver pod (spark.kubernetes.driver.pod.name). Default: the application's name and "-driver".
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="podName must be a pod name: lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is not a valid pod name: use lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
 	// +optional
 	PodName *string `json:"podName,omitempty"`
 
 	// CPU request of the pod as a Kubernetes quantity, for example 500m, instead of cores
 	// (spark.kubernetes.driver.request.cores).
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*[1-9][\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
 	// +optional
 	CoreRequest *string `json:"coreRequest,omitempty"`
 
@@ -178,6 +186,7 @@ type DriverSpec struct {
 
 	// Address of the API server to which the driver connects (spark.kubernetes.driver.master). Default: the cluster's
 	// own API server.
+	// +kubebuilder:validation:XValidation:rule=`(self.startsWith('k8s://') ? self.substring(6) : self).matches('^https?://') || !(self.startsWith('k8s://') ? self.substring(6) : self).contains('://')`,message="is no address of an API server; write one such as https://kubernetes.default.svc"
 	// +optional
 	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
 
@@ -186,6 +195,7 @@ type DriverSpec struct {
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
 
 	// Labels of the driver's headless Service (spark.kubernetes.driver.service.label.NAME).
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove it, or give it another name"
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 
@@ -199,6 +209,8 @@ type DriverSpec struct {
 }
 
 // ExecutorSpec describes the executor pods.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.coreLimit) || !has(self.coreRequest) || !self.coreLimit.matches(r'^[\d.]{1,9}m?$') || !self.coreRequest.matches(r'^[\d.]{1,9}m?$') || quantity(self.coreLimit).compareTo(quantity(self.coreRequest)) >= 0`,message="is below the request; raise it, or lower coreRequest",fieldPath=".coreLimit"
 type ExecutorSpec struct {
 	SparkPodSpec `json:",inline"`
 
@@ -209,6 +221,7 @@ type ExecutorSpec struct {
 
 	// CPU request of the pods as a Kubernetes quantity, for example 500m, instead of cores
 	// (spark.kubernetes.executor.request.cores).
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*[1-9][\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
 	// +optional
 	CoreRequest *string `json:"coreRequest,omitempty"`
 

@@ -6,6 +6,9 @@ import (
 
 // ScheduledSparkApplication runs a Spark application on a schedule. Each run is its own SparkApplication.
 //
+// The rule about the name applies to new objects only, so that a stored object with another name can still be edited
+// and deleted.
+//
 // +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -17,6 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Last Run",type="date",JSONPath=".status.lastRun"
 // +kubebuilder:printcolumn:name="Last Run Name",type="string",JSONPath=".status.lastRunName"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="metadata.name cannot begin the name of a run: use at most 52 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
 type ScheduledSparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the runs
@@ -66,10 +70,14 @@ type ScheduledSparkApplicationSpec struct {
 	// active. Replace: delete the active run first. Default Allow.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// How many successful runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
+	// How many successful runs are kept; 0 keeps none. Default 1.
+	// +kubebuilder:validation:XValidation:rule=`self >= 0`,message="is below zero; 0 keeps no run that succeeded"
+	// +kubebuilder:validation:XValidation:rule=`self <= 1000`,message="is more than the 1000 runs that a schedule may keep; write fewer"
 	// +optional
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
-	// How many failed runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
+	// How many failed runs are kept; 0 keeps none. Default 1.
+	// +kubebuilder:validation:XValidation:rule=`self >= 0`,message="is below zero; 0 keeps no run that failed"
+	// +kubebuilder:validation:XValidation:rule=`self <= 1000`,message="is more than the 1000 runs that a schedule may keep; write fewer"
 	// +optional
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
 	// How late a run may start, in seconds after its time. A run that would start later is skipped and reported. If

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -138,7 +139,13 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 			continue
 		}
 		before := placedIn(t, written(t, "spec: {"+sample.with+"}"))
-		after := placedIn(t, written(t, "spec: {"+sample.with+"}", "spec: {"+sample.value+"}"))
+		app := written(t, "spec: {"+sample.with+"}", "spec: {"+sample.value+"}")
+		for _, version := range []string{"v1", "v1beta1"} {
+			if errs := crd.Faults(t, "spark.apache.org_sparkapplications.yaml", version, app); len(errs) > 0 {
+				t.Errorf("%s: the definition refuses it: %v", sample.value, errs.ToAggregate())
+			}
+		}
+		after := placedIn(t, app)
 		conf, driver, executor, beside := fieldtable.Otherwise(before.conf, after.conf), fieldtable.Otherwise(before.driver, after.driver),
 			fieldtable.Otherwise(before.executor, after.executor), fieldtable.Otherwise(before.beside, after.beside)
 		if len(conf)+len(driver)+len(executor)+len(beside) == 0 {

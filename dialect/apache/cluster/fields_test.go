@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -50,6 +51,11 @@ func TestFieldsDocument(t *testing.T) {
 		sc := sparkCluster(autoscaledCluster(1, 5))
 		if err := yaml.UnmarshalStrict([]byte("spec: {"+over+"}"), sc); err != nil {
 			t.Fatalf("%s: %v", over, err)
+		}
+		for _, version := range []string{"v1", "v1beta1"} {
+			if errs := crd.Faults(t, "spark.apache.org_sparkclusters.yaml", version, sc); len(errs) > 0 {
+				t.Errorf("%s: the definition refuses it: %v", over, errs.ToAggregate())
+			}
 		}
 		objects, err := Clusters{}.objects(sc)
 		if err != nil {

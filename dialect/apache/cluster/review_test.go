@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewSaysWhatAPassSays checks that the faults of a review have the same message as those of a pass, and that an
+// TestReviewHasTheMessageOfThePass checks that the faults of a review have the same message as those of a pass, and that an
 // unknown field of a template leads to a warning.
-func TestReviewSaysWhatAPassSays(t *testing.T) {
+func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	sc := sparkCluster(unusable)
 	want, _, _ := testClusters.want(sc)
 	review := testClusters.Review(sc)

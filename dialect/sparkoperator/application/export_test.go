@@ -12,7 +12,7 @@ type Refusal struct{ Field, Piece string }
 // Refused returns the applications of the table of rejected specs.
 func Refused() (all []Refusal) {
 	for _, r := range refusals {
-		all = append(all, Refusal{r.Field, r.Piece})
+		all = append(all, Refusal{r.FieldOfPiece(), r.Piece})
 	}
 	return all
 }

@@ -163,6 +163,7 @@ func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	if wrong := Validate(app); len(wrong) > 0 {
 		return place{refused: wrong[0].Message}
 	}
+	storable(t, app)
 	before, after := launched(t, base), launched(t, app)
 	var p place
 	for _, key := range slices.Sorted(maps.Keys(after.conf)) {

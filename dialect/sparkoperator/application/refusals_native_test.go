@@ -8,6 +8,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -47,5 +48,5 @@ func TestNativeRefusalsDocument(t *testing.T) {
 	if _, _, err := (Dialect{Options{Submission: v1beta2.SubmissionModeNative}}).BuildAttempt(app, 1, t0); err == nil || !strings.HasPrefix(err.Error(), modeField) {
 		t.Errorf("spark-submit that is switched off: %v", err)
 	}
-	compareSection(t, validationDocument, "only by spark-submit", text.String())
+	refusal.Hold(t, validationDocument, "only by spark-submit", text.String(), *update)
 }

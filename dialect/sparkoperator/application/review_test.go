@@ -9,9 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewSaysWhatAPassSays checks, for each row of docs/validation.md, that a review reports the same message as the
+// TestReviewHasTheMessageOfThePass checks, for each row of docs/validation.md, that a review reports the same message as the
 // pass that fails the application.
-func TestReviewSaysWhatAPassSays(t *testing.T) {
+func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, r := range refusals {
 		app := appOf(t, r.Piece)
 		review := usual.Review(app, t0)

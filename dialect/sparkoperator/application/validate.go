@@ -54,19 +54,29 @@ func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 }
 
 // denied contains the Spark configuration keys that users may not set, each with advice what to do instead. These are
-// keys that only the operator may set, and keys that have a typed field. Users may not set the namespace, owner, pod
-// name, master and credentials of a submission, because the operator acts with rights that users lack.
+// keys that only the operator may set, and keys that have a typed field. The definition refuses the same keys, as they
+// are written here. Users may not set the namespace, owner, pod name, master and credentials of a submission, because
+// the operator acts with rights that users lack.
 var denied = map[string]string{
 	"spark.master":                                              "the operator sets it",
 	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
 	"spark.kubernetes.container.image":                          "use spec.image",
 	"spark.kubernetes.driver.container.image":                   "use spec.driver.image",
 	"spark.kubernetes.executor.container.image":                 "use spec.executor.image",
-	"spark.kubernetes.authenticate.driver.serviceaccountname":   "use spec.driver.serviceAccount",
-	"spark.kubernetes.authenticate.executor.serviceaccountname": "use spec.executor.serviceAccount",
-	"spark.kubernetes.driver.podtemplatefile":                   "use spec.driver.template",
-	"spark.kubernetes.executor.podtemplatefile":                 "use spec.executor.template",
+	"spark.kubernetes.authenticate.driver.serviceAccountName":   "use spec.driver.serviceAccount",
+	"spark.kubernetes.authenticate.executor.serviceAccountName": "use spec.executor.serviceAccount",
+	"spark.kubernetes.driver.podTemplateFile":                   "use spec.driver.template",
+	"spark.kubernetes.executor.podTemplateFile":                 "use spec.executor.template",
 }
+
+// deniedFolded contains the keys of denied in lower case, because a key is denied in any letter case.
+var deniedFolded = func() map[string]string {
+	folded := make(map[string]string, len(denied))
+	for key, way := range denied {
+		folded[strings.ToLower(key)] = way
+	}
+	return folded
+}()
 
 // mountedPrefix is the prefix of those credential keys (CredentialPrefix) that users may set, because they name files
 // that are mounted into the driver's own pod. Users may set one more credential key, submit.RunnerAccountKey: the
@@ -78,7 +88,7 @@ const mountedPrefix = "spark.kubernetes.authenticate.driver.mounted."
 func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
 		field, folded := fmt.Sprintf("spec.sparkConf[%s]", key), strings.ToLower(strings.TrimSpace(key))
-		if way, ok := denied[folded]; ok {
+		if way, ok := deniedFolded[folded]; ok {
 			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: "is not allowed: " + way})
 			continue
 		}

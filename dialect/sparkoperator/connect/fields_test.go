@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
@@ -116,7 +117,11 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 // executors, and the auxiliary objects.
 func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 	t.Helper()
-	before, after := servedOf(t, connectOf(t, s.with)), servedOf(t, connectOf(t, s.with, s.value))
+	sc := connectOf(t, s.with, s.value)
+	if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkconnects.yaml", "v1alpha1", sc); len(errs) > 0 {
+		t.Errorf("%s: the definition refuses it: %v", s.value, errs.ToAggregate())
+	}
+	before, after := servedOf(t, connectOf(t, s.with)), servedOf(t, sc)
 	for _, key := range slices.Sorted(maps.Keys(after.conf)) {
 		if before.conf[key] != after.conf[key] {
 			places[0] = append(places[0], key)

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewSaysWhatAPassSays checks that a review reports the same message as a pass about the same faults.
-func TestReviewSaysWhatAPassSays(t *testing.T) {
+// TestReviewHasTheMessageOfThePass checks that a review reports the same message as a pass about the same faults.
+func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, piece := range []string{`server: {memory: much}`, `server: {template: {spec: {containers: none}}}`, `sparkConf: {spark.executor.cores: none}`} {
 		sc := connectOf(t, piece)
 		invalid, review := (Connects{}).invalid(sc), (Connects{}).Review(sc)

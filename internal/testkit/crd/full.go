@@ -8,9 +8,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Sizes is the override that Full needs for the definitions of sparkoperator.k8s.io: a value for each property that
-// does not accept "a".
-var Sizes = map[string]any{".memory": "1g", ".memoryOverhead": "512m", ".podName": "a.b"}
+// Sizes is the override that Full needs for our definitions: a value for each property that does not accept "a", or
+// not each value of its enumeration.
+var Sizes = map[string]any{
+	".memory": "1g", ".memoryOverhead": "512m", ".memoryLimit": "2g", ".memoryOverheadFactor": "0.2", ".coreRequest": "1", ".coreLimit": "1",
+	".podName": "a.b", ".portName": "b", ".deploymentMode": "ClusterMode",
+	// The rules admit an application's own node selector only without those of driver and executors.
+	".spec.nodeSelector": map[string]any{}, ".spec.template.nodeSelector": map[string]any{},
+}
 
 // Full returns an object that sets every property of a version of a definition, with one element in each list and map.
 //

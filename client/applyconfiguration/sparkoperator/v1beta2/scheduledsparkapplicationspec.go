@@ -23,9 +23,9 @@ type ScheduledSparkApplicationSpecApplyConfiguration struct {
 	// Action when a run is due while another is active. Allow: run both. Forbid: start the new run when no other is
 	// active. Replace: delete the active run first. Default Allow.
 	ConcurrencyPolicy *sparkoperatorv1beta2.ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// How many successful runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
+	// How many successful runs are kept; 0 keeps none. Default 1.
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
-	// How many failed runs are kept; 0 keeps none. Default 1. A condition reports a negative number.
+	// How many failed runs are kept; 0 keeps none. Default 1.
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
 	// How late a run may start, in seconds after its time. A run that would start later is skipped and reported. If
 	// absent, there is no limit, and one run replaces all missed runs. Optional, specific to this operator.

@@ -12,6 +12,9 @@ import (
 // with apply.
 //
 // SparkApplication is one Spark application: what to run, with how many executors, and what to do when it ends.
+//
+// The rule about the name applies to new objects only, so that a stored object with another name can still be edited
+// and deleted.
 type SparkApplicationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the driver

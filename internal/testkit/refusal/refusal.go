@@ -1,0 +1,130 @@
+// Package refusal helps tests with the custom resources that the operator refuses. Each kind has a file of them, and
+// docs/validation.md has a table of each file.
+package refusal
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+)
+
+// ByDefinition is the value of Row.By for a custom resource that the API server refuses without the webhook.
+const ByDefinition = "definition"
+
+// Row is one refused custom resource, and one row of the table.
+type Row struct {
+	// Field is the field that the refusal names. "KEY" in it stands for the key of sparkConf in the piece.
+	Field string `json:"field"`
+	// When describes the refused values.
+	When string `json:"when"`
+	// Piece is YAML that makes the valid object of the file invalid if it is merged into the object.
+	Piece string `json:"piece"`
+	// By is ByDefinition, or empty if the webhook refuses the custom resource.
+	By string `json:"by"`
+	// Says is a part of the message that the definition and a pass have in common. It is empty if the definition refuses
+	// the value with Kubernetes' own message about a type, an enumeration or a range.
+	Says string `json:"says"`
+	// Also are further pieces that the definition refuses for the reason of the row.
+	Also []string `json:"also"`
+	// Why is the text of the event if spark-submit is allowed.
+	Why string `json:"why"`
+}
+
+// FieldOfPiece returns the field that the refusal names, with the key of the piece instead of "KEY".
+func (r Row) FieldOfPiece() string { return strings.ReplaceAll(r.Field, "KEY", "spark.master") }
+
+// File contains the refused custom resources of one kind.
+type File struct {
+	// Whole is a valid custom resource, as YAML.
+	Whole string `json:"whole"`
+	// Refusals are always refused.
+	Refusals []Row `json:"refusals"`
+	// OnlyBySparkSubmit are refused unless spark-submit is allowed.
+	OnlyBySparkSubmit []Row `json:"onlyBySparkSubmit"`
+}
+
+// Read reads a file of refused custom resources.
+func Read(name string) (file File, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return file, err
+	}
+	if err := yaml.UnmarshalStrict(text, &file); err != nil {
+		return file, fmt.Errorf("%s: %w", name, err)
+	}
+	return file, nil
+}
+
+// Must reads a file of refused custom resources, and fails the test if that is not possible.
+func Must(t testing.TB, name string) File {
+	t.Helper()
+	file, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// JSON returns the valid custom resource of the file with pieces of YAML merged into it, as JSON.
+func (f File) JSON(t testing.TB, pieces ...string) []byte {
+	t.Helper()
+	whole := map[string]any{}
+	for _, piece := range append([]string{f.Whole}, pieces...) {
+		var over map[string]any
+		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
+			t.Fatalf("%v in\n%s", err, piece)
+		}
+		fieldtable.Merge(whole, over)
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Table returns the table of rows in docs/validation.md.
+func Table(rows []Row) string {
+	var text strings.Builder
+	text.WriteString("| field | refused when it | at `kubectl apply` by |\n|---|---|---|\n")
+	for _, r := range rows {
+		by := "webhook"
+		if r.By != "" {
+			by = r.By
+		}
+		fmt.Fprintf(&text, "| `%s` | %s | the %s |\n", r.Field, r.When, by)
+	}
+	return text.String()
+}
+
+// Hold compares the text between two marks of a document with the wanted text. If update is set, it writes the wanted
+// text there.
+func Hold(t testing.TB, document, mark, want string, update bool) {
+	t.Helper()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- begin "+mark+" -->\n", "<!-- end "+mark+" -->"
+	before, rest, ok := strings.Cut(string(text), begin)
+	written, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no marks %q and %q", document, begin, end)
+	}
+	if update {
+		if err := os.WriteFile(document, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(written, want); diff != "" {
+		t.Errorf("%s is out of date; run with -update (-written +now):\n%s", document, diff)
+	}
+}
