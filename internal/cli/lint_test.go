@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// TestLint checks the findings of each file, in each format, for all five kinds.
-func TestLint(t *testing.T) {
+// TestLintReportsFindingsOfAllKinds checks the findings of each file, in each format, for all five kinds.
+func TestLintReportsFindingsOfAllKinds(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		code exit.Code
@@ -32,8 +32,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestLintOfExamples checks that lint finds no errors in the examples.
-func TestLintOfExamples(t *testing.T) {
+// TestLintAcceptsTheExamples checks that lint finds no errors in the examples.
+func TestLintAcceptsTheExamples(t *testing.T) {
 	got := run(t, "lint", "-f", "../../examples", "-o", "json")
 	if got.code != exit.OK {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)

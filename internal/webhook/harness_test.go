@@ -6,7 +6,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -173,8 +172,8 @@ func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *ad
 		}
 	})
 	testkit.Wait(h.T, "the API server to call the webhook", func(context.Context) error {
-		if err := h.dryRun(h.object(`metadata: {name: 1pi}`)); !byWebhook(err) {
-			return errors.Join(errors.New("it admits an invalid name"), err)
+		if err := h.dryRun(h.object(unusable)); !byWebhook(err) {
+			return errors.Join(errors.New("it admits an invalid spec"), err)
 		}
 		return nil
 	})
@@ -251,7 +250,7 @@ func (h *hooked) typed(object *unstructured.Unstructured, kind kinds.Admitted) c
 	return out
 }
 
-func kindOf(t *testing.T, kind schema.GroupVersionKind) kinds.Admitted {
+func kindOf(t testing.TB, kind schema.GroupVersionKind) kinds.Admitted {
 	t.Helper()
 	for _, k := range kinds.Admission() {
 		if k.Kind == kind {
@@ -260,13 +259,4 @@ func kindOf(t *testing.T, kind schema.GroupVersionKind) kinds.Admitted {
 	}
 	t.Fatalf("no kind %s", kind)
 	return kinds.Admitted{}
-}
-
-func readFile(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -22,73 +22,135 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/policy"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// refusals is the file of applications that are refused according to docs/validation.md.
-const refusals = "../../dialect/sparkoperator/application/testdata/refusals.yaml"
+// refusals are the files of custom resources that are refused according to docs/validation.md, one of each kind.
+var refusals = []string{
+	applications,
+	"../../dialect/sparkoperator/schedule/testdata/refusals.yaml",
+	"../../dialect/sparkoperator/connect/testdata/refusals.yaml",
+	"../../dialect/apache/application/testdata/refusals.yaml",
+	"../../dialect/apache/cluster/testdata/refusals.yaml",
+}
 
-type refusal struct{ Field, When, Piece, By, Why string }
+const applications = "../../dialect/sparkoperator/application/testdata/refusals.yaml"
 
-// TestRefusals checks that every application of docs/validation.md is refused when it is created. If the page lists the
-// application as refused by the definition, the definition refuses it. Otherwise the webhook refuses it, with the
-// message that a pass would store.
-func TestRefusals(t *testing.T) {
+// unusable makes an application invalid in a way that only the webhook and a pass find.
+const unusable = `spec: {executor: {cores: 2, coreLimit: "1"}}`
+
+// TestEachRowOfThePageIsRefused checks, for each row of docs/validation.md, that the API server refuses the custom
+// resource. The definition or the webhook refuses it, as the page says. The message and the field are those of a pass.
+func TestEachRowOfThePageIsRefused(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
-	var file struct{ Refusals, OnlyBySparkSubmit []refusal }
-	if err := yaml.Unmarshal([]byte(readFile(t, refusals)), &file); err != nil || len(file.Refusals) < 40 || len(file.OnlyBySparkSubmit) < 5 {
-		t.Fatalf("%d and %d refusals: %v", len(file.Refusals), len(file.OnlyBySparkSubmit), err)
-	}
-	for _, r := range file.Refusals {
-		h.refused(r)
+	for _, name := range refusals {
+		file := refusal.Must(t, name)
+		if err := h.dryRun(h.object(file.Whole)); err != nil || len(file.Refusals) < 10 {
+			t.Errorf("%s: %d refusals, the valid object: %v", name, len(file.Refusals), err)
+		}
+		for _, r := range file.Refusals {
+			h.refused(r, file.Whole, r.Piece)
+			for _, piece := range r.Also {
+				object := h.object(file.Whole, piece)
+				if err := h.dryRun(object); !apierrors.IsInvalid(err) || byWebhook(err) || h.pass(object) == "" {
+					t.Errorf("%s: want a refusal by the definition and by a pass, but it is: %v", piece, err)
+				}
+			}
+		}
 	}
 	h.change(func(h *hooked) { h.cfg.Submission.Mode = config.SubmissionNative })
-	for _, r := range append(file.OnlyBySparkSubmit, refusal{Field: "spec.submission.mode", Piece: "spec: {submission: {mode: SparkSubmit}}"}) {
-		h.refused(r)
+	file := refusal.Must(t, applications)
+	if len(file.Refusals) < 40 || len(file.OnlyBySparkSubmit) < 5 {
+		t.Fatalf("%d and %d refusals", len(file.Refusals), len(file.OnlyBySparkSubmit))
+	}
+	for _, r := range append(file.OnlyBySparkSubmit, refusal.Row{Field: "spec.submission.mode", Piece: "spec: {submission: {mode: SparkSubmit}}"}) {
+		h.refused(r, file.Whole, r.Piece)
 	}
 }
 
-// refused checks that one application is refused, by whom, and with which message and field.
-func (h *hooked) refused(r refusal) {
-	h.T.Helper()
-	object := h.object(r.Piece)
-	err := h.dryRun(object)
-	switch {
-	case err == nil:
-		h.T.Errorf("%s is admitted", r.Piece)
-		return
-	case r.By == "definition":
-		if !apierrors.IsInvalid(err) || byWebhook(err) {
-			h.T.Errorf("%s: not refused by the definition: %v", r.Piece, err)
-		}
-		return
-	case !byWebhook(err):
-		h.T.Errorf("%s: not refused by the webhook: %v", r.Piece, err)
-		return
-	}
-	app := h.typed(object, kinds.Admission()[0]).(*v1beta2.SparkApplication)
-	kinds.SparkApplications(h.settings()).Decide(app, lifecycle.Observed{}, time.Now())
-	if app.Status.AppState.State != v1beta2.ApplicationStateFailed || said(err) != app.Status.AppState.ErrorMessage {
-		h.T.Errorf("%s:\nthe webhook says %q,\na pass %q (%s)", r.Piece, said(err), app.Status.AppState.ErrorMessage, app.Status.AppState.State)
-	}
-	field := strings.ReplaceAll(r.Field, "KEY", "spark.master")
-	if status, ok := errors.AsType[*apierrors.StatusError](err); !ok || status.ErrStatus.Details == nil || status.ErrStatus.Details.Causes[0].Field != field {
-		h.T.Errorf("%s: the causes are %v, want %s", r.Piece, status.ErrStatus.Details, field)
-	}
-}
-
-// TestSeveralFaults checks that a single refusal lists every fault, with the field and what to do.
-func TestSeveralFaults(t *testing.T) {
+// TestTemplateIsRefusedLikeItsRuns checks that each spec of an application that the page lists is refused in the
+// template of a schedule too, by the same check.
+func TestTemplateIsRefusedLikeItsRuns(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
-	err := h.dryRun(h.object(`{metadata: {name: 1pi}, spec: {sparkConf: {spark.master: local, spark.kubernetes.container.image: i}, executor: {coreRequest: few}}}`))
+	schedule := refusal.Must(t, refusals[1])
+	for _, r := range refusal.Must(t, applications).Refusals {
+		var piece struct {
+			Spec any `json:"spec"`
+		}
+		if err := yaml.Unmarshal([]byte(r.Piece), &piece); err != nil {
+			t.Fatal(err)
+		}
+		if piece.Spec == nil {
+			continue // the schedule has metadata of its own
+		}
+		nested, err := yaml.Marshal(map[string]any{"spec": map[string]any{"template": piece.Spec}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Field = strings.Replace(r.Field, "spec.", "spec.template.", 1)
+		h.refused(r, schedule.Whole, string(nested))
+	}
+}
+
+// refused checks that one custom resource is refused, by whom, and with which message and field.
+func (h *hooked) refused(r refusal.Row, pieces ...string) {
+	h.T.Helper()
+	object := h.object(pieces...)
+	name := object.GetKind() + ": " + r.Piece
+	err := h.dryRun(object)
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok || !apierrors.IsInvalid(err) || status.ErrStatus.Details == nil || len(status.ErrStatus.Details.Causes) == 0 {
+		h.T.Errorf("%s: not refused as invalid: %v", name, err)
+		return
+	}
+	pass, cause := h.pass(object), status.ErrStatus.Details.Causes[0]
+	if r.By == refusal.ByDefinition {
+		if byWebhook(err) || !strings.Contains(err.Error(), r.Says) || !strings.Contains(pass, r.Says) {
+			h.T.Errorf("%s:\nthe definition says %q,\na pass %q,\nwant both to say %q", name, err, pass, r.Says)
+		}
+		// A rule about a name belongs to the whole object, and a rule about an entry to its list or map.
+		if !strings.HasPrefix(r.FieldOfPiece(), cause.Field) && !strings.Contains(cause.Message, ": "+r.Field+" ") {
+			h.T.Errorf("%s: the cause is %q: %s, want %s", name, cause.Field, cause.Message, r.Field)
+		}
+		return
+	}
+	if !byWebhook(err) || said(err) != pass {
+		h.T.Errorf("%s:\nrefused with %q,\na pass says  %q", name, err, pass)
+	}
+	if cause.Field != r.FieldOfPiece() {
+		h.T.Errorf("%s: the cause is %s, want %s", name, cause.Field, r.FieldOfPiece())
+	}
+}
+
+// pass returns the message with which the first passes over a stored object report that its spec is invalid. The
+// passes are computed for an empty cluster.
+func (h *hooked) pass(object *unstructured.Unstructured) string {
+	h.T.Helper()
+	stored := h.typed(object, kindOf(h.T, object.GroupVersionKind()))
+	launched, err := launch.Operator{Config: h.settings(), Now: time.Now()}.Launch(stored)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(launched.Objects)+len(launched.Runs) > 0:
+		h.T.Errorf("a pass creates objects for %s %s", object.GetKind(), object.GetName())
+	}
+	return launched.Why
+}
+
+// TestRefusalListsEveryFault checks that a single refusal lists every fault, with the field and what to do.
+func TestRefusalListsEveryFault(t *testing.T) {
+	t.Parallel()
+	h := hook(t)
+	err := h.dryRun(h.object(`{metadata: {labels: {spark-role: x}}, spec: {sparkConf: {Spark.Master: local, spark.Kubernetes.Container.Image: i}, executor: {cores: 2, coreLimit: "1"}}}`))
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok || !byWebhook(err) {
 		t.Fatal(err)
@@ -97,7 +159,7 @@ func TestSeveralFaults(t *testing.T) {
 	for _, cause := range status.ErrStatus.Details.Causes {
 		fields = append(fields, cause.Field)
 	}
-	if got, want := fmt.Sprint(fields), "[metadata.name spec.sparkConf[spark.kubernetes.container.image] spec.sparkConf[spark.master] spec.executor.coreRequest]"; got != want {
+	if got, want := fmt.Sprint(fields), "[spec.sparkConf[Spark.Master] spec.sparkConf[spark.Kubernetes.Container.Image] spec.executor.coreLimit]"; got != want {
 		t.Errorf("the causes are %s, want %s", got, want)
 	}
 	if !strings.Contains(err.Error(), "use spec.image") {
@@ -105,82 +167,55 @@ func TestSeveralFaults(t *testing.T) {
 	}
 }
 
-// others contains refusals of the kinds other than SparkApplication: a valid object, a piece of YAML that makes it
-// invalid, and the field that the refusal names.
-var others = map[string]struct{ whole, piece, field string }{
-	"ScheduledSparkApplication": {`
-apiVersion: sparkoperator.k8s.io/v1beta2
-kind: ScheduledSparkApplication
-metadata: {name: nightly}
-spec:
-  schedule: "0 3 * * *"
-  template: {type: Java, mode: cluster, sparkVersion: 4.1.4, image: i, mainClass: a.B, mainApplicationFile: local:///a.jar, driver: {}, executor: {}}
-`, `spec: {schedule: often, template: {driver: {coreRequest: few}}}`, "spec.schedule"},
-	"SparkConnect": {`
-apiVersion: sparkoperator.k8s.io/v1alpha1
-kind: SparkConnect
-metadata: {name: notebooks}
-spec: {sparkVersion: 4.1.4, image: i, server: {}, executor: {instances: 1}}
-`, `spec: {server: {memory: much}}`, "spec.server.memory"},
-	"SparkApplication": {`
-apiVersion: spark.apache.org/v1
-kind: SparkApplication
-metadata: {name: pi}
-spec: {mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: i}, runtimeVersions: {sparkVersion: 4.1.4}}
-`, `spec: {deploymentMode: ClientMode}`, "spec.deploymentMode"},
-	"SparkCluster": {`
-apiVersion: spark.apache.org/v1
-kind: SparkCluster
-metadata: {name: prod}
-spec:
-  runtimeVersions: {sparkVersion: 4.1.4}
-  clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 1}}
-  sparkConf: {spark.kubernetes.container.image: i}
-`, `spec: {masterSpec: {statefulSetSpec: {template: {spec: {containers: none}}}}}`, "spec.masterSpec.statefulSetSpec"},
-}
-
-// TestOtherKinds checks, for each kind in others, that the webhook admits a valid object and refuses an invalid one
-// with the message of a pass.
-func TestOtherKinds(t *testing.T) {
-	t.Parallel()
-	h := hook(t)
-	for name, c := range others {
-		if err := h.dryRun(h.object(c.whole)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		object := h.object(c.whole, c.piece)
-		err := h.dryRun(object)
-		if !byWebhook(err) {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		kind := kindOf(t, object.GroupVersionKind())
-		faults := kind.Review(h.settings(), nil, h.typed(object, kind), time.Now()).Faults
-		if len(faults) == 0 || faults[0].Field != c.field || said(err) != dialect.Invalid(faults).Message {
-			t.Errorf("%s: refused with %q, want a fault of %s", name, said(err), c.field)
-		}
-	}
-}
-
-// TestKubeflowCases checks names and memory sizes that the webhook of kubeflow's operator admits or refuses. Our
-// webhook must decide in the same way.
+// TestKubeflowCases checks applications that the webhook of kubeflow's operator admits or refuses. With our definition
+// and our webhook, the API server must decide in the same way. A dry run must get the same answer as a creation.
 func TestKubeflowCases(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+	decides := func(what string, object *unstructured.Unstructured, admitted bool, says string) {
+		t.Helper()
+		dry, err := h.dryRun(object), h.user.Create(t.Context(), object)
+		if (err == nil) != admitted || (dry == nil) != admitted || !admitted && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: created %v, in a dry run %v", what, err, dry)
+		}
+		if !admitted && dry != nil && err != nil && dry.Error() != err.Error() {
+			t.Errorf("%s: a dry run says %q, a creation %q", what, dry, err)
+		}
+		if err == nil {
+			h.Remove(object)
+		}
+	}
 	for name, admitted := range map[string]bool{
 		"pi": true, "spark-pi-1": true, strings.Repeat("a", 63): true,
 		"1pi": false, "pi.v1": false, strings.Repeat("a", 64): false,
 	} {
-		if err := h.dryRun(h.object(`metadata: {name: "` + name + `"}`)); (err == nil) != admitted {
-			t.Errorf("name %s: %v", name, err)
-		}
+		decides("name "+name, h.object(`metadata: {name: "`+name+`"}`), admitted, "metadata.name")
 	}
 	for memory, admitted := range map[string]bool{"512m": true, "1g": true, "1024k": true, "1.5g": false, "1Gi": false, "much": false} {
 		for _, role := range []string{"driver", "executor"} {
-			if err := h.dryRun(h.object(fmt.Sprintf("spec: {%s: {memory: %q}}", role, memory))); (err == nil) != admitted {
-				t.Errorf("%s memory %s: %v", role, memory, err)
-			}
+			decides(role+" memory "+memory, h.object(fmt.Sprintf("spec: {%s: {memory: %q}}", role, memory)), admitted, "spec."+role+".memory")
 		}
+	}
+	for _, key := range []string{
+		"spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.authenticate.executor.serviceAccountName",
+		"spark.kubernetes.authenticate.oauthTokenFile", "spark.kubernetes.authenticate.oauthToken",
+		"spark.kubernetes.authenticate.driver.oauthTokenFile", "spark.kubernetes.authenticate.driver.oauthToken",
+		"spark.kubernetes.authenticate.executor.oauthTokenFile", "spark.kubernetes.authenticate.executor.oauthToken",
+		"spark.master", "spark.kubernetes.driver.master", "spark.kubernetes.container.image",
+		"spark.kubernetes.driver.container.image", "spark.kubernetes.executor.container.image", "spark.kubernetes.namespace",
+	} {
+		decides(key, h.object(fmt.Sprintf("spec: {sparkConf: {%s: x}}", key)), false, "is not allowed")
+	}
+	decides("the application's own namespace", h.object("spec: {sparkConf: {spark.kubernetes.namespace: "+h.Namespace+"}}"), true, "")
+	for _, role := range []string{"driver", "executor"} {
+		decides("two node selectors", h.object("spec: {nodeSelector: {a: b}, "+role+": {nodeSelector: {a: b}}}"), false, "spec.nodeSelector")
+	}
+	decides("a node selector", h.object("spec: {nodeSelector: {a: b}, driver: {nodeSelector: {}}}"), true, "")
+	for key, servers := range map[string]*unstructured.Unstructured{
+		"56": h.object(refusal.Must(t, refusals[2]).Whole, "metadata: {name: "+strings.Repeat("a", 56)+"}"),
+		"57": h.object(refusal.Must(t, refusals[2]).Whole, "metadata: {name: "+strings.Repeat("a", 57)+"}"),
+	} {
+		decides("a SparkConnect whose name has characters: "+key, servers, key == "56", "metadata.name")
 	}
 }
 
@@ -192,7 +227,7 @@ func TestDryRunStoresNothing(t *testing.T) {
 	if err := h.dryRun(h.object()); err != nil {
 		t.Error(err)
 	}
-	if err := h.dryRun(h.object(`metadata: {name: 1pi}`)); !byWebhook(err) {
+	if err := h.dryRun(h.object(unusable)); !byWebhook(err) {
 		t.Error(err)
 	}
 	var list v1beta2.SparkApplicationList
@@ -201,13 +236,13 @@ func TestDryRunStoresNothing(t *testing.T) {
 	}
 }
 
-// TestUpdatesOfAnInvalidObject checks an invalid object that is already stored. Updates outside of its spec and its
+// TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec checks an invalid object that is already stored. Updates outside of its spec and its
 // deletion are admitted. An edit that leaves the spec invalid is refused, unless the object is being deleted.
-func TestUpdatesOfAnInvalidObject(t *testing.T) {
+func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.change(func(h *hooked) { h.served = false })
-	object := h.object(`{metadata: {name: 1pi, finalizers: [example.com/mine]}, spec: {executor: {coreRequest: few}}}`)
+	object := h.object(`metadata: {finalizers: [example.com/mine]}`, unusable)
 	if err := h.user.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
@@ -228,13 +263,13 @@ func TestUpdatesOfAnInvalidObject(t *testing.T) {
 	if err := h.user.Status().Patch(t.Context(), object.DeepCopy(), status); err != nil {
 		t.Errorf("the status: %v", err)
 	}
-	if err := patch("an invalid spec", `{"spec":{"executor":{"coreRequest":"many"}}}`); !byWebhook(err) {
+	if err := patch("an invalid spec", `{"spec":{"executor":{"cores":3}}}`); !byWebhook(err) {
 		t.Errorf("another invalid spec: %v", err)
 	}
 	if err := h.user.Delete(t.Context(), object.DeepCopy()); err != nil {
 		t.Errorf("the deletion: %v", err)
 	}
-	if err := patch("an edit while it is deleted", `{"spec":{"executor":{"coreRequest":"many"}}}`); err != nil {
+	if err := patch("an edit while it is deleted", `{"spec":{"executor":{"cores":3}}}`); err != nil {
 		t.Errorf("an edit while it is deleted: %v", err)
 	}
 	if err := patch("the finalizers", `{"metadata":{"finalizers":null}}`); err != nil {
@@ -243,24 +278,24 @@ func TestUpdatesOfAnInvalidObject(t *testing.T) {
 	h.WaitGone(object)
 }
 
-// TestCorrection checks that an edit that corrects a stored invalid spec is admitted.
-func TestCorrection(t *testing.T) {
+// TestInvalidSpecCanBeCorrected checks that an edit that corrects a stored invalid spec is admitted.
+func TestInvalidSpecCanBeCorrected(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.change(func(h *hooked) { h.served = false })
-	object := h.object(`spec: {executor: {coreRequest: few}}`)
+	object := h.object(unusable)
 	if err := h.user.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
 	h.change(func(h *hooked) { h.served = true })
-	if err := h.user.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"executor":{"coreRequest":"1"}}}`))); err != nil {
+	if err := h.user.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"executor":{"cores":1}}}`))); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestWarnings checks that a client gets warnings about settings without effect and about an edit that restarts a
+// TestWarningsReachTheClient checks that a client gets warnings about settings without effect and about an edit that restarts a
 // running application.
-func TestWarnings(t *testing.T) {
+func TestWarningsReachTheClient(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.warnings.take()
@@ -300,12 +335,12 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestNotServed checks that objects that the operator does not serve are admitted without a review. An object whose
+// TestObjectsThatAreNotServedAreAdmitted checks that objects that the operator does not serve are admitted without a review. An object whose
 // namespace cannot be looked up is admitted with a warning.
-func TestNotServed(t *testing.T) {
+func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
-	invalid, cluster := h.object(`metadata: {name: 1pi}`), h.object(others["SparkCluster"].whole, others["SparkCluster"].piece)
+	invalid, cluster := h.object(unusable), h.object(refusal.Must(t, refusals[4]).Whole, `spec: {masterSpec: {statefulSetSpec: {template: {spec: {containers: none}}}}}`)
 	labelled := cluster.DeepCopy()
 	labelled.SetLabels(map[string]string{"spark.operator/sentinel": "true", "team": "a"})
 	for name, c := range map[string]struct {
@@ -330,9 +365,9 @@ func TestNotServed(t *testing.T) {
 	}
 }
 
-// TestLargeObject checks that an object of nearly 3 MiB, the largest size that the API server accepts, is refused with
+// TestObjectBeyondTheLimitIsRefused checks that an object of nearly 3 MiB, the largest size that the API server accepts, is refused with
 // a message that contains the operator's limit.
-func TestLargeObject(t *testing.T) {
+func TestObjectBeyondTheLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	object := h.object()
@@ -348,8 +383,8 @@ func TestLargeObject(t *testing.T) {
 	}
 }
 
-// TestRequests checks that requests that no API server would send get an answer with the reason and are not reviewed.
-func TestRequests(t *testing.T) {
+// TestMalformedRequestsAreNotReviewed checks that requests that no API server would send get an answer with the reason and are not reviewed.
+func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	path := webhook.Path(kinds.Admission()[0].Kind)
@@ -378,9 +413,9 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestFaultOfTheOperator checks that an object is admitted with a warning if the review panics, and that the panic is
+// TestPanicAdmitsTheObjectWithAWarning checks that an object is admitted with a warning if the review panics, and that the panic is
 // logged.
-func TestFaultOfTheOperator(t *testing.T) {
+func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 	t.Parallel()
 	lines := &scene.Lines{}
 	log := (&scene.World{T: t, Log: lines}).Logger()
@@ -397,9 +432,9 @@ func TestFaultOfTheOperator(t *testing.T) {
 	}
 }
 
-// TestUnreachableWebhook checks that the API server admits objects if the webhook does not answer and the failure
+// TestUnreachableWebhookAdmitsObjects checks that the API server admits objects if the webhook does not answer and the failure
 // policy is Ignore.
-func TestUnreachableWebhook(t *testing.T) {
+func TestUnreachableWebhookAdmitsObjects(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -414,7 +449,7 @@ func TestUnreachableWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Wait(t, "the API server to admit an object without the webhook", func(context.Context) error {
-		return h.dryRun(h.object(`metadata: {name: 1pi}`))
+		return h.dryRun(h.object(unusable))
 	})
 }
 
@@ -428,9 +463,9 @@ func TestRulesOfThePlatform(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.change(func(h *hooked) { h.cfg.Policy = rules })
-	all := map[string]string{"plain": plain}
-	for name, c := range others {
-		all[name] = c.whole
+	all := map[string]string{}
+	for _, name := range refusals {
+		all[name] = refusal.Must(t, name).Whole
 	}
 	for _, labels := range []map[string]string{{"tier": "tenant"}, {"tier": "platform"}} {
 		h.change(func(h *hooked) { h.labels = labels })

@@ -4,7 +4,6 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -27,6 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/policy"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -99,37 +99,19 @@ func (o Operator) Fresh(object client.Object) client.Object {
 	return fresh
 }
 
-// Faults returns all faults for which the operator would reject an object.
-func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
-	k, err := o.Kind(object)
-	if err != nil {
-		return nil, err
+// Review returns what the operator would report about an object before it creates anything: all faults for which it
+// would reject the object or, if there are none, warnings. The admission webhook returns the same.
+func (o Operator) Review(object client.Object) (dialect.Review, error) {
+	if _, err := o.Kind(object); err != nil {
+		return dialect.Review{}, err
 	}
-	object = o.Fresh(object)
-	if wrong := kinds.Validate(o.Config, object, o.Now, o.labels); len(wrong) > 0 || k.Render == nil {
-		return wrong, nil
-	}
-	_, err = k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
-	return asFaults(err), nil
+	return kinds.Review(o.Config, o.NamespaceLabels, o.Fresh(object), o.Now), nil
 }
 
-// Refusals returns the faults of a valid custom resource by the rules of the platform.
-func (o Operator) Refusals(object client.Object) []*dialect.FieldError {
-	return kinds.Review(o.Config, o.NamespaceLabels, o.Fresh(object), o.Now).Faults
-}
-
-func asFaults(err error) []*dialect.FieldError {
-	fault, isFault := errors.AsType[*dialect.FieldError](err)
-	refused, isRefused := errors.AsType[*submit.Error](err)
-	switch {
-	case err == nil:
-		return nil
-	case isFault:
-		return []*dialect.FieldError{fault}
-	case isRefused && refused.Key != "":
-		return []*dialect.FieldError{{Field: "spec.sparkConf[" + refused.Key + "]", Message: refused.Message}}
-	}
-	return []*dialect.FieldError{{Field: "spec", Message: err.Error()}}
+// Unruled returns the operator without rules of the platform.
+func (o Operator) Unruled() Operator {
+	o.Config.Policy = policy.Policy{AllowSnippetAnnotations: true}
+	return o
 }
 
 // Launch describes what the operator would do with an object.

@@ -130,25 +130,25 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 			add(Warning, RuleNoEffect, field, "has no effect: "+way)
 		}
 	}
-	faults, err := o.Faults(object)
+	review, err := o.Unruled().Review(object)
 	if err != nil {
 		add(Error, RuleInvalid, "", err.Error())
 	}
-	for _, fault := range faults {
+	for _, fault := range review.Faults {
 		// The decoder reports the Go struct that contains the common fields of driver and executor.
 		fault.Field = strings.Replace(fault.Field, ".SparkPodSpec.", ".", 1)
 		if !slices.Contains(diff.Missing, fault.Field) {
 			add(Error, RuleInvalid, fault.Field, fault.Message)
 		}
 	}
-	if len(faults) > 0 {
+	if len(review.Faults) > 0 {
 		return found
 	}
-	refusals := o.Refusals(object)
-	for _, fault := range refusals {
+	review, _ = o.Review(object)
+	for _, fault := range review.Faults {
 		add(Error, RulePolicy, fault.Field, fault.Message)
 	}
-	if len(refusals) > 0 {
+	if len(review.Faults) > 0 {
 		return found
 	}
 	for _, warning := range warnings(o, object) {

@@ -125,11 +125,11 @@ func setSparkVersion(object client.Object, version string) {
 }
 
 func (r *verbs) renderOne(operator launch.Operator, d *manifest.Loaded, o *renderOptions) error {
-	faults, err := operator.Faults(d.Object)
+	review, err := operator.Review(d.Object)
 	if err != nil {
 		return err
 	}
-	for _, fault := range faults {
+	for _, fault := range review.Faults {
 		return fmt.Errorf("%s: %w", d.Place(fault.Field), fault)
 	}
 	if o.sparkSubmit {

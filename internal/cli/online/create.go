@@ -64,11 +64,11 @@ func (r *verbs) createCommand() *cobra.Command {
 			case namespace != c.Namespace && cmd.Flags().Changed("namespace"):
 				return exit.Usagef("%s: the manifest names the namespace %s, but -n names %s; leave one of them out", d.Place("metadata.namespace"), namespace, c.Namespace)
 			}
-			faults, err := operator.Faults(d.Object)
+			review, err := operator.Review(d.Object)
 			if err != nil {
 				return exit.With(exit.Invalid, err)
 			}
-			for _, fault := range faults {
+			for _, fault := range review.Faults {
 				return exit.Errorf(exit.Invalid, "%s: %w", d.Place(fault.Field), fault)
 			}
 		}

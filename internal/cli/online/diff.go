@@ -66,11 +66,11 @@ func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Oper
 	if d.Object.GetNamespace() == "" {
 		d.Object.SetNamespace(c.Namespace)
 	}
-	faults, err := operator.Faults(d.Object)
+	review, err := operator.Review(d.Object)
 	if err != nil {
 		return exit.With(exit.Invalid, err)
 	}
-	for _, fault := range faults {
+	for _, fault := range review.Faults {
 		return exit.Errorf(exit.Invalid, "%s: %w", d.Place(fault.Field), fault)
 	}
 	kind := cluster.KindOf(d.Object)

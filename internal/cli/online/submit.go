@@ -150,11 +150,11 @@ func checkSubmitted(app *v1beta2.SparkApplication) error {
 	if named.Name == "" {
 		named.Name = app.GenerateName + utilrand.String(5)
 	}
-	faults, err := operator.Faults(named)
+	review, err := operator.Review(named)
 	if err != nil {
 		return exit.With(exit.Invalid, err)
 	}
-	for _, fault := range faults {
+	for _, fault := range review.Faults {
 		return exit.With(exit.Invalid, fault)
 	}
 	return nil

@@ -302,9 +302,9 @@ func TestForeignContents(t *testing.T) {
 	})
 }
 
-// TestRights checks that the rights that the chart grants allow the operator neither to read other Secrets and webhook
+// TestOtherSecretsAndConfigurationsAreForbidden checks that the rights that the chart grants allow the operator neither to read other Secrets and webhook
 // configurations nor to list any.
-func TestRights(t *testing.T) {
+func TestOtherSecretsAndConfigurationsAreForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "other"}})
