@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -396,3 +397,12 @@ func TestFieldsThatTheTypesLackStay(t *testing.T) {
 }
 
 func quantity(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -13,6 +13,39 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// others contains a valid object of each kind other than SparkApplication.
+var others = map[string]string{
+	"ScheduledSparkApplication": `
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: ScheduledSparkApplication
+metadata: {name: nightly}
+spec:
+  schedule: "0 3 * * *"
+  template: {type: Java, mode: cluster, sparkVersion: 4.1.4, image: i, mainClass: a.B, mainApplicationFile: local:///a.jar, driver: {}, executor: {}}
+`,
+	"SparkConnect": `
+apiVersion: sparkoperator.k8s.io/v1alpha1
+kind: SparkConnect
+metadata: {name: notebooks}
+spec: {sparkVersion: 4.1.4, image: i, server: {}, executor: {instances: 1}}
+`,
+	"SparkApplication": `
+apiVersion: spark.apache.org/v1
+kind: SparkApplication
+metadata: {name: pi}
+spec: {mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: i}, runtimeVersions: {sparkVersion: 4.1.4}}
+`,
+	"SparkCluster": `
+apiVersion: spark.apache.org/v1
+kind: SparkCluster
+metadata: {name: prod}
+spec:
+  runtimeVersions: {sparkVersion: 4.1.4}
+  clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 1}}
+  sparkConf: {spark.kubernetes.container.image: i}
+`,
+}
+
 // quota creates or replaces the only ResourceQuota of the namespace.
 func (h *hooked) quota(hard map[string]string) {
 	h.T.Helper()
@@ -44,11 +77,11 @@ func TestQuotas(t *testing.T) {
 		"dynamic allocation": {h.object(`spec: {dynamicAllocation: {enabled: true, initialExecutors: 5, minExecutors: 1, maxExecutors: 100}}`), "6", "6", "5",
 			"1 driver and 5 executors need 6 of cpu"},
 		"spark-submit": {h.object(`spec: {submission: {mode: SparkSubmit}, driver: {cores: 3}}`), "3", "5", "4", "1 driver and 2 executors need 5 of cpu"},
-		"a schedule":   {h.object(others["ScheduledSparkApplication"].whole, `spec: {template: {executor: {instances: 4}}}`), "5", "5", "4", "1 driver and 4 executors need 5 of cpu"},
-		"a server":     {h.object(others["SparkConnect"].whole, `spec: {dynamicAllocation: {enabled: true, initialExecutors: 3}}`), "4", "4", "3", "1 server and 3 executors need 4 of cpu"},
-		"another application": {h.object(others["SparkApplication"].whole, `spec: {sparkConf: {spark.executor.instances: "3"}}`), "4", "4", "3",
+		"a schedule":   {h.object(others["ScheduledSparkApplication"], `spec: {template: {executor: {instances: 4}}}`), "5", "5", "4", "1 driver and 4 executors need 5 of cpu"},
+		"a server":     {h.object(others["SparkConnect"], `spec: {dynamicAllocation: {enabled: true, initialExecutors: 3}}`), "4", "4", "3", "1 server and 3 executors need 4 of cpu"},
+		"another application": {h.object(others["SparkApplication"], `spec: {sparkConf: {spark.executor.instances: "3"}}`), "4", "4", "3",
 			"1 driver and 3 executors need 4 of cpu"},
-		"a cluster": {h.object(others["SparkCluster"].whole, `spec: {clusterTolerations: {instanceConfig: {initWorkers: 3, minWorkers: 3, maxWorkers: 3}},
+		"a cluster": {h.object(others["SparkCluster"], `spec: {clusterTolerations: {instanceConfig: {initWorkers: 3, minWorkers: 3, maxWorkers: 3}},
 			workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, resources: {requests: {cpu: 2}}}]}}}}}`), "4", "6", "5", "1 master and 3 workers need 6 of cpu"},
 	} {
 		h.quota(map[string]string{"pods": c.pods, "cpu": c.cpu})

@@ -108,6 +108,12 @@ func (o Operator) Review(object client.Object) (dialect.Review, error) {
 	return kinds.Review(o.Config, o.NamespaceLabels, o.Fresh(object), o.Now), nil
 }
 
+// Faults returns all faults for which the operator would reject an object.
+func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
+	review, err := o.Review(object)
+	return review.Faults, err
+}
+
 // Unruled returns the operator without rules of the platform.
 func (o Operator) Unruled() Operator {
 	o.Config.Policy = policy.Policy{AllowSnippetAnnotations: true}
