@@ -26,13 +26,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// kubelet is a fake kubelet. It serves logs to a real API server, and does nothing else that a kubelet does.
+// kubelet is a fake kubelet. It serves logs and forwards ports to a real API server, and does nothing else that a
+// kubelet does.
 type kubelet struct {
 	node string
 	mu   sync.Mutex
 	// texts has the text of each log by the name of its pod. queries has the query options of each request.
 	texts   map[string]string
 	queries []string
+	behind  string // the address of the server to which ports are forwarded
 }
 
 // startKubelet creates a node and starts its fake kubelet, with a certificate that Kubernetes itself signs.
@@ -112,6 +114,10 @@ func servingCertificate(t *testing.T, core kubernetes.Interface, node string) tl
 // serve answers requests for /containerLogs/NAMESPACE/POD/CONTAINER with the log of the pod.
 func (k *kubelet) serve(w http.ResponseWriter, request *http.Request) {
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
+	if parts[0] == "portForward" {
+		k.portForward(w, request)
+		return
+	}
 	if len(parts) != 4 || parts[0] != "containerLogs" {
 		http.NotFound(w, request)
 		return

@@ -14,10 +14,14 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/forward"
 	"github.com/sparkoperator/spark-operator/internal/cli/offline"
 	"github.com/sparkoperator/spark-operator/internal/cli/online"
+	"github.com/sparkoperator/spark-operator/internal/cli/restart"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	usage "github.com/sparkoperator/spark-operator/internal/cli/top"
 )
 
 // pluginName is the name of the binary as a kubectl plugin: kubectl runs a binary of this name for `kubectl spark`.
@@ -89,6 +93,8 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand())
 	top.AddCommand(offline.Commands(streams, currentBuild().Version)...)
 	top.AddCommand(online.Commands(streams)...)
+	top.AddCommand(restart.Command(streams), doctor.Command(streams), usage.Command(streams))
+	top.AddCommand(forward.Commands(streams)...)
 	for _, cmd := range top.Commands() {
 		codeErrors(cmd)
 	}

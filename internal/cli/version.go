@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/target"
 )
 
 // Version and Revision are set at link time with -X. Without them, the values that Go recorded in the binary are used.
@@ -39,32 +41,60 @@ func currentBuild() build {
 }
 
 func (r *root) versionCommand() *cobra.Command {
-	var short bool
+	var short, onlyClient bool
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of this program",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			b := currentBuild()
-			switch {
-			case output == "json":
-				text, err := json.Marshal(b)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(r.Out, string(text))
-			case output != "":
-				return exit.Usagef("-o %s: the formats are: json", output)
-			case short:
-				fmt.Fprintln(r.Out, b.Version)
-			default:
-				fmt.Fprintf(r.Out, "sparkctl %s (revision %s, %s, %s)\n", b.Version, b.Revision, b.Go, b.Platform)
-			}
-			return nil
-		},
+		Short: "Print the versions of this program and of the operator",
+		Long: "Prints the version of this program, and the versions of the Spark operators in the cluster. Without a cluster, or with\n" +
+			"--client or --short, it prints only the first.",
+		Example: "  sparkctl version\n" +
+			"  sparkctl version --client -o json",
+		Args: cobra.NoArgs,
 	}
-	cmd.Flags().BoolVar(&short, "short", false, "print only the number")
+	connect := target.Connection(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		b := currentBuild()
+		if output != "" && output != "json" {
+			return exit.Usagef("-o %s: the formats are: json", output)
+		}
+		if short && output == "" {
+			fmt.Fprintln(r.Out, b.Version)
+			return nil
+		}
+		if output == "" {
+			fmt.Fprintf(r.Out, "sparkctl %s (revision %s, %s, %s)\n", b.Version, b.Revision, b.Go, b.Platform)
+		}
+		var operators []doctor.Operator
+		if c, err := connect(); !onlyClient && err == nil {
+			if operators, err = doctor.Operators(cmd.Context(), c); err != nil {
+				return err
+			}
+		}
+		return r.printVersions(b, operators, output)
+	}
+	cmd.Flags().BoolVar(&short, "short", false, "print only the number of this program")
+	cmd.Flags().BoolVar(&onlyClient, "client", false, "print only the version of this program, and send no request")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output `format`: json")
 	return cmd
+}
+
+// printVersions prints the versions of the operators, or all versions as JSON.
+func (r *root) printVersions(b build, operators []doctor.Operator, output string) error {
+	if output == "json" {
+		text, err := json.Marshal(struct {
+			build
+			Operators []doctor.Operator `json:"operators,omitempty"`
+		}{b, operators})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(r.Out, string(text))
+		return nil
+	}
+	for i := range operators {
+		o := &operators[i]
+		fmt.Fprintf(r.Out, "operator %s %s (image %s, %d of %d replicas ready)\n", o, o.Version, o.Image, o.Ready, o.Wanted)
+	}
+	return nil
 }

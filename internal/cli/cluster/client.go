@@ -31,8 +31,9 @@ const nowhere = "localhost:8080"
 // Client is a connection to a cluster.
 type Client struct {
 	client.WithWatch
-	core *typedcorev1.CoreV1Client
-	host string
+	core   *typedcorev1.CoreV1Client
+	host   string
+	config *rest.Config
 	// Namespace is the namespace in the flag --namespace or, without the flag, in the context of the kubeconfig.
 	Namespace string
 }
@@ -70,7 +71,27 @@ func New(rc *rest.Config, namespace string) (*Client, error) {
 	if err != nil {
 		return nil, explain(err, rc.Host)
 	}
-	return &Client{WithWatch: c, core: core, host: rc.Host, Namespace: namespace}, nil
+	return &Client{WithWatch: c, core: core, host: rc.Host, config: rc, Namespace: namespace}, nil
+}
+
+// Config returns the configuration of the connection, for clients of resources that this package does not read.
+func (c *Client) Config() *rest.Config { return rest.CopyConfig(c.config) }
+
+// Host returns the address of the API server.
+func (c *Client) Host() string { return c.host }
+
+// Raw returns the answer of the API server to a GET request of a path. The error is that of the request; Explain makes
+// it readable.
+func (c *Client) Raw(ctx context.Context, path string, parameters ...string) ([]byte, error) {
+	request := c.core.RESTClient().Get().AbsPath(path)
+	for i := 0; i+1 < len(parameters); i += 2 {
+		request = request.Param(parameters[i], parameters[i+1])
+	}
+	answer := request.Do(ctx)
+	if err := answer.Error(); err != nil { // unlike that of Raw, this error has the API server's message
+		return nil, err
+	}
+	return answer.Raw()
 }
 
 // Explain converts the error of a request into an error whose message is one line with the cause and what to do.
@@ -265,6 +286,24 @@ func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, 
 		return nil, c.Explain(err)
 	}
 	return pods.Items, nil
+}
+
+// MainPod returns the running pod of an object's current attempt with which users work: the driver, the Connect server,
+// or the master of a cluster. It returns an error that says why there is no such pod.
+func (c *Client) MainPod(ctx context.Context, object client.Object) (*corev1.Pod, error) {
+	pods, err := c.Pods(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	main := logged(pods, LogOptions{})
+	for i := len(main) - 1; i >= 0; i-- {
+		if pod := &main[i]; pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			return pod, nil
+		}
+	}
+	s := Summarize(object)
+	text := fmt.Sprintf("%s %s/%s has no running driver, server or master; its state is %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
+	return nil, exit.Errorf(exit.Cluster, "%s; sparkctl explain %s/%s says why", text, s.Kind.Name, s.Name)
 }
 
 // Events returns the Events about an object and its pods, oldest first.

@@ -64,7 +64,7 @@ func readable(err error, host string) error {
 		return fmt.Errorf("the kubeconfig cannot be used: %w; kubectl config get-contexts shows the contexts", err)
 	case noDefinition(err):
 		return missingDefinition(err)
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err), forbidden.MatchString(err.Error()): // a failed upgrade of a connection has only a text
 		return missingRight(err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster at %s rejects your credentials; log in again, or choose another --context", host)
@@ -95,6 +95,21 @@ func missingDefinition(err error) error {
 	return fmt.Errorf("the cluster has no definition of %s; install the operator's chart with its definitions (crds.*), or choose another --context", name)
 }
 
+// rightError is the error for a missing right. The command check shows whether the user has it.
+type rightError struct {
+	error
+	check string
+}
+
+// CheckRight returns the command with which the user checks the right that an error of Explain names; "" if the error
+// is not about a right.
+func CheckRight(err error) string {
+	if missing, ok := errors.AsType[*rightError](err); ok {
+		return missing.check
+	}
+	return ""
+}
+
 func missingRight(err error) error {
 	match := forbidden.FindStringSubmatch(err.Error())
 	if match == nil {
@@ -108,8 +123,8 @@ func missingRight(err error) error {
 	if namespace != "" {
 		where, flag = "in namespace "+namespace, " -n "+namespace
 	}
-	return fmt.Errorf("you are not allowed to %s %s %s; ask an administrator for a Role that allows it, and check with: kubectl auth can-i %s %s%s",
-		verb, resource, where, verb, resource, flag)
+	check := fmt.Sprintf("kubectl auth can-i %s %s%s", verb, resource, flag)
+	return &rightError{fmt.Errorf("you are not allowed to %s %s %s; ask an administrator for a Role that allows it, and check with: %s", verb, resource, where, check), check}
 }
 
 // EventTime returns when an Event was last observed.

@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // Result is the state of an object in terms that are common to all kinds.
@@ -57,7 +58,8 @@ type Summary struct {
 	History    []statusv1.OperatorTransition
 	// Ended is when the last attempt ended. It is zero while an attempt runs.
 	Ended time.Time
-	// Observed is true if the operator has decided about the current spec.
+	// Observed is true if the operator has decided about the current spec, and has carried out the restart request if
+	// there is one.
 	Observed bool
 }
 
@@ -107,8 +109,37 @@ func Summarize(object client.Object) Summary {
 		workers := object.Spec.ClusterTolerations.InstanceConfig
 		s.Detail = fmt.Sprintf("%d workers wanted", workers.InitWorkers)
 	}
+	if lifecycle.RestartRequested(restartDone(object), lifecycle.RestartRequest(object.GetAnnotations())) {
+		s.Observed = false
+	}
 	s.conclude()
 	return s
+}
+
+// restartDone returns the last restart request that the operator has carried out for an object. For a schedule, whose
+// annotation has no effect, it returns the annotation's own request.
+func restartDone(object client.Object) string {
+	switch object := object.(type) {
+	case *v1beta2.SparkApplication:
+		if o := object.Status.Operator; o != nil {
+			return o.RestartRequest
+		}
+	case *v1alpha1.SparkConnect:
+		if o := object.Status.Operator; o != nil {
+			return o.RestartRequest
+		}
+	case *sparkv1.SparkApplication:
+		if o := object.Status.Operator; o != nil {
+			return o.RestartRequest
+		}
+	case *sparkv1.SparkCluster:
+		if o := object.Status.Operator; o != nil {
+			return o.RestartRequest
+		}
+	default:
+		return lifecycle.RestartRequest(object.GetAnnotations())
+	}
+	return ""
 }
 
 func (s *Summary) remember(o *statusv1.OperatorStatus) {

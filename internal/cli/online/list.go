@@ -24,7 +24,7 @@ import (
 
 // listOptions are the flags of the verb list.
 type listOptions struct {
-	all              bool
+	all, watch       bool
 	selector, output string
 	kinds, states    []string
 	sortBy           string
@@ -41,6 +41,7 @@ func (r *verbs) listCommand() *cobra.Command {
 			"RESULT what the states of all kinds have in common: pending, running, succeeded, failed or suspended.\n\n" +
 			"Kinds that the cluster does not have are left out.",
 		Example: "  sparkctl list -A\n" +
+			"  sparkctl list --watch\n" +
 			"  sparkctl list --state failed --newer 24h -l team=data\n" +
 			"  sparkctl list --kind app,apache-app -o name",
 		Args: cobra.NoArgs,
@@ -59,6 +60,7 @@ func (r *verbs) listCommand() *cobra.Command {
 	flags.StringVarP(&o.output, "output", "o", "", "output `format`: wide, name, json, yaml, jsonpath=TEMPLATE")
 	flags.StringSliceVar(&o.kinds, "kind", nil, "`kinds` to list: "+strings.Join(cluster.KindNames(), ", "))
 	flags.StringSliceVar(&o.states, "state", nil, "`results` or states to list, such as failed or RUNNING")
+	flags.BoolVarP(&o.watch, "watch", "w", false, "print each change after the list, until Ctrl-C")
 	flags.StringVar(&o.sortBy, "sort", "name", "`order` of the rows: name, age or state")
 	flags.DurationVar(&o.newer, "newer", 0, "list only objects that were created within this `duration`")
 	flags.DurationVar(&o.older, "older", 0, "list only objects that were created before this `duration`")
@@ -82,6 +84,9 @@ func (r *verbs) list(cmd *cobra.Command, c *cluster.Client, o *listOptions) erro
 		}
 		query.Kinds = append(query.Kinds, kind)
 	}
+	if o.watch && o.output != "" && o.output != "wide" && o.output != "name" {
+		return exit.Usagef("--watch: the formats are: wide, name")
+	}
 	compare := orders[o.sortBy]
 	if compare == nil {
 		return invalidFlag("sort", o.sortBy, []string{"name", "age", "state"})
@@ -100,7 +105,10 @@ func (r *verbs) list(cmd *cobra.Command, c *cluster.Client, o *listOptions) erro
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b listed) int { return compare(&a.Summary, &b.Summary) })
-	return r.printList(rows, o)
+	if err := r.printList(rows, o); err != nil || !o.watch {
+		return err
+	}
+	return c.Changes(cmd.Context(), query, objects, func(change cluster.Change) { r.printChange(change, o) })
 }
 
 // listed is one row of the table that the verb list prints.
@@ -148,6 +156,16 @@ func (r *verbs) printList(rows []listed, o *listOptions) error {
 		fmt.Fprintln(r.Err, "nothing found")
 		return nil
 	}
+	table := listTable(o)
+	for _, row := range rows {
+		table.Rows = append(table.Rows, cellsOf(&row.Summary, o))
+	}
+	_, err := io.WriteString(r.Out, r.painted(table.String(r.Width), rows))
+	return err
+}
+
+// listTable returns the empty table of the verb.
+func listTable(o *listOptions) terminal.Table {
 	table := terminal.Table{Columns: []terminal.Column{
 		{Header: "NAMESPACE", Drop: 2}, {Header: "KIND", Drop: 3}, {Header: "NAME"}, {Header: "STATE"}, {Header: "RESULT", Drop: 5}, {Header: "ATTEMPT", Drop: 6},
 		{Header: "EXECUTORS", Drop: 4}, {Header: "AGE", Drop: 1},
@@ -155,15 +173,48 @@ func (r *verbs) printList(rows []listed, o *listOptions) error {
 	if o.output == "wide" {
 		table.Columns = append(table.Columns, terminal.Column{Header: "POD", Drop: 7}, terminal.Column{Header: "MESSAGE", Drop: 8})
 	}
-	for _, row := range rows {
-		cells := []string{row.Namespace, row.Kind.Name, row.Name, row.State, string(row.Result), attemptOf(&row.Summary), executorsOf(&row.Summary), screen.Age(row.Created)}
-		if o.output == "wide" {
-			cells = append(cells, row.Pod, cmp.Or(row.Message, row.Detail))
-		}
-		table.Rows = append(table.Rows, cells)
+	return table
+}
+
+// cellsOf returns the cells of one row.
+func cellsOf(s *cluster.Summary, o *listOptions) []string {
+	cells := []string{s.Namespace, s.Kind.Name, s.Name, s.State, string(s.Result), attemptOf(s), executorsOf(s), screen.Age(s.Created)}
+	if o.output == "wide" {
+		cells = append(cells, s.Pod, cmp.Or(s.Message, s.Detail))
 	}
-	_, err := io.WriteString(r.Out, table.String(r.Width))
-	return err
+	return cells
+}
+
+// painted returns a table in which, on a terminal with colours, each row's state has the colour of its result.
+func (r *verbs) painted(table string, rows []listed) string {
+	paint := r.Colours()
+	lines := strings.SplitAfter(table, "\n")
+	for i := range rows {
+		s := &rows[i].Summary
+		lines[i+1] = strings.Replace(lines[i+1], s.State, paint.As(string(s.Result), s.State), 1)
+	}
+	return strings.Join(lines, "")
+}
+
+// printChange prints the row of an object that changed, if the filters of the verb select it. The word DELETED takes
+// the place of the state of an object that is gone.
+func (r *verbs) printChange(change cluster.Change, o *listOptions) {
+	s := cluster.Summarize(change.Object)
+	if !o.shows(&s) {
+		return
+	}
+	if change.Deleted {
+		s.State = "DELETED"
+	}
+	row := []listed{{change.Object, s}}
+	if o.output == "name" {
+		_ = r.printList(row, o) // prints to a writer whose errors have no effect
+		return
+	}
+	table := listTable(o)
+	table.Rows = [][]string{cellsOf(&s, o)}
+	_, line, _ := strings.Cut(r.painted(table.String(r.Width), row), "\n")
+	fmt.Fprint(r.Out, line)
 }
 
 func attemptOf(s *cluster.Summary) string {

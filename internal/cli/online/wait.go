@@ -1,7 +1,6 @@
 package online
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,8 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/cli/target"
 )
 
 func (r *verbs) waitCommand() *cobra.Command {
@@ -44,11 +42,5 @@ func (r *verbs) waitCommand() *cobra.Command {
 
 // waitFor waits until an object reaches the goal or the time limit is over, and prints each new state.
 func (r *verbs) waitFor(cmd *cobra.Command, c *cluster.Client, object client.Object, goal string, limit time.Duration) error {
-	ctx, cancel := cluster.Within(cmd.Context(), limit)
-	defer cancel()
-	err := c.Wait(ctx, object, goal, func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) })
-	if err != nil && cmd.Context().Err() == nil && ctx.Err() != nil {
-		return fmt.Errorf("%s did not reach the state %s within %s", screen.Title(object), goal, limit)
-	}
-	return err
+	return target.WaitFor(cmd.Context(), r.Streams, c, object, goal, limit)
 }

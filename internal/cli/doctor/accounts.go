@@ -1,0 +1,159 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// driverRights are the rights that the chart gives to drivers, which are those that Spark uses.
+var driverRights = []struct {
+	resource string
+	verbs    []string
+}{
+	{"pods", []string{"get", "list", "watch", "create", "patch", "delete", "deletecollection"}},
+	{"configmaps", []string{"create", "deletecollection"}},
+	{"services", []string{"deletecollection"}},
+	{"persistentvolumeclaims", []string{"list", "create", "deletecollection"}},
+}
+
+// maxAccounts is the largest number of service accounts that one run checks. Each takes some ten requests.
+const maxAccounts = 20
+
+// account is a service account that drivers use.
+type account struct{ namespace, name string }
+
+// checkAccounts checks that the service accounts of the drivers exist and have the rights that Spark needs.
+func (d *doctor) checkAccounts(ctx context.Context) {
+	accounts := d.accounts()
+	if len(accounts) == 0 {
+		d.add(Note, "accounts", "", "no applications or servers exist, so no service accounts were checked")
+		return
+	}
+	if len(accounts) > maxAccounts {
+		d.add(Note, "accounts", "sparkctl doctor -n NAMESPACE", "only the first %d of %d service accounts are checked", maxAccounts, len(accounts))
+		accounts = accounts[:maxAccounts]
+	}
+	core, err := typedcorev1.NewForConfig(d.Config())
+	if err != nil {
+		d.unchecked("accounts", err)
+		return
+	}
+	for _, a := range accounts {
+		switch _, err := core.ServiceAccounts(a.namespace).Get(ctx, a.name, metav1.GetOptions{}); {
+		case apierrors.IsNotFound(err):
+			d.add(Error, "accounts", fmt.Sprintf("kubectl -n %s create serviceaccount %s", a.namespace, a.name),
+				"the service account %s/%s of drivers does not exist", a.namespace, a.name)
+		case err != nil:
+			d.unchecked("accounts", d.Explain(err))
+		default:
+			d.checkRights(ctx, a)
+		}
+	}
+}
+
+// accounts returns the service accounts that the custom resources name, sorted.
+func (d *doctor) accounts() (found []account) {
+	for _, object := range d.objects {
+		name := ""
+		switch object := object.(type) {
+		case *v1beta2.SparkApplication:
+			name = accountOf(&object.Spec)
+		case *v1beta2.ScheduledSparkApplication:
+			name = accountOf(&object.Spec.Template)
+		case *v1alpha1.SparkConnect:
+			name = cmp.Or(accountInTemplate(object.Spec.Server.Template), accountInConf(object.Spec.SparkConf))
+		case *sparkv1.SparkApplication:
+			name = accountInConf(object.Spec.SparkConf)
+			if object.Spec.DriverSpec != nil {
+				name = cmp.Or(name, accountInTemplate(object.Spec.DriverSpec.PodTemplateSpec))
+			}
+		case *sparkv1.SparkCluster:
+			continue // the pods of a cluster need no rights
+		}
+		found = append(found, account{object.GetNamespace(), cmp.Or(name, "default")})
+	}
+	slices.SortFunc(found, func(a, b account) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	})
+	return slices.Compact(found)
+}
+
+func accountOf(spec *v1beta2.SparkApplicationSpec) string {
+	if name := spec.Driver.ServiceAccount; name != nil && *name != "" {
+		return *name
+	}
+	return accountInConf(spec.SparkConf)
+}
+
+func accountInConf(conf map[string]string) string {
+	return cmp.Or(conf["spark.kubernetes.authenticate.driver.serviceAccountName"], conf["spark.kubernetes.authenticate.serviceAccountName"])
+}
+
+func accountInTemplate(raw *runtime.RawExtension) string {
+	var template corev1.PodTemplateSpec
+	if raw == nil || json.Unmarshal(raw.Raw, &template) != nil {
+		return ""
+	}
+	return template.Spec.ServiceAccountName
+}
+
+// checkRights checks the rights of a service account in its namespace.
+func (d *doctor) checkRights(ctx context.Context, a account) {
+	authorization, err := typedauthorizationv1.NewForConfig(d.Config())
+	if err != nil {
+		d.unchecked("accounts", err)
+		return
+	}
+	var missing []string
+	for _, right := range driverRights {
+		var lacks []string
+		for _, verb := range right.verbs {
+			review, err := authorization.LocalSubjectAccessReviews(a.namespace).Create(ctx, &authorizationv1.LocalSubjectAccessReview{
+				ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace},
+				Spec: authorizationv1.SubjectAccessReviewSpec{
+					User:               "system:serviceaccount:" + a.namespace + ":" + a.name,
+					Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + a.namespace, "system:authenticated"},
+					ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: a.namespace, Verb: verb, Resource: right.resource},
+				},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				d.unchecked("accounts", d.Explain(err))
+				return
+			}
+			if !review.Status.Allowed {
+				lacks = append(lacks, verb)
+			}
+		}
+		if len(lacks) > 0 {
+			missing = append(missing, strings.Join(lacks, ", ")+" "+right.resource)
+		}
+	}
+	if len(missing) == 0 {
+		d.add(OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.namespace, a.name)
+		return
+	}
+	d.add(Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.namespace, a.name, strings.Join(missing, "; "))
+}
+
+// grant returns the command that gives an account the rights of a driver.
+func grant(a account) string {
+	return fmt.Sprintf("kubectl -n %[1]s create role spark-driver --verb=get,list,watch,create,patch,delete,deletecollection "+
+		"--resource=pods,configmaps,services,persistentvolumeclaims && "+
+		"kubectl -n %[1]s create rolebinding spark-driver-%[2]s --role=spark-driver --serviceaccount=%[1]s:%[2]s", a.namespace, a.name)
+}

@@ -1,0 +1,149 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	typedextensionsv1 "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+)
+
+// checkOperators checks the health of this project's operators, and whether another operator serves the same API.
+func (d *doctor) checkOperators(ctx context.Context) {
+	served := map[string]*Operator{}
+	for i := range d.operators {
+		o := &d.operators[i]
+		if o.Wanted == 0 {
+			d.add(Note, "operator", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", o.Namespace, o.Name), "%s is scaled to 0 replicas", o)
+			continue
+		}
+		for _, group := range o.Groups {
+			if before := served[group]; before != nil {
+				d.add(Warning, "operator", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", o.Namespace, o.Name),
+					"%s (%s) and %s (%s) both serve %s; two operators must not serve the same namespaces", before, before.Image, o, o.Image, group)
+			}
+			served[group] = o
+		}
+		if o.Other {
+			continue
+		}
+		switch {
+		case o.Ready == 0:
+			d.add(Error, "operator", fmt.Sprintf("kubectl -n %s logs deployment/%s --tail=20", o.Namespace, o.Name), "%s: no replica of version %s is ready", o, o.Version)
+		case o.Ready < o.Wanted:
+			d.add(Warning, "operator", fmt.Sprintf("kubectl -n %s describe deployment %s", o.Namespace, o.Name), "%s: %d of %d replicas are ready", o, o.Ready, o.Wanted)
+		default:
+			d.add(OK, "operator", "", "%s: version %s, %d of %d replicas are ready", o, o.Version, o.Ready, o.Wanted)
+		}
+		d.checkLeader(ctx, o)
+	}
+	if d.own() == nil {
+		d.add(Error, "operator", d.upgrade("webhook.enable=true"), "no operator is installed: no Deployment has the labels %s", operatorLabels)
+	}
+}
+
+// leases is how many durations of a lease may pass without a renewal before nobody leads.
+const leases = 2
+
+// checkLeader checks whether a replica holds the operator's lease. An operator without leader election has no lease.
+func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
+	coordination, err := typedcoordinationv1.NewForConfig(d.Config())
+	if err != nil {
+		d.unchecked("leader", err)
+		return
+	}
+	lease, err := coordination.Leases(o.Namespace).Get(ctx, o.Name+"-lock", metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return
+	case err != nil:
+		d.unchecked("leader", d.Explain(err))
+		return
+	}
+	spec := lease.Spec
+	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		d.add(Error, "leader", fmt.Sprintf("kubectl -n %s get lease %s -o yaml", o.Namespace, lease.Name), "no replica of %s leads", o)
+		return
+	}
+	if age := time.Since(spec.RenewTime.Time); age > leases*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
+		d.add(Error, "leader", fmt.Sprintf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name),
+			"the leader of %s, %s, has not renewed its lease for %s", o, *spec.HolderIdentity, age.Round(time.Second))
+		return
+	}
+	d.add(OK, "leader", "", "%s leads", *spec.HolderIdentity)
+}
+
+// checkDefinitions checks that the definitions of the five kinds exist, are served, and are as new as this program.
+func (d *doctor) checkDefinitions(ctx context.Context) {
+	extensions, err := typedextensionsv1.NewForConfig(d.Config())
+	if err != nil {
+		d.unchecked("definitions", err)
+		return
+	}
+	for i := range cluster.Kinds {
+		kind := &cluster.Kinds[i]
+		definition, err := extensions.CustomResourceDefinitions().Get(ctx, kind.FullName(), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			d.add(Error, "definitions", d.upgrade("crds.install=true"), "%s is not installed", kind.FullName())
+		case err != nil:
+			d.unchecked("definitions", d.Explain(err))
+			return
+		default:
+			d.checkDefinition(kind, definition)
+		}
+	}
+}
+
+func (d *doctor) checkDefinition(kind *cluster.Kind, definition *apiextensionsv1.CustomResourceDefinition) {
+	describe := "kubectl describe crd " + definition.Name
+	for _, condition := range definition.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established && condition.Status != apiextensionsv1.ConditionTrue {
+			d.add(Error, "definitions", describe, "%s is not served: %s", definition.Name, condition.Message)
+			return
+		}
+	}
+	at := slices.IndexFunc(definition.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == kind.Version })
+	var served []string
+	for _, v := range definition.Spec.Versions {
+		if v.Served {
+			served = append(served, v.Name)
+		}
+	}
+	switch {
+	case at < 0 || !definition.Spec.Versions[at].Served:
+		d.add(Error, "definitions", d.upgrade("crds.install=true"), "%s does not serve the version %s, only %v", definition.Name, kind.Version, served)
+	case !remembersRestarts(kind, definition.Spec.Versions[at].Schema):
+		d.add(Warning, "definitions", d.upgrade("crds.install=true"),
+			"%s is older than this program: it has no field for restart requests, so an operator of this version does not start", definition.Name)
+	default:
+		d.add(OK, "definitions", "", "%s serves %v", definition.Name, served)
+	}
+}
+
+// remembersRestarts reports whether a definition has the newest field that the operator needs,
+// status.operator.restartRequest. Schedules have no such field.
+func remembersRestarts(kind *cluster.Kind, schema *apiextensionsv1.CustomResourceValidation) bool {
+	if kind.Kind == "ScheduledSparkApplication" {
+		return true
+	}
+	if schema == nil || schema.OpenAPIV3Schema == nil {
+		return false
+	}
+	node := *schema.OpenAPIV3Schema
+	for _, name := range []string{"status", "operator", "restartRequest"} {
+		next, found := node.Properties[name]
+		if !found {
+			return false
+		}
+		node = next
+	}
+	return true
+}

@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// Level is the weight of a finding.
+type Level string
+
+// The levels.
+const (
+	OK      Level = "ok"
+	Note    Level = "note"    // a part that is not in use
+	Warning Level = "warning" // something will fail under some conditions, or could not be checked
+	Error   Level = "error"   // something fails now
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Level Level `json:"level"`
+	// Check names the part that was checked, such as operator.
+	Check string `json:"check"`
+	Text  string `json:"text"`
+	// Fix is a command that mends the finding or, if no single command can, shows its cause. It is empty if nothing
+	// has to be done.
+	Fix string `json:"fix,omitempty"`
+}
+
+// report collects findings.
+type report struct{ findings []Finding }
+
+func (r *report) add(level Level, check, fix, format string, args ...any) {
+	r.findings = append(r.findings, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// count returns the number of findings of a level.
+func (r *report) count(level Level) (n int) {
+	for _, f := range r.findings {
+		if f.Level == level {
+			n++
+		}
+	}
+	return n
+}
+
+// indent is the width of the columns before the text of a finding.
+const indent = 22
+
+// write prints the findings. A command is never wrapped, so that it can be copied.
+func (r *report) write(out io.Writer, paint terminal.Paint, width int) {
+	for _, f := range r.findings {
+		text := terminal.Wrap(fmt.Sprintf("%-8s %-12s ", f.Level, f.Check), f.Text, width)
+		fmt.Fprintln(out, strings.Replace(text, string(f.Level), paint.Level(string(f.Level)), 1))
+		if f.Fix != "" {
+			fmt.Fprintf(out, "%sfix: %s\n", strings.Repeat(" ", indent), f.Fix)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package doctor
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+)
+
+// certificate returns a certificate that expires after a duration, as PEM.
+func certificate(t *testing.T, left time.Duration) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(left)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// TestCertificates checks the findings about the certificates that the API server trusts.
+func TestCertificates(t *testing.T) {
+	old, soon, good := certificate(t, -time.Minute), certificate(t, time.Hour), certificate(t, 30*24*time.Hour)
+	for _, test := range []struct {
+		bundle []byte
+		level  Level
+		text   string
+	}{
+		{nil, Error, "trusts no certificate"}, {old, Error, "expired"}, {append(old, soon...), Warning, "expires on"}, {append(old, good...), OK, "is trusted until"},
+		{[]byte("no certificate"), Error, "trusts no certificate"},
+	} {
+		d := &doctor{}
+		d.checkCertificates("w-admission", test.bundle, Error, "no manifest can be stored", "fix")
+		if f := d.findings[0]; f.Level != test.level || !strings.Contains(f.Text, test.text) || (f.Fix == "") != (test.level == OK) {
+			t.Errorf("%+v, want %s with %q", f, test.level, test.text)
+		}
+	}
+}
+
+// TestOldDefinition checks that a definition without the newest field is reported.
+func TestOldDefinition(t *testing.T) {
+	kind := &cluster.Kinds[0]
+	definition := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
+		{Name: "v1beta2", Served: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{}}},
+	}}}
+	d := &doctor{}
+	d.checkDefinition(kind, definition)
+	definition.Spec.Versions[0].Served = false
+	d.checkDefinition(kind, definition)
+	if len(d.findings) != 2 || d.findings[0].Level != Warning || !strings.Contains(d.findings[0].Text, "is older") || d.findings[1].Level != Error {
+		t.Errorf("the findings are %+v", d.findings)
+	}
+}
+
+// TestFindingsAsText checks the layout of the findings. A command stays in one line on a narrow terminal.
+func TestFindingsAsText(t *testing.T) {
+	d := &doctor{}
+	d.add(OK, "operator", "", "spark-operator/spark-operator-controller: version 0.1.0, 1 of 1 replicas are ready")
+	d.add(Error, "accounts", "kubectl -n jobs create serviceaccount spark", "the service account jobs/spark of drivers does not exist")
+	var b strings.Builder
+	d.write(&b, false, 60)
+	const want = "ok       operator     spark-operator/spark-operator-controller:\n" +
+		"                      version 0.1.0, 1 of 1 replicas are\n" +
+		"                      ready\n" +
+		"error    accounts     the service account jobs/spark of\n" +
+		"                      drivers does not exist\n" +
+		"                      fix: kubectl -n jobs create serviceaccount spark\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// metricsServer is the manifest of the usual implementation of the metrics API.
+const metricsServer = "https://github.com/kubernetes-sigs/metrics-server/releases/latest/download/components.yaml"
+
+// checkMetrics checks the operator's metrics and the API that has the CPU and memory of pods.
+func (d *doctor) checkMetrics() {
+	if o := d.own(); o != nil && o.Wanted > 0 {
+		switch {
+		case !o.metrics:
+			d.add(Note, "metrics", d.upgrade("prometheus.metrics.enable=true"), "%s serves no metrics", o)
+		case d.groups["monitoring.coreos.com"]:
+			d.add(OK, "metrics", "", "%s serves metrics; the cluster has the Prometheus operator (prometheus.podMonitor.create)", o)
+		default:
+			d.add(OK, "metrics", "", "%s serves metrics", o)
+		}
+	}
+	switch {
+	case d.groups == nil:
+	case d.groups["metrics.k8s.io"]:
+		d.add(OK, "metrics", "", "the metrics API has the CPU and memory of pods")
+	default:
+		d.add(Note, "metrics", "kubectl apply -f "+metricsServer, "the cluster has no metrics API, so sparkctl top shows neither CPU nor memory")
+	}
+}
+
+// integration is a batch scheduler or a queue whose objects the operator or its users create.
+type integration struct {
+	name, group string
+	// wants reports whether a custom resource needs the integration.
+	wants func(client.Object) bool
+	fix   string
+}
+
+// integrations are the integrations that have an API group. YuniKorn has none: it reads annotations of pods.
+var integrations = []integration{
+	{"Volcano", "scheduling.volcano.sh", wantsScheduler("volcano"), "helm install volcano volcano --repo https://volcano-sh.github.io/helm-charts -n volcano-system --create-namespace"},
+	{"the coscheduling plugin", "scheduling.x-k8s.io", wantsScheduler("kube-scheduler", "scheduler-plugins-scheduler"),
+		"helm install scheduler-plugins scheduler-plugins --repo https://scheduler-plugins.sigs.k8s.io -n scheduler-plugins --create-namespace"},
+	{"Kueue", "kueue.x-k8s.io", wantsQueue, "kubectl apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml"},
+}
+
+// wantsScheduler returns a function that reports whether an application names one of the batch schedulers.
+func wantsScheduler(names ...string) func(client.Object) bool {
+	return func(object client.Object) bool {
+		var spec *v1beta2.SparkApplicationSpec
+		switch object := object.(type) {
+		case *v1beta2.SparkApplication:
+			spec = &object.Spec
+		case *v1beta2.ScheduledSparkApplication:
+			spec = &object.Spec.Template
+		}
+		if spec == nil || spec.BatchScheduler == nil {
+			return false
+		}
+		for _, name := range names {
+			if *spec.BatchScheduler == name {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func wantsQueue(object client.Object) bool {
+	return object.GetLabels()["kueue.x-k8s.io/queue-name"] != ""
+}
+
+// checkSchedulers checks that the batch schedulers and queues exist that applications name.
+func (d *doctor) checkSchedulers() {
+	if d.groups == nil {
+		return
+	}
+	for _, i := range integrations {
+		wanted, first := 0, ""
+		for _, object := range d.objects {
+			if i.wants(object) {
+				if wanted++; first == "" {
+					first = object.GetNamespace() + "/" + object.GetName()
+				}
+			}
+		}
+		switch {
+		case d.groups[i.group]:
+			d.add(OK, "schedulers", "", "%s is installed; %d objects use it", i.name, wanted)
+		case wanted > 0:
+			d.add(Error, "schedulers", i.fix, "%s use %s, whose API %s is not installed", more(first, wanted), i.name, i.group)
+		}
+	}
+}
+
+// more returns the first name and the number of the others.
+func more(first string, n int) string {
+	if n == 1 {
+		return first
+	}
+	return fmt.Sprintf("%s and %d others", first, n-1)
+}

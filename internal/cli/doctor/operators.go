@@ -1,0 +1,87 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+)
+
+// Operator is a Deployment of a Spark operator: this one, or another that serves one of its API groups.
+type Operator struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Release is the Helm release; empty if the Deployment does not name one.
+	Release string `json:"release,omitempty"`
+	Version string `json:"version"`
+	Image   string `json:"image"`
+	// Groups are the API groups that the operator can serve.
+	Groups []string `json:"groups"`
+	// Other is set for the operators of other projects.
+	Other   bool  `json:"other,omitempty"`
+	Wanted  int32 `json:"wantedReplicas"`
+	Ready   int32 `json:"readyReplicas"`
+	metrics bool
+	labels  map[string]string
+}
+
+// operatorLabels selects the Deployments of the operators: that of this chart and of the kubeflow operator's chart,
+// and that of the chart of the operator of spark.apache.org.
+const operatorLabels = "app.kubernetes.io/name in (spark-operator,spark-kubernetes-operator)"
+
+// Operators returns the operators in the cluster. An error is readable, with the way out.
+func Operators(ctx context.Context, c *cluster.Client) ([]Operator, error) {
+	apps, err := typedappsv1.NewForConfig(c.Config())
+	if err != nil {
+		return nil, err
+	}
+	list, err := apps.Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: operatorLabels})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	var found []Operator
+	for i := range list.Items {
+		if operator, ok := operatorOf(&list.Items[i]); ok {
+			found = append(found, operator)
+		}
+	}
+	return found, nil
+}
+
+// operatorOf returns the operator that a Deployment runs. The second result is false for a Deployment of another
+// component, such as the webhook of the kubeflow operator.
+func operatorOf(d *appsv1.Deployment) (Operator, bool) {
+	containers := d.Spec.Template.Spec.Containers
+	if len(containers) == 0 || d.Labels["app.kubernetes.io/component"] == "webhook" {
+		return Operator{}, false
+	}
+	o := Operator{
+		Namespace: d.Namespace, Name: d.Name, Release: d.Labels["app.kubernetes.io/instance"], Version: d.Labels["app.kubernetes.io/version"],
+		Image: containers[0].Image, Wanted: 1, Ready: d.Status.ReadyReplicas, labels: d.Spec.Selector.MatchLabels,
+		Groups:  []string{v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group},
+		metrics: d.Spec.Template.Annotations["prometheus.io/scrape"] == "true",
+	}
+	if d.Spec.Replicas != nil {
+		o.Wanted = *d.Spec.Replicas
+	}
+	switch {
+	case strings.Contains(o.Image, "spark-kubernetes-operator"):
+		o.Other, o.Groups = true, o.Groups[1:]
+	case strings.Contains(o.Image, "kubeflow/spark-operator"), strings.Contains(o.Image, "gcr.io/spark-operator"),
+		strings.Contains(o.Image, "googlecloudplatform/spark-operator"):
+		o.Other, o.Groups = true, o.Groups[:1]
+	}
+	if o.Version == "" {
+		_, o.Version, _ = strings.Cut(o.Image[strings.LastIndex(o.Image, "/")+1:], ":")
+	}
+	return o, true
+}
+
+// String returns the place of the operator.
+func (o *Operator) String() string { return o.Namespace + "/" + o.Name }

@@ -1,0 +1,28 @@
+package forward
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// openBrowser starts the user's browser: that of the environment variable BROWSER, or that of the system. It does not
+// wait for the browser to end.
+func openBrowser(address string) error {
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	if own := os.Getenv("BROWSER"); own != "" {
+		command = []string{own}
+	}
+	browser := exec.Command(command[0], append(command[1:], address)...)
+	if err := browser.Start(); err != nil {
+		return err
+	}
+	go func() { _ = browser.Wait() }() // releases the process; the result of a browser does not matter
+	return nil
+}

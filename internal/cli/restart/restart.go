@@ -1,0 +1,116 @@
+// Package restart has the verb restart of sparkctl, which requests that objects run again without an edit.
+package restart
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// verb holds the flags of the verb restart.
+type verb struct {
+	terminal.Streams
+	selector  string
+	yes, wait bool
+	timeout   time.Duration
+}
+
+// Command returns the verb restart.
+func Command(streams terminal.Streams) *cobra.Command {
+	r := &verb{Streams: streams}
+	cmd := &cobra.Command{
+		Use:   "restart NAME|KIND/NAME ...",
+		Short: "Run objects again without an edit",
+		Long: "Runs a finished or running application again, replaces a Connect server, or replaces the pods of a cluster one after the\n" +
+			"other. A running attempt ends first. A suspended object stays suspended, and runs when it is resumed. On a terminal, the\n" +
+			"verb asks for a confirmation first.\n\n" +
+			"The request is an annotation (" + lifecycle.RestartAnnotation + "), so it is not lost while the operator is down. The operator\n" +
+			"carries out each request once.\n\n" +
+			"With --wait, the verb waits until applications have ended, and servers and clusters are ready. The exit code is 1 if one\n" +
+			"fails. Ctrl-C ends the wait, and the application continues.",
+		Example: "  sparkctl restart spark-pi --wait\n" +
+			"  sparkctl restart -l team=data --yes",
+	}
+	connect := target.Connection(cmd.Flags())
+	cmd.ValidArgsFunction = target.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := connect()
+		if err != nil {
+			return err
+		}
+		objects, err := target.Chosen(cmd, c, args, r.selector)
+		if err != nil {
+			return err
+		}
+		return r.restart(cmd, c, objects)
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&r.selector, "selector", "l", "", "`labels` of the objects, instead of names")
+	flags.BoolVarP(&r.yes, "yes", "y", false, "do not ask for a confirmation")
+	flags.BoolVar(&r.wait, "wait", false, "wait until applications ended, and servers and clusters are ready")
+	flags.DurationVar(&r.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 4; 0 means no limit")
+	return cmd
+}
+
+// restart requests a restart of all objects, and then waits for them if the user wants that.
+func (r *verb) restart(cmd *cobra.Command, c *cluster.Client, objects []client.Object) error {
+	for _, object := range objects {
+		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
+			return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; sparkctl trigger %s starts a run now", screen.Title(object), object.GetName())
+		}
+	}
+	if err := target.Confirm(r.Streams, "restart", objects, r.yes); err != nil {
+		return err
+	}
+	request := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{lifecycle.RestartAnnotation: request}}})
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		kind := cluster.KindOf(object)
+		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+			return c.ExplainFor(err, kind)
+		}
+		object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
+		effect := "a restart is requested"
+		if s := cluster.Summarize(object); s.Result == cluster.Suspended {
+			effect += "; it is suspended, and runs when it is resumed"
+		}
+		fmt.Fprintf(r.Out, "%s: %s (%s)\n", screen.Title(object), effect, request)
+	}
+	if !r.wait {
+		return nil
+	}
+	for _, object := range objects {
+		if cluster.Summarize(object).Result == cluster.Suspended {
+			continue
+		}
+		if err := target.WaitFor(cmd.Context(), r.Streams, c, object, goalOf(object), r.timeout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goalOf returns the state for which --wait waits.
+func goalOf(object client.Object) string {
+	switch object.(type) {
+	case *v1beta2.SparkApplication, *sparkv1.SparkApplication:
+		return cluster.GoalEnded
+	}
+	return cluster.GoalReady
+}

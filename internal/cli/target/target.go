@@ -1,0 +1,135 @@
+// Package target finds the objects to which a verb of sparkctl applies: the connection flags, the completion of names,
+// objects by name and by label, and the confirmation before a change.
+package target
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// Connect is a function that connects to the cluster that the flags of a verb choose. It sends no request.
+type Connect func() (*cluster.Client, error)
+
+// Connection adds kubectl's connection flags to a verb, and returns a function that connects to the cluster.
+func Connection(flags *pflag.FlagSet) Connect {
+	config := genericclioptions.NewConfigFlags(true)
+	config.AddFlags(flags)
+	return func() (*cluster.Client, error) { return cluster.Connect(config) }
+}
+
+// completionTimeout bounds the time for which a shell waits for names to complete.
+const completionTimeout = 2 * time.Second
+
+// CompleteNames returns a completion function that offers the names of the objects in the cluster. If kinds are given,
+// it offers only the names of objects of these kinds.
+func CompleteNames(connect Connect, kinds ...string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+		defer cancel()
+		c, err := connect()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		query := cluster.Query{Namespace: c.Namespace}
+		for _, name := range kinds {
+			if kind, err := cluster.KindNamed(name); err == nil {
+				query.Kinds = append(query.Kinds, kind)
+			}
+		}
+		objects, _, err := c.List(ctx, query)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for _, object := range objects {
+			if name := object.GetName(); strings.HasPrefix(name, prefix) {
+				names = append(names, name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// Named returns the object that the only argument of a verb names, and the client that found it.
+func Named(cmd *cobra.Command, connect Connect, args []string) (*cluster.Client, client.Object, error) {
+	c, err := connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	object, err := c.Find(cmd.Context(), args[0])
+	return c, object, err
+}
+
+// Chosen returns the objects that the names or the label selector select. Exactly one of the two must be given.
+func Chosen(cmd *cobra.Command, c *cluster.Client, names []string, selector string) (objects []client.Object, err error) {
+	if (len(names) == 0) == (selector == "") {
+		return nil, exit.Usagef("name the objects, or choose them with -l")
+	}
+	if selector == "" {
+		for _, name := range names {
+			object, err := c.Find(cmd.Context(), name)
+			if err != nil {
+				return nil, err
+			}
+			objects = append(objects, object)
+		}
+		return objects, nil
+	}
+	parsed, err := labels.Parse(selector)
+	if err != nil {
+		return nil, exit.Usagef("-l: %v", err)
+	}
+	objects, _, err = c.List(cmd.Context(), cluster.Query{Namespace: c.Namespace, Selector: parsed})
+	if err == nil && len(objects) == 0 {
+		return nil, exit.Errorf(exit.Cluster, "no objects with the labels %s in namespace %s", selector, c.Namespace)
+	}
+	return objects, err
+}
+
+// Confirm requests a confirmation from the user before objects are changed, if the program runs in a terminal. It
+// returns an error if the user declines.
+func Confirm(streams terminal.Streams, what string, objects []client.Object, yes bool) error {
+	if yes || !streams.Interactive {
+		return nil
+	}
+	for _, object := range objects {
+		fmt.Fprintln(streams.Err, "  "+screen.Title(object))
+	}
+	fmt.Fprintf(streams.Err, "%s %d objects? [y/N] ", what, len(objects))
+	answer, _ := bufio.NewReader(streams.In).ReadString('\n')
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return exit.With(exit.Usage, errors.New("nothing was changed"))
+	}
+	return nil
+}
+
+// InvalidFlag returns the error for an invalid value of a flag, with the allowed values.
+func InvalidFlag(name, value string, allowed []string) error {
+	return exit.Errorf(exit.Usage, "--%s %q is not supported; use one of: %s", name, value, strings.Join(allowed, ", "))
+}
+
+// WaitFor waits until an object reaches the goal or the time limit is over, and prints each new state.
+func WaitFor(ctx context.Context, streams terminal.Streams, c *cluster.Client, object client.Object, goal string, limit time.Duration) error {
+	within, cancel := cluster.Within(ctx, limit)
+	defer cancel()
+	err := c.Wait(within, object, goal, func(s *cluster.Summary) { fmt.Fprintln(streams.Out, terminal.Wrap("", s.String(), streams.Width)) })
+	if err != nil && ctx.Err() == nil && within.Err() != nil {
+		return fmt.Errorf("%s did not reach the state %s within %s", screen.Title(object), goal, limit)
+	}
+	return err
+}

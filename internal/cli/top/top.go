@@ -1,0 +1,156 @@
+// Package top has the verb top of sparkctl, which shows the CPU and memory of pods and the progress of Spark's stages.
+package top
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// interval is the time between two screens with --watch. The metrics API has new values every 15 s, Spark at once.
+const interval = 2 * time.Second
+
+// Command returns the verb top.
+func Command(streams terminal.Streams) *cobra.Command {
+	var watch bool
+	cmd := &cobra.Command{
+		Use:   "top NAME|KIND/NAME",
+		Short: "Show the CPU and memory of pods, and the progress of stages",
+		Long: "Shows what the pods of a driver and its executors use, from the metrics API, beside their requests and limits, and the\n" +
+			"progress of the active stages, from Spark's REST API. A part that is not available is replaced by a line that says why.\n" +
+			"Spark's REST API needs the right to get pods/proxy, and the driver's web UI (spark.ui.enabled).",
+		Example: "  sparkctl top spark-pi\n" +
+			"  sparkctl top spark-pi --watch",
+		Args: cobra.ExactArgs(1),
+	}
+	connect := target.Connection(cmd.Flags())
+	cmd.ValidArgsFunction = target.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, object, err := target.Named(cmd, connect, args)
+		if err != nil {
+			return err
+		}
+		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
+			return exit.Errorf(exit.Usage, "%s is a schedule and has no pods; sparkctl list shows its runs", screen.Title(object))
+		}
+		for {
+			text, err := page(cmd.Context(), c, object, streams.Width)
+			if err != nil {
+				return err
+			}
+			if watch && streams.Width > 0 {
+				text = clear + text
+			}
+			if _, err := io.WriteString(streams.Out, text); err != nil || !watch {
+				return err
+			}
+			select {
+			case <-cmd.Context().Done():
+				return context.Canceled
+			case <-time.After(interval):
+			}
+		}
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show the page again every two seconds, until Ctrl-C or the end of the pods")
+	return cmd
+}
+
+// clear is the text that clears a terminal and moves the cursor to its beginning.
+const clear = "\x1b[H\x1b[2J"
+
+// page returns the text for the present moment.
+func page(ctx context.Context, c *cluster.Client, object client.Object, width int) (string, error) {
+	main, err := c.MainPod(ctx, object)
+	if err != nil {
+		return "", err
+	}
+	pods, err := c.Pods(ctx, object)
+	if err != nil {
+		return "", err
+	}
+	usage, missing := readUsage(ctx, c, object)
+	var b strings.Builder
+	b.WriteString(podTable(pods, usage).String(width))
+	if missing != "" {
+		b.WriteString(terminal.Wrap("note: ", missing, width) + "\n")
+	}
+	if cluster.KindOf(object).Name == "cluster" {
+		return b.String(), nil // the applications of a cluster run elsewhere
+	}
+	b.WriteByte('\n')
+	stages, missing := readStages(ctx, c, main)
+	if missing != "" {
+		b.WriteString(terminal.Wrap("note: ", missing, width) + "\n")
+		return b.String(), nil
+	}
+	b.WriteString(stageLines(stages, width))
+	return b.String(), nil
+}
+
+// podTable returns a table of the pods that run.
+func podTable(pods []corev1.Pod, usage map[string]used) terminal.Table {
+	table := terminal.Table{Columns: []terminal.Column{
+		{Header: "POD"}, {Header: "ROLE", Drop: 4}, {Header: "CPU"}, {Header: "OF", Drop: 3}, {Header: "MEMORY"}, {Header: "LIMIT", Drop: 2}, {Header: "AGE", Drop: 1},
+	}}
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		cpu, memory := "-", "-"
+		if u, known := usage[pod.Name]; known {
+			cpu, memory = cores(u.cpu), size(u.memory)
+		}
+		requested, limit := resourcesOf(pod)
+		table.Rows = append(table.Rows, []string{
+			pod.Name, pod.Labels["spark-role"], cpu, requested, memory, limit, screen.Age(pod.CreationTimestamp.Time),
+		})
+	}
+	return table
+}
+
+// resourcesOf returns the CPU that a pod requests and the memory to which it is limited; "-" for a value that it lacks.
+func resourcesOf(pod *corev1.Pod) (cpu, memory string) {
+	var milli, bytes int64
+	for _, container := range pod.Spec.Containers {
+		milli += container.Resources.Requests.Cpu().MilliValue()
+		bytes += container.Resources.Limits.Memory().Value()
+	}
+	cpu, memory = "-", "-"
+	if milli > 0 {
+		cpu = cores(milli)
+	}
+	if bytes > 0 {
+		memory = size(bytes)
+	}
+	return cpu, memory
+}
+
+// cores returns a number of millicores as text.
+func cores(milli int64) string {
+	if milli < 1000 {
+		return fmt.Sprintf("%dm", milli)
+	}
+	return fmt.Sprintf("%.1f", float64(milli)/1000)
+}
+
+// size returns a number of bytes as text, in the unit of which there is at least one.
+func size(bytes int64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%dMi", bytes>>20)
+	}
+	return fmt.Sprintf("%.1fGi", float64(bytes)/(1<<30))
+}

@@ -1,0 +1,54 @@
+package top
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// used is what a pod uses: millicores and bytes.
+type used struct{ cpu, memory int64 }
+
+// podMetrics is the part of a PodMetricsList of the metrics API that is shown.
+type podMetrics struct {
+	Items []struct {
+		Metadata   metav1.ObjectMeta `json:"metadata"`
+		Containers []struct {
+			Usage corev1.ResourceList `json:"usage"`
+		} `json:"containers"`
+	} `json:"items"`
+}
+
+// readUsage returns what the pods of an object use, by name. If the metrics API does not answer, missing says why.
+func readUsage(ctx context.Context, c *cluster.Client, object client.Object) (usage map[string]used, missing string) {
+	path := "/apis/metrics.k8s.io/v1beta1/namespaces/" + object.GetNamespace() + "/pods"
+	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsServiceUnavailable(err):
+		return nil, "no CPU and memory: the cluster has no metrics API, or it does not answer; sparkctl doctor says how to install it"
+	case err != nil:
+		return nil, fmt.Sprintf("no CPU and memory: %v", c.Explain(err))
+	}
+	var list podMetrics
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Sprintf("no CPU and memory: the answer of the metrics API cannot be read: %v", err)
+	}
+	usage = map[string]used{}
+	for _, item := range list.Items {
+		var sum used
+		for _, container := range item.Containers {
+			sum.cpu += container.Usage.Cpu().MilliValue()
+			sum.memory += container.Usage.Memory().Value()
+		}
+		usage[item.Metadata.Name] = sum
+	}
+	return usage, ""
+}
