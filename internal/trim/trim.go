@@ -31,8 +31,8 @@ var childLabels = append([]string{
 }, identity.NameLabels...)
 
 // podAnnotations are the annotations of a pod that become facts. They hold the digest of the spec that the driver was
-// created from, the restart request that it carries out, the pod that submitted the driver, and the exception that ended the driver. Spark 4.1 and newer write
-// the exception if spark.kubernetes.driver.annotateExitException is set.
+// created from, the restart request that it carries out, the pod that submitted the driver, and the exception that
+// ended the driver. Spark 4.1 and newer write the exception if spark.kubernetes.driver.annotateExitException is set.
 var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.RestartRequestAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
 // Pod returns the parts of a pod that become facts: identity, owners, node, service account, scheduler, scheduling

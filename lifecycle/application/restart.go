@@ -6,7 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file carries out requests to run an application again without an edit of its spec (lifecycle.App.RestartRequest).
+// This file carries out requests to run an application again without an edit of its spec
+// (lifecycle.App.RestartRequest).
 //
 // The phase Waiting, without a time of the next attempt, is the phase of a restart: the objects of the last attempt are
 // deleted, and then the next attempt is launched. The request and the phase are stored in one status write, before

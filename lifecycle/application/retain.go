@@ -85,7 +85,8 @@ func (s *step) deletionStart(attempt int32) time.Time {
 		return s.m.EndedAt
 	case s.app.Deleting:
 		return s.app.DeletedAt
-	case s.m.Phase == lifecycle.Suspending, s.m.Phase == lifecycle.Editing, s.m.Phase == lifecycle.Waiting: // Waiting without an end: a restart
+	// In the phase Waiting, only a restarted attempt has no end.
+	case s.m.Phase == lifecycle.Suspending, s.m.Phase == lifecycle.Editing, s.m.Phase == lifecycle.Waiting:
 		return s.m.Since
 	}
 	return time.Time{}

@@ -32,8 +32,8 @@ func (w *world) checkRestarts(plan lifecycle.Plan) {
 	}
 }
 
-// restartsDone checks, after the end of all trouble, that no restart request is lost: the last attempt was created after
-// the last request, and for no other request.
+// restartsDone checks, after the end of all trouble, that no restart request is lost: the last attempt was created
+// after the last request, and for no other request.
 func (w *world) restartsDone() {
 	request := w.app.RestartRequest
 	if w.gone || request == "" || w.app.Deleting {

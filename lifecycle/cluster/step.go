@@ -279,9 +279,9 @@ func (s *step) releasing() bool {
 	return false
 }
 
-// over handles a finished cluster, which only an edit or a restart request can start again. A spec that was invalid and is valid now without
-// an edit counts as edited: it was rejected by an operator with another configuration. Like move, over reports whether
-// the decision entered another phase.
+// over handles a finished cluster, which only an edit or a restart request can start again. A spec that was invalid and
+// is valid now without an edit counts as edited: it was rejected by an operator with another configuration. Like move,
+// over reports whether the decision entered another phase.
 func (s *step) over() bool {
 	edited := s.m.Generation != s.want.Generation
 	cause := lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster starts again"}

@@ -34,8 +34,8 @@ var restart = lifecycle.Restart{
 }
 
 // Step makes one decision, as application.Step does. It reads only the fields of app that apply to a server: UID,
-// SpecHash, RestartRequest, Deleting, Orphan, Suspend, Invalid, MinExecutors and MissingGrace. The server's pod is the driver of its
-// attempt.
+// SpecHash, RestartRequest, Deleting, Orphan, Suspend, Invalid, MinExecutors and MissingGrace. The server's pod is the
+// driver of its attempt.
 //
 // A server may wait for a node, an image or a quota without a time limit, because another attempt would not help.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {

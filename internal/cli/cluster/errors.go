@@ -64,7 +64,8 @@ func readable(err error, host string) error {
 		return fmt.Errorf("the kubeconfig cannot be used: %w; kubectl config get-contexts shows the contexts", err)
 	case noDefinition(err):
 		return missingDefinition(err)
-	case apierrors.IsForbidden(err), forbidden.MatchString(err.Error()): // a failed upgrade of a connection has only a text
+	// The failed upgrade of a connection has only a text.
+	case apierrors.IsForbidden(err), forbidden.MatchString(err.Error()):
 		return missingRight(err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster at %s rejects your credentials; log in again, or choose another --context", host)
