@@ -35,8 +35,8 @@ func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(c
 	}
 }
 
-// evaluatedOnce returns platformDefaults as a function that takes the present configuration. It evaluates the entries of
-// a configuration once, and again only if the configuration has other entries.
+// evaluatedOnce returns platformDefaults as a function that takes the present configuration. It evaluates the entries
+// of a configuration once, and again only if the configuration has other entries.
 func evaluatedOnce(labels []NamespaceLabels) func(config.Configuration, client.Object) *platform.Settings {
 	type evaluated struct {
 		first *defaults.Default
