@@ -106,6 +106,7 @@ var requestFields = map[string]string{
 	"Master":             "spec.sparkConf[" + confMaster + "]",
 	"DriverMaster":       "spec.sparkConf[" + confMaster + "]",
 	"Namespace":          "metadata.namespace",
+	"Conf":               "spec.sparkConf",
 }
 
 // asFieldError converts an error about a submission request into an error that names the field of the custom resource.

@@ -24,6 +24,12 @@ var specFields = map[string]string{
 	"Driver":           "spec.driver",
 	"Executor":         "spec.executor",
 	"DriverPodName":    "spec.driver.podName",
+	"Conf":             "spec.sparkConf",
+	"Namespace":        "metadata.namespace",
+	"Labels":           "metadata.labels",
+	// The names of the objects begin with the application's name.
+	"ResourceNamePrefix": "metadata.name",
+	"ConfigMapName":      "metadata.name",
 
 	"spark.driver.extraJavaOptions":                             "spec.driver.javaOptions",
 	"spark.executor.extraJavaOptions":                           "spec.executor.javaOptions",

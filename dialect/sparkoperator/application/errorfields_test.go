@@ -36,6 +36,8 @@ func TestRefusalNamesWhatTheUserWrote(t *testing.T) {
 		{"a Secret", nil, submit.Error{Key: "spark.kubernetes.executor.secrets.s"}, "spec.executor.secrets"},
 		{"a typed field over sparkConf", map[string]string{"spark.kubernetes.driver.request.cores": "9"},
 			submit.Error{Key: "spark.kubernetes.driver.request.cores"}, "spec.driver.coreRequest"},
+		{"the whole configuration", nil, submit.Error{Field: "Conf"}, "spec.sparkConf"},
+		{"a prefix of names", nil, submit.Error{Field: "ResourceNamePrefix"}, "metadata.name"},
 		{"what no field is known for", nil, submit.Error{Field: "Owner"}, "spec"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 var connectFields = map[string]string{
 	"Name":             "metadata.name",
 	"SparkVersion":     "spec.sparkVersion",
+	"Conf":             "spec.sparkConf",
 	"Image":            "spec.image",
 	"ServerTemplate":   "spec.server.template",
 	"ExecutorTemplate": "spec.executor.template",
