@@ -72,6 +72,7 @@ func (w *suite) ui(t *testing.T) {
 		t.Fatal(err)
 	}
 	browse(t, asNginx(t, &ingress, direct)+uiBase, app.Status.SparkApplicationID)
+	w.sparkctl(t, app)
 	w.remove(t, app)
 	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(&ingress), &ingress); !apierrors.IsNotFound(err) {
 		t.Errorf("the Ingress outlives its application: %v", err)

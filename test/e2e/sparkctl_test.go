@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+)
+
+// sparkctl tests the verbs of sparkctl that need real Spark or a release of the operator, with an application that runs.
+func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "sparkctl")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", root, "-o", program, "./cmd/sparkctl")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	verb := func(args ...string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), program, append(args, "--kubeconfig", w.Kubeconfig(), "-n", app.Namespace)...)
+	}
+	for _, test := range []struct {
+		args []string
+		has  []string
+	}{
+		{[]string{"top", app.Name}, []string{app.Status.DriverInfo.PodName, "executor", "stages: "}},
+		{[]string{"doctor"}, []string{"ok       operator", "ok       leader", "ok       admission", "ok       certificates", "ok       definitions", "ok       accounts"}},
+		{[]string{"version"}, []string{"sparkctl ", "operator "}},
+	} {
+		text, err := verb(test.args...).CombinedOutput()
+		if err != nil {
+			t.Errorf("sparkctl %s: %v\n%s", test.args[0], err, text)
+		}
+		for _, has := range test.has {
+			if !strings.Contains(string(text), has) {
+				t.Errorf("sparkctl %s lacks %q:\n%s", test.args[0], has, text)
+			}
+		}
+	}
+	w.forwardedUI(t, verb("ui", app.Name, "--no-browser"), app.Status.SparkApplicationID)
+}
+
+// forwardedUI starts the verb ui, requests the applications of Spark's REST API through its address, and interrupts it.
+func (w *suite) forwardedUI(t *testing.T, ui *exec.Cmd, id string) {
+	t.Helper()
+	ui.Stderr = t.Output()
+	out, err := ui.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ui.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatalf("the verb ui prints nothing: %v", ui.Wait())
+	}
+	_, address, _ := strings.Cut(lines.Text(), " is at ")
+	address, _, _ = strings.Cut(address, " ")
+	if text := fetch(t, address+"api/v1/applications", http.StatusOK); !strings.Contains(text, id) {
+		t.Errorf("the REST API at %s answers %s, without %s", address, text, id)
+	}
+	if err := ui.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // the program must be able to write
+	}
+	if ended, ok := errors.AsType[*exec.ExitError](ui.Wait()); !ok || ended.ExitCode() != 130 {
+		t.Errorf("after Ctrl-C the verb ui ends with %v", ended)
+	}
+}
