@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// sparkctl tests the verbs of sparkctl that need real Spark or a release of the operator, with an application that runs.
+// sparkctl tests the verbs of sparkctl that need real Spark or a release of the operator, with an application that
+// runs.
 func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "sparkctl")
