@@ -26,8 +26,8 @@ import (
 // both are compared.
 
 // TestApacheClientMode checks that a stored application in client mode, which the operator cannot run, fails once, is
-// released, and can be deleted at any time. The definition refuses new ones. This also holds if the application has the finalizer of the Java operator,
-// which would otherwise block the deletion for ever (W2, W24).
+// released, and can be deleted at any time. The definition refuses new ones. This also holds if the application has the
+// finalizer of the Java operator, which would otherwise block the deletion for ever (W2, W24).
 func TestApacheClientMode(t *testing.T) {
 	w := newWorld(t)
 	var app *apacheApp

@@ -243,8 +243,9 @@ func TestDryRunStoresNothing(t *testing.T) {
 	}
 }
 
-// TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec checks an invalid object that is already stored. Updates outside of its spec and its
-// deletion are admitted. An edit that leaves the spec invalid is refused, unless the object is being deleted.
+// TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec checks an invalid object that is already stored. Updates outside of
+// its spec and its deletion are admitted. An edit that leaves the spec invalid is refused, unless the object is being
+// deleted.
 func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -300,8 +301,8 @@ func TestInvalidSpecCanBeCorrected(t *testing.T) {
 	}
 }
 
-// TestWarningsReachTheClient checks that a client gets warnings about settings without effect and about an edit that restarts a
-// running application.
+// TestWarningsReachTheClient checks that a client gets warnings about settings without effect and about an edit that
+// restarts a running application.
 func TestWarningsReachTheClient(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -342,8 +343,8 @@ func TestWarningsReachTheClient(t *testing.T) {
 	}
 }
 
-// TestObjectsThatAreNotServedAreAdmitted checks that objects that the operator does not serve are admitted without a review. An object whose
-// namespace cannot be looked up is admitted with a warning.
+// TestObjectsThatAreNotServedAreAdmitted checks that objects that the operator does not serve are admitted without a
+// review. An object whose namespace cannot be looked up is admitted with a warning.
 func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -372,8 +373,8 @@ func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 	}
 }
 
-// TestObjectBeyondTheLimitIsRefused checks that an object of nearly 3 MiB, the largest size that the API server accepts, is refused with
-// a message that contains the operator's limit.
+// TestObjectBeyondTheLimitIsRefused checks that an object of nearly 3 MiB, the largest size that the API server
+// accepts, is refused with a message that contains the operator's limit.
 func TestObjectBeyondTheLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -390,7 +391,8 @@ func TestObjectBeyondTheLimitIsRefused(t *testing.T) {
 	}
 }
 
-// TestMalformedRequestsAreNotReviewed checks that requests that no API server would send get an answer with the reason and are not reviewed.
+// TestMalformedRequestsAreNotReviewed checks that requests that no API server would send get an answer with the reason
+// and are not reviewed.
 func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -420,8 +422,8 @@ func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 	}
 }
 
-// TestPanicAdmitsTheObjectWithAWarning checks that an object is admitted with a warning if the review panics, and that the panic is
-// logged.
+// TestPanicAdmitsTheObjectWithAWarning checks that an object is admitted with a warning if the review panics, and that
+// the panic is logged.
 func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 	t.Parallel()
 	lines := &scene.Lines{}
@@ -439,8 +441,8 @@ func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 	}
 }
 
-// TestUnreachableWebhookAdmitsObjects checks that the API server admits objects if the webhook does not answer and the failure
-// policy is Ignore.
+// TestUnreachableWebhookAdmitsObjects checks that the API server admits objects if the webhook does not answer and the
+// failure policy is Ignore.
 func TestUnreachableWebhookAdmitsObjects(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

@@ -60,8 +60,8 @@ func inTemplates(t *testing.T, rows []Row) (out []Row) {
 }
 
 // TestDefinitionsRefuseTheirRows checks, for each row of docs/validation.md and each version of its kind, that the
-// definition refuses the object if the page says so, and admits the object otherwise. Each rule of a definition must
-// refuse an object of the page.
+// definition refuses exactly the objects that the page lists as refused by the definition. Each rule of a definition
+// must refuse an object of the page.
 func TestDefinitionsRefuseTheirRows(t *testing.T) {
 	for file, of := range files {
 		rows := read(t, of.refusals)

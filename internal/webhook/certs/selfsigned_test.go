@@ -302,8 +302,8 @@ func TestForeignContents(t *testing.T) {
 	})
 }
 
-// TestOtherSecretsAndConfigurationsAreForbidden checks that the rights that the chart grants allow the operator neither to read other Secrets and webhook
-// configurations nor to list any.
+// TestOtherSecretsAndConfigurationsAreForbidden checks that the rights that the chart grants allow the operator neither
+// to read other Secrets and webhook configurations nor to list any.
 func TestOtherSecretsAndConfigurationsAreForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
