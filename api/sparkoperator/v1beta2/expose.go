@@ -132,7 +132,7 @@ type PrometheusSpec struct {
 	// +optional
 	Port *int32 `json:"port,omitempty"`
 	// Name of the exporter's port. Default jmx-exporter.
-	// +kubebuilder:validation:XValidation:rule=`self == '' || self.size() <= 15 && self.matches('^[a-z0-9]+(-[a-z0-9]+)*$') && self.matches('[a-z]')`,message="is no name of a port: at most 15 lower case letters, digits and single '-', with a letter among them"
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.size() <= 15 && self.matches('^[a-z0-9]+(-[a-z0-9]+)*$') && self.matches('[a-z]')`,message="is not a valid port name: at most 15 lower case letters, digits and single '-', with a letter among them"
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['driver-rpc-port', 'blockmanager', 'spark-ui', 'spark-connect'])`,message="is the name of a port of Spark's own; choose another"
 	// +optional
 	PortName *string `json:"portName,omitempty"`

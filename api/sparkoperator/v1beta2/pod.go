@@ -186,7 +186,7 @@ type DriverSpec struct {
 
 	// Address of the API server to which the driver connects (spark.kubernetes.driver.master). Default: the cluster's
 	// own API server.
-	// +kubebuilder:validation:XValidation:rule=`(self.startsWith('k8s://') ? self.substring(6) : self).matches('^https?://') || !(self.startsWith('k8s://') ? self.substring(6) : self).contains('://')`,message="is no address of an API server; write one such as https://kubernetes.default.svc"
+	// +kubebuilder:validation:XValidation:rule=`(self.startsWith('k8s://') ? self.substring(6) : self).matches('^https?://') || !(self.startsWith('k8s://') ? self.substring(6) : self).contains('://')`,message="is not the address of an API server; write one such as https://kubernetes.default.svc"
 	// +optional
 	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
 
