@@ -387,7 +387,7 @@ func (u *user) explains() {
 			u.t.Errorf("%q is too long for 60 columns", line)
 		}
 	}
-	u.does(exit.OK, "nothing: it is over", "explain", "unlucky")
+	u.does(exit.OK, "nothing: it has ended", "explain", "unlucky")
 	u.does(exit.OK, "the next run starts at", "explain", "nightly")
 }
 
