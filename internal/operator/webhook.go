@@ -66,9 +66,9 @@ func (op *Operator) serveWebhook(ctx context.Context, stop func()) (wait func() 
 	return func() error { return <-done }
 }
 
-// quotas returns the function that reads the ResourceQuotas of a namespace from a cache, and adds this cache. It returns
-// nil if the configuration does not compare custom resources with quotas. Otherwise the replica is not ready before the
-// cache is full.
+// quotas returns the function that reads the ResourceQuotas of a namespace from a cache, and adds this cache. It
+// returns nil if the configuration does not compare custom resources with quotas. Otherwise the replica is not ready
+// before the cache is full.
 func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Context, string) ([]corev1.ResourceQuota, error), error) {
 	if !cfg.Enabled {
 		return nil, nil

@@ -26,7 +26,7 @@ type Server struct {
 
 // NewServer returns a server that serves a handler at an address. NewServer binds the address at once. If the address
 // is in use, the operator therefore does not start, instead of ending while it runs. delay is how long the server
-// continues after it was told to stop.
+// continues after the end of Serve's context.
 func NewServer(address string, handler http.Handler, serving *certs.Serving, delay time.Duration) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
@@ -39,8 +39,8 @@ func NewServer(address string, handler http.Handler, serving *certs.Serving, del
 	return s, nil
 }
 
-// Serve serves reviews until ctx ends, and for the delay after that. Meanwhile the API server learns that it has to call
-// other replicas. Finally Serve answers the reviews in flight.
+// Serve serves reviews until ctx ends, and for the delay after that. Meanwhile the API server learns that it has to
+// call other replicas. Finally Serve answers the reviews in flight.
 func (s *Server) Serve(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	context.AfterFunc(ctx, func() {

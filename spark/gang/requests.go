@@ -37,8 +37,8 @@ func Sum(tasks ...Task) corev1.ResourceList {
 // together with the restartable init containers that start before it, that larger amount counts instead. Requests of
 // the pod as a whole (spec.resources) replace the sum. Finally spec.overhead, the overhead of the runtime class, is
 // added. If a container has a limit and no request, its limit counts as its request, as the API server sets it. A limit
-// of the pod as a whole counts as its request only if no container requests the resource. Resources whose amount is zero
-// are omitted.
+// of the pod as a whole counts as its request only if no container requests the resource. Resources whose amount is
+// zero are omitted.
 func Requests(pod *corev1.Pod) corev1.ResourceList {
 	if pod == nil {
 		return corev1.ResourceList{}

@@ -172,8 +172,8 @@ type record struct {
 	seen map[string]bool
 }
 
-// add records a request. It reads the resource and the name from the path, which is /api/v1/... or /apis/GROUP/VERSION/...
-// with an optional namespaces/NAMESPACE.
+// add records a request. It reads the resource and the name from the path, which is /api/v1/... or
+// /apis/GROUP/VERSION/... with an optional namespaces/NAMESPACE.
 func (r *record) add(req *http.Request, status int) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	if parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):]; len(parts) > 2 && parts[0] == "namespaces" {
@@ -220,9 +220,9 @@ func (r *record) of(resources ...string) (lines []string) {
 	return lines
 }
 
-// TestWebhookOfARelease upgrades a release from one without a webhook to one with it, to one with fewer kinds, and back.
-// Nothing of the webhook is left when it is off, nor when the release is uninstalled. OLD_CHART can name the directory of
-// an older chart to begin with.
+// TestWebhookOfARelease upgrades a release from one without a webhook to one with it, to one with fewer kinds, and
+// back. Nothing of the webhook is left when it is off, nor when the release is uninstalled. OLD_CHART can name the
+// directory of an older chart to begin with.
 func TestWebhookOfARelease(t *testing.T) {
 	r := newRelease(t)
 	if old := os.Getenv("OLD_CHART"); old != "" {
