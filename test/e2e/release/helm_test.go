@@ -84,7 +84,8 @@ var current = filepath.Join("charts", "spark-operator")
 func (r *release) install(dir, values string) {
 	r.t.Helper()
 	install := action.NewInstall(r.cfg)
-	install.ReleaseName, install.Namespace, install.WaitStrategy = name, r.namespace, kube.HookOnlyStrategy // no node runs the pods
+	// No node runs the pods.
+	install.ReleaseName, install.Namespace, install.WaitStrategy = name, r.namespace, kube.HookOnlyStrategy
 	if _, err := install.Run(load(r.t, dir), r.values(values)); err != nil {
 		r.t.Fatalf("install with %s: %v", values, err)
 	}
