@@ -60,13 +60,18 @@ func meters(t testing.TB) map[string]meter {
 	}
 	cfg := hostileConfig()
 	settings := func() config.Configuration { return cfg }
-	return map[string]meter{
-		"sparkoperator.k8s.io/v1beta2 SparkApplication":          meterOf(scheme, kinds.SparkApplications(cfg)),
-		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": meterOf(scheme, kinds.Schedules(cfg)),
-		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             meterOf(scheme, kinds.SparkConnects(cfg)),
-		"spark.apache.org/v1 SparkApplication":                   meterOf(scheme, kinds.ApacheApplications(settings)),
-		"spark.apache.org/v1 SparkCluster":                       meterOf(scheme, kinds.SparkClusters(settings)),
+	reviews := reviewsOf(t, cfg)
+	out := map[string]meter{}
+	for name, kind := range map[string]Kind{
+		"sparkoperator.k8s.io/v1beta2 SparkApplication":          kinds.SparkApplications(cfg),
+		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": kinds.Schedules(cfg),
+		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             kinds.SparkConnects(cfg),
+		"spark.apache.org/v1 SparkApplication":                   kinds.ApacheApplications(settings),
+		"spark.apache.org/v1 SparkCluster":                       kinds.SparkClusters(settings),
+	} {
+		out[name] = meterOf(scheme, kind, reviews[name])
 	}
+	return out
 }
 
 // hostileConfig returns a configuration that enables every feature that a custom resource can request.
@@ -81,15 +86,16 @@ func hostileConfig() config.Configuration {
 // hostileLife plays the life cycle of one hostile object and measures each step.
 type hostileLife struct {
 	kind           Kind
+	review         reviewOf
 	watched, asked func([]byte) (client.Object, error) // decode an object of a watch event, and the answer to a read
 	spent          cost
 	worst          cost
 }
 
-func meterOf(scheme *apiruntime.Scheme, kind Kind) meter {
+func meterOf(scheme *apiruntime.Scheme, kind Kind, review reviewOf) meter {
 	watched, asked := decoders(scheme, kind)
 	return func(object []byte) (cost, error) {
-		life := &hostileLife{kind: kind, watched: watched, asked: asked}
+		life := &hostileLife{kind: kind, review: review, watched: watched, asked: asked}
 		err := life.lead(object)
 		return life.worst, err
 	}
@@ -121,11 +127,20 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte)
 	return watched, func(object []byte) (client.Object, error) { return typed(apiruntime.Decode(objects, object)) }
 }
 
-// lead makes four passes over an object: a first pass, a pass while its pods run, a pass after its driver failed, and a
-// pass when no pods exist any more.
+// lead sends two reviews of an object to the webhook, of its creation and of an update, and makes four passes over it:
+// a first pass, a pass while its pods run, a pass after its driver failed, and a pass when no pods exist any more.
 func (l *hostileLife) lead(raw []byte) error {
 	o := &outcome{View: dependents.View{Now: scene.Noon}}
 	var failed error
+	l.step("review of the creation", func() { failed = l.review(raw, nil) })
+	if failed != nil {
+		return failed
+	}
+	before := edited(raw)
+	l.step("review of an update", func() { failed = l.review(raw, before) })
+	if failed != nil {
+		return failed
+	}
 	l.step("first pass", func() {
 		if o.Owner, failed = l.read(raw); failed == nil {
 			failed = l.pass(o)

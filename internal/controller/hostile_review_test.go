@@ -1,0 +1,75 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/webhook"
+)
+
+// reviewOf sends a review of an object to the webhook. If there is an old object, it is the review of an update.
+type reviewOf func(object, old []byte) error
+
+// reviewsOf returns the reviews of all kinds, by APIVersion and Kind. The namespace has a quota into which no object
+// fits, so that the pods of each object are rendered, and those of an old object as well.
+func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
+	t.Helper()
+	quota := corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}}}
+	out := map[string]reviewOf{}
+	for _, kind := range kinds.Admission() {
+		handler, err := webhook.Handler([]*webhook.Reviewer{{
+			Kind: kind, Settings: func() config.Configuration { return cfg }, Clock: time.Now, Log: logr.Discard(),
+			Serves: func(context.Context, string) (bool, error) { return true, nil },
+			Quotas: func(context.Context, string) ([]corev1.ResourceQuota, error) {
+				return []corev1.ResourceQuota{quota}, nil
+			},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[kind.Kind.GroupVersion().String()+" "+kind.Kind.Kind] = func(object, old []byte) error {
+			return post(handler, webhook.Path(kind.Kind), object, old)
+		}
+	}
+	return out
+}
+
+// post sends one review to a handler, in the form in which the API server sends it.
+func post(handler http.Handler, path string, object, old []byte) error {
+	var body bytes.Buffer
+	operation := admissionv1.Create
+	if old != nil {
+		operation = admissionv1.Update
+	}
+	fmt.Fprintf(&body, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","namespace":"default","operation":%q,"object":%s`, operation, object)
+	if old != nil {
+		fmt.Fprintf(&body, `,"oldObject":%s`, old)
+	}
+	body.WriteString("}}")
+	req := httptest.NewRequest(http.MethodPost, path, &body)
+	req.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, req)
+	if answer.Code != http.StatusOK || !bytes.Contains(answer.Body.Bytes(), []byte(`"uid":"u"`)) || bytes.Contains(answer.Body.Bytes(), []byte("the object was not checked")) {
+		return fmt.Errorf("review: %d %.300s", answer.Code, answer.Body)
+	}
+	return nil
+}
+
+// edited returns an object with another spec that costs as much as the object's own.
+func edited(object []byte) []byte {
+	return bytes.Replace(object, []byte(`"spec":{`), []byte(`"spec":{"edited":0,`), 1)
+}
