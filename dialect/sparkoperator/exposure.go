@@ -178,20 +178,27 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 		e.AddProblem(ReasonInvalidAddress, w.Field+".hostnames", "without a host and a path the route would match every request; name a host, or set %s", RouteFormatField)
 		return
 	}
-	named := &dialect.Exposing{Kind: "HTTPRoute"}
-	for _, host := range asked.Hostnames {
-		named.Hosts = append(named.Hosts, dialect.FieldValue{Field: w.Field + ".hostnames", Value: host})
-	}
-	if len(asked.Hostnames) == 0 && address.Host != "" && w.FormatField != IngressFormatField && w.FormatField != RouteFormatField {
-		named.Hosts = []dialect.FieldValue{{Field: w.FormatField, Value: address.Host}}
-	}
-	if !e.Allowed(named) {
+	if !e.Allowed(w.exposing(asked.Hostnames, address.Host)) {
 		return
 	}
 	w.Route.Hosts, w.Route.Path, w.Route.Service, w.Route.Port = hosts, address.Path, e.Service, e.Port
 	object := expose.DriverRoute(w.Route)
 	e.Objects = append(e.Objects, submit.Object(object))
 	e.Links = append(e.Links, Link{object.GetKind(), object.GetName(), address})
+}
+
+// exposing returns what the rules of the platform judge about the route: the host names of the custom resource. If it
+// names no host, it is the host of its address.
+func (w RouteRequest) exposing(hostnames []string, host string) *dialect.Exposing {
+	asked := &dialect.Exposing{Kind: "HTTPRoute"}
+	for _, name := range hostnames {
+		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: w.Field + ".hostnames", Value: name})
+	}
+	own := w.FormatField == IngressFormatField || w.FormatField == RouteFormatField // the operator's configuration
+	if len(hostnames) == 0 && host != "" && !own {
+		asked.Hosts = []dialect.FieldValue{{Field: w.FormatField, Value: host}}
+	}
+	return asked
 }
 
 // routeAddress parses the address of a route, and returns false if it cannot be used. A UI is reachable at only one

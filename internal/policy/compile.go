@@ -99,8 +99,8 @@ func (c *compiler) set(p *Policy, r *Rules) *set {
 	if security := []string{"", PodSecurityOff, PodSecurityBaseline, PodSecurityRestricted}; !slices.Contains(security, r.PodSecurity) {
 		c.errs = append(c.errs, field.NotSupported(c.path.Child("podSecurity"), r.PodSecurity, security[1:]))
 	}
-	s.images = c.needed("images", r.Images, "no pod could be created")
-	s.serviceAccounts = c.needed("serviceAccounts", r.ServiceAccounts, "no pod could be created")
+	s.images = c.needed("images", r.Images)
+	s.serviceAccounts = c.needed("serviceAccounts", r.ServiceAccounts)
 	s.nodeSelectors, s.tolerations = c.allowed("nodeSelectors", r.NodeSelectors), c.allowed("tolerations", r.Tolerations)
 	s.priorityClasses = c.allowed("priorityClasses", r.PriorityClasses)
 	s.packages, s.repositories = c.allowed("packages", r.Packages), c.allowed("repositories", r.Repositories)
@@ -141,9 +141,9 @@ func (c *compiler) level(s *set, level string) {
 }
 
 // needed compiles a list of which every pod needs a value, so that an empty list is a fault.
-func (c *compiler) needed(name string, allowed *Allowed, without string) *patterns {
+func (c *compiler) needed(name string, allowed *Allowed) *patterns {
 	if allowed != nil && len(allowed.Allowed) == 0 {
-		c.errs = append(c.errs, field.Invalid(c.path.Child(name, "allowed"), []string{}, fmt.Sprintf("is empty: %s; list patterns, or leave %s out to allow all", without, name)))
+		c.errs = append(c.errs, field.Invalid(c.path.Child(name, "allowed"), []string{}, fmt.Sprintf("is empty: no pod could be created; list patterns, or leave %s out to allow all", name)))
 	}
 	return c.allowed(name, allowed)
 }

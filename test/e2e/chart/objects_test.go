@@ -56,6 +56,7 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ClusterRoleBinding /spark-operator-admission",
 			"ConfigMap spark-operator/spark-operator-controller",
 			"Deployment spark-operator/spark-operator-controller",
+			"MutatingWebhookConfiguration /spark-operator-admission",
 			"Role default/spark-operator-controller",
 			"Role default/spark-operator-spark",
 			"Role default/spark-operator-submit",
@@ -78,6 +79,7 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ClusterRoleBinding /team-spark-operator-admission",
 			"ConfigMap ops/team-spark-operator-controller",
 			"Deployment ops/team-spark-operator-controller",
+			"MutatingWebhookConfiguration /team-spark-operator-admission",
 			"Role jobs/team-spark-operator-controller",
 			"Role jobs/team-spark-operator-spark",
 			"Role jobs/team-spark-operator-submit",
@@ -110,6 +112,7 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ClusterRoleBinding /so-controller",
 			"ConfigMap spark-operator/so-controller",
 			"Deployment spark-operator/so-controller",
+			"MutatingWebhookConfiguration /so-admission",
 			"Role jobs/so-spark",
 			"Role jobs/so-submit",
 			"Role spark-operator/so-admission",
@@ -132,6 +135,7 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ClusterRoleBinding /spark-operator-controller",
 			"ConfigMap spark-operator/spark-operator-controller",
 			"Deployment spark-operator/spark-operator-controller",
+			"MutatingWebhookConfiguration /spark-operator-admission",
 			"Role jobs/spark-operator-spark",
 			"Role jobs/spark-operator-submit",
 			"Role spark-operator/spark-operator-admission",
@@ -153,6 +157,7 @@ spark: {jobNamespaces: [], serviceAccount: {create: false}, rbac: {create: false
 crds: {install: false}`}, []string{
 			"ConfigMap spark-operator/spark-operator-controller",
 			"Deployment spark-operator/spark-operator-controller",
+			"MutatingWebhookConfiguration /spark-operator-admission",
 			"Secret spark-operator/spark-operator-admission-certs",
 			"Service spark-operator/spark-operator-admission-svc",
 			"ValidatingWebhookConfiguration /spark-operator-admission",
@@ -169,6 +174,7 @@ spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitori
 			"ConfigMap spark-operator/spark-operator-controller",
 			"ConfigMap spark-operator/spark-operator-dashboard",
 			"Deployment spark-operator/spark-operator-controller",
+			"MutatingWebhookConfiguration /spark-operator-admission",
 			"NetworkPolicy spark-operator/spark-operator-controller",
 			"PodDisruptionBudget spark-operator/spark-operator-controller-pdb",
 			"PodMonitor spark-operator/spark-operator-podmonitor",
@@ -378,7 +384,7 @@ func TestRightsAreMinimal(t *testing.T) {
 // webhookRights are the webhook's rights: its own Secret and its own configuration.
 var webhookRights = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"spark-operator-admission-certs"}, Verbs: []string{"get", "update"}},
-	{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations"}, ResourceNames: []string{"spark-operator-admission"}, Verbs: []string{"get", "update"}},
+	{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}, ResourceNames: []string{"spark-operator-admission"}, Verbs: []string{"get", "update"}},
 }
 
 var (
