@@ -66,7 +66,7 @@ func TestUnusedPropertiesAreLogged(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	file := filepath.Join(t.TempDir(), "spark-operator.properties")
 	const properties = "spark.logConf=true\nspark.kubernetes.operator.watchedNamespaces=team-a\nspark.kubernetes.operator.reconciler.parallelism=7\n" +
-		"spark.kubernetes.operator.api.retryMaxAttempts=3\nspark.mine=secret\n"
+		"spark.kubernetes.operator.api.retryMaxAttempts=3\nspark.kubernetes.operator.mine=secret\nspark.mine.token=secret\n"
 	if err := os.WriteFile(file, []byte(properties), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestUnusedPropertiesAreLogged(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
 		t.Fatalf("%v, want it to get as far as to the cluster", err)
 	}
-	for _, want := range []string{"spark.kubernetes.operator.api.retryMaxAttempts", "spark.mine", "there is no such property", "team-a", "workers", "7"} {
+	for _, want := range []string{"spark.kubernetes.operator.api.retryMaxAttempts", "spark.kubernetes.operator.mine", "there is no such property", "team-a", "workers", "7"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s is not told:\n%s", want, out)
 		}

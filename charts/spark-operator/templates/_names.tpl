@@ -102,10 +102,12 @@ docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
 {{- without (.Values.spark.jobNamespaces | default list | uniq) "" | toJson -}}
 {{- end -}}
 
-{{/* "true" if the operator reads the labels of all namespaces: they decide what is served, or which defaults apply. */}}
+{{/* "true" if the operator reads the labels of all namespaces: they decide what is served, or which defaults
+     and rules of the platform apply. */}}
 {{- define "spark-operator.readsNamespaces" -}}
 {{- $reads := include "spark-operator.namespaceSelector" . -}}
 {{- range .Values.defaults }}{{ if .namespaceSelector }}{{ $reads = "true" }}{{ end }}{{ end -}}
+{{- range ((.Values.config.policy | default dict).rules | default list) }}{{ if .selector }}{{ $reads = "true" }}{{ end }}{{ end -}}
 {{- if $reads }}true{{ end -}}
 {{- end -}}
 

@@ -16,7 +16,7 @@ import (
 func TestPolicyReachesTheConfiguration(t *testing.T) {
 	for values, rights := range map[string]map[string]string{
 		"{rules: [{name: all, level: baseline}]}":                                                      nil,
-		"{rules: [{name: all, level: baseline}, {name: tenants, selector: tier=tenant, level: open}]}": {"namespaces": "list watch"},
+		"{rules: [{name: all, level: baseline}, {name: tenants, selector: tier=tenant, level: open}]}": {"/namespaces": "list watch"},
 	} {
 		r := mustRender(t, install{values: "config: {policy: " + values + "}"})
 		c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
