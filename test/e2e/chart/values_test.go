@@ -84,7 +84,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 // ownWebhook is the webhook's configuration with the chart's defaults.
 func ownWebhook() config.Webhook {
 	w := config.Default().Webhook
-	w.BindAddress, w.SelfSigned.Namespace = ":9443", "spark-operator"
+	w.BindAddress, w.SelfSigned.Namespace, w.Executors.Webhook = ":9443", "spark-operator", true
 	w.SelfSigned.Secret, w.SelfSigned.Configuration, w.SelfSigned.Service = "spark-operator-admission-certs", "spark-operator-admission", "spark-operator-admission-svc"
 	return w
 }
