@@ -43,7 +43,8 @@ var pureTrees = []rule{
 	{"bounds", kubernetes},
 	{"api", kubernetes},
 	{"spark", kubernetes},
-	{"spark/podtemplate", append([]string{"go.yaml.in/yaml/v3"}, kubernetes...)}, // its own reading of YAML 1.2 needs the parsed nodes
+	// Reading YAML 1.2 needs the parsed nodes.
+	{"spark/podtemplate", append([]string{"go.yaml.in/yaml/v3"}, kubernetes...)},
 	{"lifecycle", []string{"k8s.io/api/core/v1"}},
 	{"dialect", kubernetes},
 	{"dialect/sparkoperator", withYAML},

@@ -65,8 +65,8 @@ func TestOperator(t *testing.T) {
 }
 
 // together runs the groups of tests that do not disturb each other. Without the slow scenarios, the groups run at the
-// same time, because the last test of a group mostly waits. With them, a test makes the node unusable for all others, so
-// the groups run one after another.
+// same time, because the last test of a group mostly waits. With them, one test makes the node unusable for all others,
+// so the groups run one after another.
 func (w *suite) together(t *testing.T) {
 	run := w.parallel
 	if *wholeLife {

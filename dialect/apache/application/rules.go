@@ -114,7 +114,7 @@ func workers(app *sparkv1.SparkApplication) dialect.Workers {
 	return w
 }
 
-// builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit if there is one.
+// builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit, if any.
 func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) ([]dialect.Pod, error) {
 	driver := objects.Driver
 	var pods []dialect.Pod

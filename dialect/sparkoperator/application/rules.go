@@ -79,7 +79,7 @@ func workers(app *v1beta2.SparkApplication) dialect.Workers {
 	return w
 }
 
-// builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit if there is one.
+// builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit, if any.
 func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) ([]dialect.Pod, error) {
 	driver := objects.Driver
 	var pods []dialect.Pod
