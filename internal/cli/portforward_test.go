@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
-	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
+	"k8s.io/apimachinery/pkg/util/httpstream" //nolint:staticcheck // what a kubelet answers to client-go
+	"k8s.io/apimachinery/pkg/util/httpstream/spdy" //nolint:staticcheck // the same
 )
 
 // serves makes the kubelet forward each port of each pod to a server that answers every request with a text.

@@ -14,8 +14,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/target"
 )
 
-// Version and Revision are set at link time with -X. Without them, the values that Go recorded in the binary are used.
-var Version, Revision string
+// Version is set at link time with -X. If it is empty, the version that Go recorded in the binary is used.
+var Version string
+
+// Revision is set at link time with -X. If it is empty, the revision that Go recorded in the binary is used.
+var Revision string
 
 // build describes the binary that is running.
 type build struct {

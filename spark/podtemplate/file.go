@@ -92,24 +92,29 @@ func (c *converter) value(value any, t reflect.Type) any {
 		}
 		return value
 	}
-	converted := value
+	converted := scalar(value, t)
+	c.changed = c.changed || converted != value
+	return converted
+}
+
+// scalar returns a text, number or truth value as a value of the field type t.
+func scalar(value any, t reflect.Type) any {
 	switch {
 	case t == quantityType:
-		converted = asText(value)
+		return asText(value)
 	case t == intOrStringType:
 		if number, ok := value.(json.Number); !ok || !wholeNumber.MatchString(number.String()) {
-			converted = asText(value)
+			return asText(value)
 		}
 	case reflect.PointerTo(t).Implements(unmarshaler):
 	case t.Kind() == reflect.String:
-		converted = asText(value)
+		return asText(value)
 	case t.Kind() == reflect.Bool:
-		converted = asBool(value)
+		return asBool(value)
 	case t.Kind() == reflect.Int32 || t.Kind() == reflect.Int64:
-		converted = asInteger(value)
+		return asInteger(value)
 	}
-	c.changed = c.changed || converted != value
-	return converted
+	return value
 }
 
 // asText returns the text of a number or a truth value (com.fasterxml.jackson.databind.deser.std.StringDeserializer).

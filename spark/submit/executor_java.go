@@ -40,7 +40,7 @@ func moduleOptions(e *draft) []string {
 	if e.q.vectorModule {
 		options = append(options, "--add-modules=jdk.incubator.vector")
 	}
-	for _, name := range strings.Fields("java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent " +
+	for name := range strings.FieldsSeq("java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent " +
 		"java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar") {
 		options = append(options, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
 	}

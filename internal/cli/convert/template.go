@@ -136,6 +136,9 @@ func (t *template) dropMemoryLimit() {
 }
 
 func (t *template) json() []byte {
-	text, _ := json.Marshal(t.tree) // decoded JSON can always be written
+	text, err := json.Marshal(t.tree)
+	if err != nil {
+		panic(err) // decoded JSON can always be written
+	}
 	return text
 }

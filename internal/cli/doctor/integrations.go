@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,15 +59,7 @@ func wantsScheduler(names ...string) func(client.Object) bool {
 		case *v1beta2.ScheduledSparkApplication:
 			spec = &object.Spec.Template
 		}
-		if spec == nil || spec.BatchScheduler == nil {
-			return false
-		}
-		for _, name := range names {
-			if *spec.BatchScheduler == name {
-				return true
-			}
-		}
-		return false
+		return spec != nil && spec.BatchScheduler != nil && slices.Contains(names, *spec.BatchScheduler)
 	}
 }
 

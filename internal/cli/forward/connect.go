@@ -66,7 +66,7 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 		}
 		address := fmt.Sprintf("sc://localhost:%d", t.local)
 		if withShell {
-			return runShell(cmd, streams, address)
+			return runShell(streams, address)
 		}
 		fmt.Fprintf(streams.Out, "%s\n", address)
 		fmt.Fprintf(streams.Err, "%s is at this address until Ctrl-C\n", screen.Title(object))
@@ -78,7 +78,7 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 }
 
 // runShell runs a shell on the address of a server until the user leaves it.
-func runShell(cmd *cobra.Command, streams terminal.Streams, address string) error {
+func runShell(streams terminal.Streams, address string) error {
 	process := exec.Command(shell, "--remote", address) //nolint:noctx // as the tunnel, the shell outlives Ctrl-C
 	process.Stdin, process.Stdout, process.Stderr = streams.In, streams.Out, streams.Err
 	interrupts := make(chan os.Signal, 1)

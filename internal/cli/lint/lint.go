@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -130,25 +131,18 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 			add(Warning, RuleNoEffect, field, "has no effect: "+way)
 		}
 	}
-	review, err := o.Unruled().Review(object)
+	rule, faults, err := faultsOf(o, object)
 	if err != nil {
 		add(Error, RuleInvalid, "", err.Error())
 	}
-	for _, fault := range review.Faults {
+	for _, fault := range faults {
 		// The decoder reports the Go struct that contains the common fields of driver and executor.
 		fault.Field = strings.Replace(fault.Field, ".SparkPodSpec.", ".", 1)
 		if !slices.Contains(diff.Missing, fault.Field) {
-			add(Error, RuleInvalid, fault.Field, fault.Message)
+			add(Error, rule, fault.Field, fault.Message)
 		}
 	}
-	if len(review.Faults) > 0 {
-		return found
-	}
-	review, _ = o.Review(object)
-	for _, fault := range review.Faults {
-		add(Error, RulePolicy, fault.Field, fault.Message)
-	}
-	if len(review.Faults) > 0 {
+	if len(faults) > 0 {
 		return found
 	}
 	for _, warning := range warnings(o, object) {
@@ -156,6 +150,17 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 		add(Warning, RuleNoEffect, field, message)
 	}
 	return found
+}
+
+// faultsOf returns the faults of an object or, if there are none, its refusals by the rules of the platform. The first
+// result is the rule of the findings.
+func faultsOf(o launch.Operator, object client.Object) (string, []*dialect.FieldError, error) {
+	review, err := o.Unruled().Review(object)
+	if err != nil || len(review.Faults) > 0 {
+		return RuleInvalid, review.Faults, err
+	}
+	review, err = o.Review(object)
+	return RulePolicy, review.Faults, err
 }
 
 // ignored maps each field that is accepted but has no effect to a text that says what to do instead.

@@ -68,21 +68,9 @@ func (r *verbs) listCommand() *cobra.Command {
 }
 
 func (r *verbs) list(cmd *cobra.Command, c *cluster.Client, o *listOptions) error {
-	query := cluster.Query{Namespace: c.Namespace}
-	if o.all {
-		query.Namespace = metav1.NamespaceAll
-	}
-	selector, err := labels.Parse(o.selector)
+	query, err := o.query(c.Namespace)
 	if err != nil {
-		return exit.Usagef("-l: %v", err)
-	}
-	query.Selector = selector
-	for _, name := range o.kinds {
-		kind, err := cluster.KindNamed(name)
-		if err != nil {
-			return exit.Usagef("--kind: %v", err)
-		}
-		query.Kinds = append(query.Kinds, kind)
+		return err
 	}
 	if o.watch && o.output != "" && o.output != "wide" && o.output != "name" {
 		return exit.Usagef("--watch: the formats are: wide, name")
@@ -109,6 +97,25 @@ func (r *verbs) list(cmd *cobra.Command, c *cluster.Client, o *listOptions) erro
 		return err
 	}
 	return c.Changes(cmd.Context(), query, objects, func(change cluster.Change) { r.printChange(change, o) })
+}
+
+// query returns the objects that the verb reads.
+func (o *listOptions) query(namespace string) (query cluster.Query, err error) {
+	query.Namespace = namespace
+	if o.all {
+		query.Namespace = metav1.NamespaceAll
+	}
+	if query.Selector, err = labels.Parse(o.selector); err != nil {
+		return query, exit.Usagef("-l: %v", err)
+	}
+	for _, name := range o.kinds {
+		kind, err := cluster.KindNamed(name)
+		if err != nil {
+			return query, exit.Usagef("--kind: %v", err)
+		}
+		query.Kinds = append(query.Kinds, kind)
+	}
+	return query, nil
 }
 
 // listed is one row of the table that the verb list prints.

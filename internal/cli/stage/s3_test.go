@@ -69,7 +69,7 @@ func startS3(t *testing.T, root string) string {
 	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
-			return false, nil
+			return false, nil //nolint:nilerr // the server has not started yet
 		}
 		return true, c.Close()
 	})

@@ -100,8 +100,9 @@ func TestConfigMapIsNamedByContent(t *testing.T) {
 		}
 		return config.Name
 	}
-	if name("a") != name("a") || name("a") == name("b") {
-		t.Errorf("the names are %s, %s and %s", name("a"), name("a"), name("b"))
+	first, again, other := name("a"), name("a"), name("b")
+	if first != again || first == other {
+		t.Errorf("the names are %s, %s and %s", first, again, other)
 	}
 }
 
@@ -179,7 +180,7 @@ func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	if err := s.Use(set, app); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func TestChangedFilesAreNotStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	err = s.Upload(t.Context(), set, "jobs", func(*File, int64, bool) {})
 	if err == nil || !strings.Contains(err.Error(), "was changed while it was read") {
 		t.Errorf("the error is %v", err)

@@ -187,7 +187,7 @@ func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1b
 	if err != nil {
 		return 0, err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	deleted := 0
 	for _, key := range record.Keys {
 		if slices.Contains(inUse, key) || !s.owns(key, app.Namespace) {

@@ -52,7 +52,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 				return err
 			}
 			if watch && streams.Width > 0 {
-				text = clear + text
+				text = clearScreen + text
 			}
 			if _, err := io.WriteString(streams.Out, text); err != nil || !watch {
 				return err
@@ -68,8 +68,8 @@ func Command(streams terminal.Streams) *cobra.Command {
 	return cmd
 }
 
-// clear is the text that clears a terminal and moves the cursor to its beginning.
-const clear = "\x1b[H\x1b[2J"
+// clearScreen is the text that clears a terminal and moves the cursor to its beginning.
+const clearScreen = "\x1b[H\x1b[2J"
 
 // page returns the text for the present moment.
 func page(ctx context.Context, c *cluster.Client, object client.Object, width int) (string, error) {
