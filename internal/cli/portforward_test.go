@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream" //nolint:staticcheck // what a kubelet answers to client-go
+	"k8s.io/apimachinery/pkg/util/httpstream"      //nolint:staticcheck // what a kubelet answers to client-go
 	"k8s.io/apimachinery/pkg/util/httpstream/spdy" //nolint:staticcheck // the same
 )
 
