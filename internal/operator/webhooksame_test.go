@@ -40,8 +40,7 @@ func TestSameObjectsWithTheWebhook(t *testing.T) {
 			review(t, cfg.Webhook.BindAddress, chain)
 			w.reviewBy("https://"+cfg.Webhook.BindAddress, chain, w.Namespace)
 			testkit.Wait(t, "the webhook to be called", func(ctx context.Context) error {
-				app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "1pi"}}
-				app.Spec = v1beta2.SparkApplicationSpec{Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", MainApplicationFile: "local:///a.jar"}
+				app := refusedByWebhook(w.Namespace)
 				if err := w.API.Create(ctx, app, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "denied the request") {
 					return errors.Join(errors.New("it is not"), err)
 				}
@@ -129,4 +128,13 @@ func (w *world) madeFor(app *v1beta2.SparkApplication) map[string]any {
 		}
 	}
 	return out
+}
+
+// refusedByWebhook returns an application that the definition accepts and the webhook refuses: it has no image.
+func refusedByWebhook(namespace string) *v1beta2.SparkApplication {
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-image"}}
+	app.Spec = v1beta2.SparkApplicationSpec{
+		Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", MainClass: new("a.Main"), MainApplicationFile: "local:///a.jar",
+	}
+	return app
 }

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
@@ -130,8 +129,7 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 	}
 	w.reviewBy("https://"+b.listener.Addr().String(), chain, w.Namespace)
 	call := func(ctx context.Context) error {
-		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "1pi"}}
-		app.Spec = v1beta2.SparkApplicationSpec{Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", MainApplicationFile: "local:///a.jar"}
+		app := refusedByWebhook(w.Namespace)
 		if err := w.API.Create(ctx, app, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "denied the request") {
 			return fmt.Errorf("the webhook did not answer: %w", err)
 		}

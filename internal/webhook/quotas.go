@@ -2,12 +2,10 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -16,13 +14,13 @@ import (
 
 // exceeded returns a fault for each amount of the namespace's quotas that the object's pods can never fit into. If the
 // quotas are unknown, exceeded returns a warning instead: the API server compares each pod with the quotas anyway.
-func (r *Reviewer) exceeded(ctx context.Context, cfg config.Configuration, labels map[string]string, req admission.Request, review dialect.Review) (faults []*dialect.FieldError, warnings []string) {
+func (r *Reviewer) exceeded(ctx context.Context, namespace string, cfg config.Configuration, labels map[string]string, old client.Object, review dialect.Review) (faults []*dialect.FieldError, warnings []string) {
 	if r.Quotas == nil || review.Pods == nil {
 		return nil, nil
 	}
-	quotas, err := r.Quotas(ctx, req.Namespace)
+	quotas, err := r.Quotas(ctx, namespace)
 	if err != nil {
-		r.Log.Error(err, "Quota lookup of a review failed", "namespace", req.Namespace)
+		r.Log.Error(err, "Quota lookup of a review failed", "namespace", namespace)
 		return nil, []string{"the object was not compared with the ResourceQuotas of its namespace, because the operator cannot look them up; the API server checks them when it creates pods"}
 	}
 	if len(quotas) == 0 {
@@ -32,7 +30,7 @@ func (r *Reviewer) exceeded(ctx context.Context, cfg config.Configuration, label
 	if len(excess) == 0 {
 		return nil, nil
 	}
-	before := r.exceededBefore(cfg, labels, req, quotas)
+	before := r.exceededBefore(cfg, labels, old, quotas)
 	for _, e := range excess {
 		if old, found := before[key{e.Quota, e.Resource}]; found && old.Needed.Cmp(e.Needed) >= 0 {
 			continue
@@ -52,10 +50,9 @@ type key struct {
 
 // exceededBefore returns the amounts of the quotas that the object exceeded before an update. An update that does not
 // need more of them is admitted. Otherwise nobody could suspend an application after its quota was lowered.
-func (r *Reviewer) exceededBefore(cfg config.Configuration, labels map[string]string, req admission.Request, quotas []corev1.ResourceQuota) map[key]quota.Excess {
-	old := r.Kind.New()
-	if req.Operation != admissionv1.Update || json.Unmarshal(req.OldObject.Raw, old) != nil {
-		return nil
+func (r *Reviewer) exceededBefore(cfg config.Configuration, labels map[string]string, old client.Object, quotas []corev1.ResourceQuota) map[key]quota.Excess {
+	if old == nil {
+		return nil // a creation
 	}
 	review := r.Kind.Review(cfg, labels, old, r.Clock())
 	if review.Pods == nil {

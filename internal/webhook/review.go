@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -105,30 +104,34 @@ func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels 
 	if len(review.Faults) > 0 {
 		return refused(req, review.Faults)
 	}
-	faults, uncompared := r.exceeded(ctx, cfg, labels, req, review)
+	old := r.before(req)
+	faults, uncompared := r.exceeded(ctx, req.Namespace, cfg, labels, old, review)
 	if len(faults) > 0 {
 		return refused(req, faults)
 	}
 	warnings := append(uncompared, review.Warnings...)
-	if restart := r.restart(cfg, req, object); restart != "" {
-		warnings = append([]string{restart}, warnings...)
+	if old != nil {
+		// An edit may restart a running application, server or cluster.
+		if restart := r.Kind.Restarts(cfg, old, object); restart != "" {
+			warnings = append([]string{restart}, warnings...)
+		}
 	}
 	return admission.Allowed("").WithWarnings(readable(warnings)...)
 }
 
-// restart returns a warning if an update restarts a running application, server or cluster, and "" otherwise. The old
-// object may be invalid, or impossible to decode.
-func (r *Reviewer) restart(cfg config.Configuration, req admission.Request, edited client.Object) string {
+// before returns the object before an update, which may be invalid. It returns nil for a creation, and if the object
+// cannot be decoded.
+func (r *Reviewer) before(req admission.Request) client.Object {
 	old := r.Kind.New()
 	if req.Operation != admissionv1.Update || json.Unmarshal(req.OldObject.Raw, old) != nil {
-		return ""
+		return nil
 	}
-	return r.Kind.Restarts(cfg, old, edited)
+	return old
 }
 
 // sameSpec reports whether two objects have the same spec. An update that changes only other parts, such as the removal
 // of a finalizer, must be admitted for every stored object, even if its spec is invalid because it was stored before
-// the webhook existed.
+// the webhook existed. The API server encodes both objects in the same way, with sorted keys.
 func sameSpec(before, after []byte) bool {
 	var old, edited struct {
 		Spec json.RawMessage `json:"spec"`
@@ -136,11 +139,7 @@ func sameSpec(before, after []byte) bool {
 	if json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &edited) != nil {
 		return false
 	}
-	if bytes.Equal(old.Spec, edited.Spec) {
-		return true
-	}
-	var oldTree, tree any
-	return json.Unmarshal(old.Spec, &oldTree) == nil && json.Unmarshal(edited.Spec, &tree) == nil && reflect.DeepEqual(oldTree, tree)
+	return bytes.Equal(old.Spec, edited.Spec)
 }
 
 // refused returns a refusal whose message is the one that a pass would write into the status. Each fault is a cause of

@@ -100,17 +100,30 @@ func TestManifestsAreStoredWhole(t *testing.T) {
 		"ScheduledSparkApplication": newSchema(t, crd.Ours(t, schedules)),
 	}
 	for _, path := range fixtures(t) {
-		_, manifest := load(t, path)
-		stored, errs := schemas[manifest["kind"].(string)].Admit(encode(t, manifest))
-		if len(errs) > 0 {
-			t.Errorf("%s: %v", path, errs.ToAggregate())
-		}
-		var got map[string]any
-		if err := json.Unmarshal(encode(t, stored), &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(manifest, got); diff != "" {
-			t.Errorf("%s: (-manifest +stored):\n%s", path, diff)
+		// Node selectors of the application exclude those of its driver and executors.
+		for _, pods := range []bool{true, false} {
+			_, manifest := load(t, path)
+			spec := manifest["spec"].(map[string]any)
+			if template, ok := spec["template"].(map[string]any); ok {
+				spec = template
+			}
+			if pods {
+				delete(spec, "nodeSelector")
+			} else {
+				delete(spec["driver"].(map[string]any), "nodeSelector")
+				delete(spec["executor"].(map[string]any), "nodeSelector")
+			}
+			stored, errs := schemas[manifest["kind"].(string)].Admit(encode(t, manifest))
+			if len(errs) > 0 {
+				t.Errorf("%s: %v", path, errs.ToAggregate())
+			}
+			var got map[string]any
+			if err := json.Unmarshal(encode(t, stored), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(manifest, got); diff != "" {
+				t.Errorf("%s: (-manifest +stored):\n%s", path, diff)
+			}
 		}
 	}
 }
@@ -138,15 +151,17 @@ func TestAdmission(t *testing.T) {
 
 		{"memory in words", "driver.memory", "lots", []string{"spec.driver.memory", "whole number", "4g"}},
 		{"memory in Kubernetes' unit", "driver.memory", "4Gi", []string{"spec.driver.memory", "whole number"}},
-		{"memory with a fraction", "executor.memory", "1.5g", []string{"spec.executor.memory", "1536m"}},
-		{"memory of nothing", "executor.memory", "", []string{"spec.executor.memory"}},
+		{"memory with a fraction", "executor.memory", "1.5g", []string{"spec.executor.memory", "whole number and a unit"}},
+		{"memory of nothing, which is the default", "executor.memory", "", nil},
 		{"memory below zero", "driver.memory", "-1g", []string{"spec.driver.memory"}},
 		{"memory with a blank before the unit", "driver.memory", "1 g", []string{"spec.driver.memory"}},
 		{"overhead in words", "executor.memoryOverhead", "some", []string{"spec.executor.memoryOverhead", "whole number"}},
 		{"memory", "driver.memory", "4g", nil},
 		{"memory in capitals", "driver.memory", "512M", nil},
-		{"memory with two letters", "driver.memory", "1Tb", nil},
-		{"memory in bytes", "driver.memory", "1073741824b", nil},
+		{"memory with two letters", "executor.memory", "1Tb", nil},
+		{"memory with two letters for a driver, whose JVM does not read it", "driver.memory", "1Tb", []string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
+		{"memory in bytes", "executor.memory", "1073741824b", nil},
+		{"memory in bytes for a driver, whose JVM does not read it", "driver.memory", "1073741824b", []string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
 		{"memory without a unit", "executor.memory", "1024", nil},
 		{"memory with blanks around", "driver.memory", "\t1g ", nil},
 		{"memory by substitution", "driver.memory", "${env:MEM}", nil},
@@ -211,7 +226,7 @@ func TestScheduleAdmission(t *testing.T) {
 		{"no template", "template", nil, []string{"spec.template", "Required"}},
 		{"a schedule that is none, told by a condition", "schedule", "whenever", nil},
 		{"an unknown policy, as the peer", "concurrencyPolicy", "Maybe", nil},
-		{"history below zero, told by a condition as well", "failedRunHistoryLimit", -1, nil},
+		{"history below zero", "failedRunHistoryLimit", -1, []string{"spec.failedRunHistoryLimit", "0 keeps no run"}},
 		{"a deadline below zero", "startingDeadlineSeconds", -1, []string{"spec.startingDeadlineSeconds"}},
 		{"jitter below zero", "jitterSeconds", -1, []string{"spec.jitterSeconds"}},
 	} {
