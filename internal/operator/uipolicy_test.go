@@ -19,7 +19,7 @@ import (
 // policyApplication and the following constants are minimal specs of the kinds. They make nothing reachable from
 // outside the cluster.
 const (
-	policyApplication = `{type: Scala, sparkVersion: 4.1.4, image: spark, mainApplicationFile: "local:///a.jar", driver: {}, executor: {}}`
+	policyApplication = `{type: Scala, sparkVersion: 4.1.4, image: spark, mainClass: a.Main, mainApplicationFile: "local:///a.jar", driver: {}, executor: {}}`
 	policyConnect     = `{sparkVersion: 4.1.4, server: {}, executor: {}}`
 	policyApache      = `{runtimeVersions: {sparkVersion: 4.1.4}, jars: "local:///a.jar"}`
 	policyCluster     = `{runtimeVersions: {sparkVersion: 4.1.4}, clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 1}}}`
