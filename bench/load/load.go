@@ -64,7 +64,7 @@ type Program struct {
 
 // Arguments returns the program as an application's arguments.
 func (p Program) Arguments() []any {
-	text, _ := json.Marshal(p) // fails for no program
+	text, _ := json.Marshal(p) //nolint:errchkjson // fails for no program
 	return []any{string(text)}
 }
 
