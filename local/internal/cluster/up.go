@@ -61,7 +61,7 @@ func Up(ctx context.Context, o Options, report Reporter) error {
 	if err != nil {
 		return err
 	}
-	if e, ok := reg.Get(registry.ID(o.Dir)); ok && old != nil && !e.Dead() {
+	if e, ok := reg.Get(registry.ID(o.Dir)); ok && old != nil && !e.Dead() && !endsAfterFailure(ctx, o.Dir, e) {
 		if err := old.checkOptions(o); err != nil {
 			return err
 		}
@@ -90,6 +90,19 @@ func Up(ctx context.Context, o Options, report Reporter) error {
 		return err
 	}
 	return await(ctx, o.Dir, supervisor, report)
+}
+
+// endsAfterFailure reports whether the supervisor of a cluster that failed has ended. The supervisor ends itself some
+// moments after it has recorded the failure, and endsAfterFailure waits for that.
+func endsAfterFailure(ctx context.Context, dir string, e registry.Entry) bool {
+	state, err := supervise.ReadState(dir)
+	if err != nil || state.Phase != supervise.Failed {
+		return false
+	}
+	for end := time.Now().Add(10 * time.Second); !e.Dead() && ctx.Err() == nil && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	return e.Dead()
 }
 
 func newSpec(o Options) (*Spec, error) {
