@@ -12,7 +12,7 @@ type Pods struct {
 	Role string
 	// Pod is one of the pods, in the form in which it will be created.
 	Pod *corev1.Pod
-	// Count is the number of pods. Zero and negative numbers mean that there are no pods.
+	// Count is the number of pods. Zero and negative numbers mean no pods.
 	Count int32
 }
 

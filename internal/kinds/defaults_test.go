@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/defaults"
+	"github.com/sparkoperator/spark-operator/internal/policy"
 )
 
 // TestAdmissionUsesDefaults checks for each kind that admission reviews a custom resource with the defaults of its
@@ -43,6 +44,43 @@ func TestAdmissionUsesDefaults(t *testing.T) {
 	cfg.Defaults = []defaults.Default{{SparkConf: map[string]string{"spark.master.a": "a\x00b"}}}
 	if faults := admitted[4].Review(cfg, nil, object, time.Time{}).Faults; len(faults) != 1 || !strings.Contains(faults[0].Message, "defaults[0]") {
 		t.Errorf("a cluster with a default that cannot be used: %v", faults)
+	}
+}
+
+// TestRulesAndQuotasSeeDefaults checks for each kind that a required key may come from the platform's defaults, and
+// that the pods which are compared with quotas are rendered with the defaults.
+func TestRulesAndQuotasSeeDefaults(t *testing.T) {
+	cfg := config.Default()
+	cfg.Defaults = []defaults.Default{{SparkConf: map[string]string{"spark.eventLog.enabled": "true"}, Images: map[string]string{"4.1": "example.org/spark:4.1"}}}
+	var err error
+	if cfg.Policy, err = policy.Parse(`{rules: [{name: all, sparkConf: {required: {spark.eventLog.enabled: "true"}}}]}`); err != nil {
+		t.Fatal(err)
+	}
+	for i, object := range []client.Object{
+		&v1beta2.SparkApplication{Spec: application()},
+		&v1beta2.ScheduledSparkApplication{Spec: v1beta2.ScheduledSparkApplicationSpec{Schedule: "@daily", Template: application()}},
+		&v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4"}},
+		&sparkv1.SparkApplication{Spec: sparkv1.ApplicationSpec{MainClass: "a.B", Jars: "local:///a.jar", RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"}}},
+		&sparkv1.SparkCluster{Spec: sparkv1.ClusterSpec{RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"},
+			ClusterTolerations: sparkv1.ClusterTolerations{InstanceConfig: sparkv1.WorkerInstanceConfig{InitWorkers: 1, MinWorkers: 1, MaxWorkers: 1}}}},
+	} {
+		object.SetName("pi")
+		object.SetNamespace("batch")
+		object.SetUID("11111111-2222-4333-8444-555555555555")
+		review := Admission()[i].Review(cfg, nil, object, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+		if len(review.Faults) > 0 {
+			t.Errorf("%T: %v", object, review.Faults)
+			continue
+		}
+		pods := review.Pods()
+		if len(pods) != 2 {
+			t.Errorf("%T: %d kinds of pods", object, len(pods))
+		}
+		for _, pod := range pods {
+			if image := pod.Pod.Spec.Containers[0].Image; image != "example.org/spark:4.1" {
+				t.Errorf("%T: the %s has the image %s", object, pod.Role, image)
+			}
+		}
 	}
 }
 

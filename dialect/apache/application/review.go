@@ -42,6 +42,7 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 // pods returns the driver and the executors with which the application starts. If driver is nil, pods renders the
 // driver as well.
 func (a Applications) pods(app *sparkv1.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
+	a, app = a.launching(app)
 	r, err := a.request(app, 1, now)
 	if err != nil {
 		return nil // a fault reports it

@@ -21,6 +21,7 @@ func (a Applications) ruled(app *sparkv1.SparkApplication, attempt int32, now ti
 	if a.Rules == nil {
 		return nil
 	}
+	a, app = a.launching(app)
 	faults := a.Rules.Faults(&dialect.Subject{
 		Labels:   app.Labels,
 		Settings: func() []dialect.Setting { return settings(app) },

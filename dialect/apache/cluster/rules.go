@@ -16,6 +16,7 @@ func (c Clusters) ruled(sc *sparkv1.SparkCluster, made standalone.Objects) []*di
 	if c.Rules == nil {
 		return nil
 	}
+	sc, _ = withDefaults(sc, c.settings(sc))
 	return c.Rules.Faults(&dialect.Subject{
 		Labels: sc.Labels,
 		Settings: func() (all []dialect.Setting) {

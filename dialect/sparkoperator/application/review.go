@@ -36,6 +36,7 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 // pods returns the driver and the executors with which the application starts. If driver is nil, pods renders the
 // driver as well.
 func (d Dialect) pods(app *v1beta2.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
+	d, app = d.launching(app)
 	r, err := d.request(app, 1, now)
 	if err != nil {
 		return nil // a fault reports it

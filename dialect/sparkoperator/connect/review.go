@@ -3,7 +3,6 @@ package connect
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -22,7 +21,8 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	}
 	return dialect.Review{Warnings: warnings, Pods: func() []dialect.Pods {
 		pods := []dialect.Pods{{Role: "server", Pod: made.Server, Count: 1}}
-		if executor, err := c.Executor(sc, 1, 1, "", time.Time{}); err == nil {
+		c, sc := c.launching(sc)
+		if executor, err := c.executor(sc, 1, 1, ""); err == nil {
 			pods = append(pods, dialect.Pods{Role: "executor", Pod: executor, Count: initialExecutors(sc)})
 		}
 		return pods
