@@ -155,12 +155,15 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 // faultsOf returns the faults of an object or, if there are none, its refusals by the rules of the platform. The first
 // result is the rule of the findings.
 func faultsOf(o launch.Operator, object client.Object) (string, []*dialect.FieldError, error) {
-	review, err := o.Unruled().Review(object)
-	if err != nil || len(review.Faults) > 0 {
-		return RuleInvalid, review.Faults, err
+	review, err := o.Review(object)
+	if err != nil || len(review.Faults) == 0 {
+		return RuleInvalid, nil, err
 	}
-	review, err = o.Review(object)
-	return RulePolicy, review.Faults, err
+	unruled, err := o.Unruled().Review(object)
+	if err != nil || len(unruled.Faults) > 0 {
+		return RuleInvalid, unruled.Faults, err
+	}
+	return RulePolicy, review.Faults, nil
 }
 
 // ignored maps each field that is accepted but has no effect to a text that says what to do instead.
