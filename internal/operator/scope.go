@@ -93,17 +93,17 @@ func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	case !named && s.selector == nil:
 		return false, nil
 	}
-	found, err := s.read(ctx, name)
+	found, err := readLabels(ctx, s.cache, name)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	return err == nil && (named || s.selector.Matches(labels.Set(found))), err
 }
 
-// read returns the labels of a namespace from the cache.
-func (s *scope) read(ctx context.Context, name string) (map[string]string, error) {
+// readLabels returns the labels of a namespace from the cache.
+func readLabels(ctx context.Context, cache client.Reader, name string) (map[string]string, error) {
 	namespace := identity.MetadataOnly(namespaceKind)
-	if err := s.cache.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
+	if err := cache.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
 		return nil, fmt.Errorf("read namespace %s from the cache: %w", name, err)
 	}
 	return namespace.Labels, nil
@@ -115,7 +115,7 @@ func (s *scope) Labels(ctx context.Context, name string) (map[string]string, err
 	if !s.config().Policy.NeedsNamespaceLabels() {
 		return nil, nil
 	}
-	found, err := s.read(ctx, name)
+	found, err := readLabels(ctx, s.cache, name)
 	if err == nil && found == nil {
 		found = map[string]string{} // known, but empty
 	}
@@ -130,11 +130,8 @@ func (op *Operator) namespaceLabels() kinds.NamespaceLabels {
 		return nil
 	}
 	return func(name string) map[string]string {
-		namespace := identity.MetadataOnly(namespaceKind)
-		if err := op.GetClient().Get(context.Background(), client.ObjectKey{Name: name}, namespace); err != nil {
-			return nil
-		}
-		return namespace.Labels
+		found, _ := readLabels(context.Background(), op.GetClient(), name)
+		return found
 	}
 }
 
