@@ -51,6 +51,9 @@ type hooked struct {
 	broken   error
 	enforced bool  // whether objects are compared with the namespace's ResourceQuotas
 	unread   error // the error of a read of the quotas
+	// cached returns the quotas of a namespace from a cache, as the operator does. If it is nil, quotas reads them live,
+	// so that a test need not wait for the cache.
+	cached func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error)
 	// labels are those of the namespace, and unknown is the error of their lookup.
 	labels  map[string]string
 	unknown error
@@ -77,11 +80,14 @@ func (h *hooked) serves(context.Context, string) (bool, error) {
 // quotas reads the quotas of a namespace from the API server.
 func (h *hooked) quotas(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error) {
 	h.mu.Lock()
-	enforced, unread := h.enforced, h.unread
+	enforced, unread, cached := h.enforced, h.unread, h.cached
 	h.mu.Unlock()
 	var list corev1.ResourceQuotaList
 	if !enforced || unread != nil {
 		return nil, unread
+	}
+	if cached != nil {
+		return cached(ctx, namespace)
 	}
 	err := h.API.List(ctx, &list, client.InNamespace(namespace))
 	return list.Items, err

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,10 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
 )
 
 // perSecond is the rate at which BenchmarkCreations creates applications.
@@ -29,8 +34,9 @@ func BenchmarkCreations(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			h := hook(b)
 			if c.enforced {
-				h.change(func(h *hooked) { h.enforced = true })
 				h.quota(map[string]string{"pods": "100", "requests.cpu": "1000", "limits.memory": "1Ti"})
+				quotas := h.quotaCache(b)
+				h.change(func(h *hooked) { h.enforced, h.cached = true, quotas.In })
 			}
 			if !c.webhook {
 				h.Remove(&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}})
@@ -44,6 +50,18 @@ func BenchmarkCreations(b *testing.B) {
 			h.reviews.take().report(b, "review")
 		})
 	}
+}
+
+// quotaCache starts the operator's cache of ResourceQuotas for the namespace of the test, and waits until it is full.
+func (h *hooked) quotaCache(b *testing.B) *quota.Cache {
+	b.Helper()
+	c, err := quota.NewCache(testkit.Rest(b), cache.Options{DefaultNamespaces: map[string]cache.Config{h.Namespace: {}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	go func() { _ = c.Start(b.Context()) }() // ends with the test
+	testkit.Wait(b, "the cache of quotas", func(context.Context) error { return c.Ready(nil) })
+	return c
 }
 
 // create creates n applications at perSecond, and returns the durations of the requests.
