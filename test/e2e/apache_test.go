@@ -167,8 +167,8 @@ func (w *suite) apachePi(t *testing.T) {
 	w.awaitApache(t, app, patience, appReleased)
 	w.checkHistory(t, app, toReadyAnd(appHealthy, appSucceeded, appReleased))
 	w.waitNoDependents(t, app)
-	if reasons := w.events(t, app); len(reasons) < 3 {
-		t.Errorf("the events were %v", reasons)
+	for _, reason := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted"} {
+		w.awaitEvent(t, app, reason, func(e corev1.Event) bool { return e.Reason == reason })
 	}
 	w.remove(t, app)
 }

@@ -46,9 +46,7 @@ func (w *suite) examples(t *testing.T) {
 			if len(app.Status.ExecutorState) != int(*app.Spec.Executor.Instances) {
 				t.Errorf("executorState is %v, want %d executors", app.Status.ExecutorState, *app.Spec.Executor.Instances)
 			}
-			if reasons := w.events(t, app); len(reasons) == 0 {
-				t.Error("the application has no event")
-			}
+			w.awaitEvent(t, app, "SparkApplicationCompleted", func(e corev1.Event) bool { return e.Reason == "SparkApplicationCompleted" })
 			w.remove(t, app)
 		})
 	}
@@ -200,11 +198,8 @@ func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 			}
 		}
 	}
-	// The operator writes an event after the status.
-	eventually(t, 30*time.Second, "an event with the cause", func() (string, bool) {
-		return w.describe(t, app), slices.ContainsFunc(w.events(t, app), func(e corev1.Event) bool {
-			return e.Type == corev1.EventTypeWarning && contains(e.Message, test.wantMessage)
-		})
+	w.awaitEvent(t, app, "an event with the cause", func(e corev1.Event) bool {
+		return e.Type == corev1.EventTypeWarning && contains(e.Message, test.wantMessage)
 	})
 	w.remove(t, app)
 }

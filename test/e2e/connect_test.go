@@ -125,11 +125,9 @@ func (w *suite) connectAnswers(t *testing.T) {
 	if again := w.addressOf(t, server); again.UID != service.UID || again.Spec.ClusterIP != service.Spec.ClusterIP {
 		t.Errorf("the Service was %s at %s, and is %s at %s", service.UID, service.Spec.ClusterIP, again.UID, again.Spec.ClusterIP)
 	}
-	if !slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
+	w.awaitEvent(t, server, "an event that reports the deletion of the server's pod", func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, "deleted")
-	}) {
-		t.Errorf("no event reports that the server's pod was deleted:\n%s", w.describe(t, server))
-	}
+	})
 	w.remove(t, server)
 }
 
@@ -177,11 +175,9 @@ func (w *suite) connectEdited(t *testing.T) {
 	}
 	fourth := w.awaitServer(t, server, third.UID)
 	w.checkRanOnExecutors(t, server, fourth, w.session(t, server))
-	if !slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
+	w.awaitEvent(t, server, "an event that reports the end of the server", func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, "exit code 143")
-	}) {
-		t.Errorf("no event reports that the server ended:\n%s", w.describe(t, server))
-	}
+	})
 	w.remove(t, server)
 }
 
@@ -300,10 +296,8 @@ func (w *suite) awaitReported(t *testing.T, server *v1alpha1.SparkConnect, cause
 		}
 		return s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Status == metav1.ConditionFalse && slices.ContainsFunc(s.Status.Conditions, told)
 	})
-	eventually(t, 30*time.Second, "an event about "+cause, func() (string, bool) {
-		return w.describe(t, server), slices.ContainsFunc(w.events(t, server), func(e corev1.Event) bool {
-			return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, cause)
-		})
+	w.awaitEvent(t, server, "an event about "+cause, func(e corev1.Event) bool {
+		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, cause)
 	})
 }
 

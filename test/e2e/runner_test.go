@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,11 +45,9 @@ func (w *suite) submittedCompletes(t *testing.T) {
 	if submitter.Spec.ServiceAccountName != cluster.SubmitAccount || driver.Spec.ServiceAccountName != cluster.ServiceAccount || submitter.Labels["spark-app-selector"] != "" {
 		t.Errorf("the submitter runs as %q with labels %v", submitter.Spec.ServiceAccountName, submitter.Labels)
 	}
-	if !slices.ContainsFunc(w.events(t, app), func(e corev1.Event) bool {
+	w.awaitEvent(t, app, "an event that names the submission mode", func(e corev1.Event) bool {
 		return e.Reason == "SparkApplicationSubmitted" && contains(e.Message, []string{submitter.Name, "spec.submission.mode is SparkSubmit"})
-	}) {
-		t.Errorf("no event names the submission mode:\n%s", w.describe(t, app))
-	}
+	})
 	w.remove(t, app)
 	w.waitNoSecrets(t, app)
 }

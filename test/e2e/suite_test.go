@@ -146,6 +146,15 @@ func (w *suite) describe(t *testing.T, o client.Object) string {
 	return text.String()
 }
 
+// awaitEvent waits until an event about the object itself matches. The operator writes events in the background, after
+// the status that they explain.
+func (w *suite) awaitEvent(t *testing.T, o client.Object, goal string, matches func(corev1.Event) bool) {
+	t.Helper()
+	eventually(t, 30*time.Second, goal, func() (string, bool) {
+		return w.describe(t, o), slices.ContainsFunc(w.events(t, o), matches)
+	})
+}
+
 // events returns the events about the object itself, without those about its pods.
 func (w *suite) events(t *testing.T, o client.Object) []corev1.Event {
 	t.Helper()
