@@ -30,13 +30,10 @@ func unstructuredOf(doc []byte) (runtime.Object, error) {
 	return u, kyaml.UnmarshalStrict(doc, &u.Object)
 }
 
-// names returns the rendered objects as "Kind namespace/name". It omits the custom resource definitions.
+// names returns the rendered objects as "Kind namespace/name".
 func names(r rendered) []string {
 	var found []string
 	for _, o := range r.objects {
-		if _, crd := o.(*apiextensions.CustomResourceDefinition); crd {
-			continue
-		}
 		found = append(found, fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName()))
 	}
 	slices.Sort(found)
@@ -210,9 +207,6 @@ func TestNamesAreShortened(t *testing.T) {
 		{release: "r", namespace: "ops", values: "fullnameOverride: " + strings.Repeat("f", 63)},
 	} {
 		for _, o := range mustRender(t, in).objects {
-			if _, crd := o.(*apiextensions.CustomResourceDefinition); crd {
-				continue
-			}
 			if faults := validation.IsDNS1123Label(o.GetName()); len(faults) > 0 {
 				t.Errorf("%T %s: %v", o, o.GetName(), faults)
 			}
@@ -565,7 +559,7 @@ func TestDefinitionsFollowTheValues(t *testing.T) {
 		{"crds: {sparkoperator: {enable: false}, apache: {enable: false}}", "", nil},
 	} {
 		got := map[string]*apiextensions.CustomResourceDefinition{}
-		for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{values: test.values})) {
+		for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{values: test.values, definitions: true})) {
 			got[crd.Name] = crd
 		}
 		for name, want := range generated {
@@ -594,7 +588,7 @@ func TestDefinitionsFollowTheValues(t *testing.T) {
 // TestDefinitionsCanBeApplied checks that the custom resource definitions are small enough for `kubectl apply`, which
 // stores the whole object in an annotation. All annotations of an object together are limited to 256 KiB.
 func TestDefinitionsCanBeApplied(t *testing.T) {
-	for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{})) {
+	for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{definitions: true})) {
 		compact, err := json.Marshal(crd)
 		if err != nil {
 			t.Fatal(err)

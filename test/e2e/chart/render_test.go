@@ -40,12 +40,18 @@ type install struct {
 	release, namespace string
 	values             string // YAML
 	apis               []string
+	// definitions renders the CustomResourceDefinitions too. They cost more than all other objects together, and few
+	// tests look at them.
+	definitions bool
 }
 
 // render renders the chart with the given inputs. It returns Helm's error unchanged.
 func render(t *testing.T, in install) (rendered, error) {
 	t.Helper()
 	c := load(t)
+	if !in.definitions {
+		c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool { return f.Name == "templates/crds.yaml" })
+	}
 	values := map[string]any{}
 	if err := kyaml.Unmarshal([]byte(in.values), &values); err != nil {
 		t.Fatal(err)
