@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/forward"
@@ -111,14 +112,14 @@ func codeErrors(cmd *cobra.Command) {
 	}
 }
 
-// connectionFlags are kubectl's connection flags.
-var connectionFlags = func() *pflag.FlagSet {
+// connectionFlags returns kubectl's connection flags.
+var connectionFlags = sync.OnceValue(func() *pflag.FlagSet {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	genericclioptions.NewConfigFlags(true).AddFlags(set)
+	new(cluster.Flags).AddTo(set)
 	return set
-}()
+})
 
 func isConnectionFlag(f *pflag.Flag) bool {
-	known := connectionFlags.Lookup(f.Name)
+	known := connectionFlags().Lookup(f.Name)
 	return known != nil && known.Usage == f.Usage
 }

@@ -152,7 +152,11 @@ func (u *user) lists() {
 	u.does(exit.Usage, "name, age, state", "list", "--sort", "colour")
 	u.does(exit.Usage, "apache-app", "list", "--kind", "job")
 	u.does(exit.Usage, "-l", "list", "-l", "!!")
-	u.does(exit.Usage, "xml", "list", "-o", "xml")
+	u.does(exit.OK, "apiVersion: v1\nitems:\n- apiVersion: sparkoperator.k8s.io/v1beta2\n", "list", "-o", "yaml")
+	u.does(exit.OK, "", "list", "-o", "jsonpath={.missing}")
+	for _, output := range []string{"xml", "jsonpath=", "jsonpath={", "jsonpath={.items[7]}"} {
+		u.does(exit.Usage, output, "list", "-o", output)
+	}
 }
 
 func (u *user) shows() {

@@ -12,10 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -25,9 +23,6 @@ import (
 // pageSize is the largest number of objects that the API server returns for one list request.
 const pageSize = 500
 
-// nowhere is the address to which kubectl's libraries connect if no cluster is configured.
-const nowhere = "localhost:8080"
-
 // Client is a connection to a cluster.
 type Client struct {
 	client.WithWatch
@@ -36,23 +31,6 @@ type Client struct {
 	config *rest.Config
 	// Namespace is the namespace in the flag --namespace or, without the flag, in the context of the kubeconfig.
 	Namespace string
-}
-
-// Connect connects to the cluster that kubectl would use. It sends no request.
-func Connect(flags *genericclioptions.ConfigFlags) (*Client, error) {
-	rc, err := flags.ToRESTConfig()
-	if err != nil {
-		return nil, explain(err, "")
-	}
-	loader := flags.ToRawKubeConfigLoader()
-	if raw, err := loader.RawConfig(); err == nil && len(raw.Clusters) == 0 && *flags.APIServer == "" && strings.HasSuffix(rc.Host, nowhere) {
-		return nil, explain(clientcmd.ErrEmptyConfig, "")
-	}
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, explain(err, "")
-	}
-	return New(rc, namespace)
 }
 
 // New returns a client for a connection.

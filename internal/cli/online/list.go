@@ -2,7 +2,6 @@ package online
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -12,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -157,7 +154,7 @@ func (r *verbs) printList(rows []listed, o *listOptions) error {
 		}
 		return nil
 	default:
-		return r.printObjects(rows, o.output)
+		return printObjects(r.Out, rows, o.output)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(r.Err, "nothing found")
@@ -241,23 +238,4 @@ func executorsOf(s *cluster.Summary) string {
 		text += fmt.Sprintf(" (+%d)", e.Pending)
 	}
 	return text
-}
-
-// printObjects prints the complete objects in one of kubectl's output formats.
-func (r *verbs) printObjects(rows []listed, output string) error {
-	flags := genericclioptions.NewPrintFlags("")
-	flags.OutputFormat = &output
-	printer, err := flags.ToPrinter()
-	if err != nil {
-		return exit.Usagef("-o %s: %v", output, err)
-	}
-	list := &metav1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []runtime.RawExtension{}}
-	for _, row := range rows {
-		text, err := json.Marshal(row.object)
-		if err != nil {
-			return err
-		}
-		list.Items = append(list.Items, runtime.RawExtension{Raw: text})
-	}
-	return printer.PrintObj(list, r.Out)
 }

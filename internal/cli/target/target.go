@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -27,9 +26,9 @@ type Connect func() (*cluster.Client, error)
 
 // Connection adds kubectl's connection flags to a verb, and returns a function that connects to the cluster.
 func Connection(flags *pflag.FlagSet) Connect {
-	config := genericclioptions.NewConfigFlags(true)
-	config.AddFlags(flags)
-	return func() (*cluster.Client, error) { return cluster.Connect(config) }
+	var connection cluster.Flags
+	connection.AddTo(flags)
+	return connection.Connect
 }
 
 // completionTimeout bounds the time for which a shell waits for names to complete.

@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+)
+
+// Flags are kubectl's flags about the connection to a cluster.
+type Flags struct {
+	kubeconfig string
+	overrides  clientcmd.ConfigOverrides
+	// extra holds pairs KEY=VALUE of the user to impersonate.
+	extra []string
+}
+
+// AddTo adds the flags to a verb.
+func (f *Flags) AddTo(flags *pflag.FlagSet) {
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.AuthOverrideFlags.Username, names.AuthOverrideFlags.Password = clientcmd.FlagInfo{}, clientcmd.FlagInfo{} // Kubernetes has no passwords
+	names.ClusterOverrideFlags.APIServer.ShortName = "s"
+	clientcmd.BindOverrideFlags(&f.overrides, flags, names)
+	flags.StringVar(&f.kubeconfig, clientcmd.RecommendedConfigPathFlag, "", "Path to the kubeconfig file to use")
+	flags.StringArrayVar(&f.extra, "as-user-extra", nil, "Extra attribute KEY=VALUE of the user to impersonate; can be repeated")
+}
+
+// config returns the loader of the kubeconfig that the flags choose.
+func (f *Flags) config() (clientcmd.ClientConfig, error) {
+	overrides := f.overrides
+	for _, pair := range f.extra {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, exit.Usagef("--as-user-extra %q: write KEY=VALUE", pair)
+		}
+		if overrides.AuthInfo.ImpersonateUserExtra == nil {
+			overrides.AuthInfo.ImpersonateUserExtra = map[string][]string{}
+		}
+		overrides.AuthInfo.ImpersonateUserExtra[key] = append(overrides.AuthInfo.ImpersonateUserExtra[key], value)
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides), nil
+}
+
+// Connect connects to the cluster that kubectl would use. It sends no request.
+func (f *Flags) Connect() (*Client, error) {
+	config, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	rc, err := config.ClientConfig()
+	if err != nil {
+		return nil, explain(err, "")
+	}
+	namespace, _, err := config.Namespace()
+	if err != nil {
+		return nil, explain(err, "")
+	}
+	return New(rc, namespace)
+}

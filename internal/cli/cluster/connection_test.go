@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+)
+
+// twoClusters is a kubeconfig with two contexts.
+const twoClusters = `apiVersion: v1
+kind: Config
+clusters:
+- name: here
+  cluster: {server: "https://here:6443"}
+- name: there
+  cluster: {server: "https://there:6443"}
+users:
+- name: me
+  user: {token: abc}
+contexts:
+- name: here
+  context: {cluster: here, user: me, namespace: jobs}
+- name: there
+  context: {cluster: there, user: me}
+current-context: here
+`
+
+// parsed returns the connection that the command line of a verb chooses, and its namespace.
+func parsed(t *testing.T, args ...string) (*rest.Config, string, error) {
+	t.Helper()
+	var f Flags
+	set := pflag.NewFlagSet("verb", pflag.ContinueOnError)
+	f.AddTo(set)
+	if err := set.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Connect()
+	if err != nil {
+		return nil, "", err
+	}
+	return c.Config(), c.Namespace, nil
+}
+
+// TestFlags checks that kubectl's flags change the connection as they do for kubectl.
+func TestFlags(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, []byte(twoClusters), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", path)
+	type connection struct {
+		Host, Namespace, Token string
+		User                   rest.ImpersonationConfig
+	}
+	for _, test := range []struct {
+		args string
+		want connection
+	}{
+		{"", connection{Host: "https://here:6443", Namespace: "jobs", Token: "abc"}},
+		{"--kubeconfig " + path + " --context there", connection{Host: "https://there:6443", Namespace: "default", Token: "abc"}},
+		{"--cluster there -n namespace/prod", connection{Host: "https://there:6443", Namespace: "prod", Token: "abc"}},
+		{"-s https://other:1 --token def", connection{Host: "https://other:1", Namespace: "jobs", Token: "def"}},
+		{"--as jane --as-group a --as-group b --as-uid 7 --as-user-extra k=v --as-user-extra k=w=x", connection{Host: "https://here:6443", Namespace: "jobs", Token: "abc", User: rest.ImpersonationConfig{
+			UserName: "jane", UID: "7", Groups: []string{"a", "b"}, Extra: map[string][]string{"k": {"v", "w=x"}},
+		}}},
+	} {
+		rc, namespace, err := parsed(t, strings.Fields(test.args)...)
+		if err != nil {
+			t.Errorf("%s: %v", test.args, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, connection{rc.Host, namespace, rc.BearerToken, rc.Impersonate}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.args, diff)
+		}
+	}
+	for args, want := range map[string]string{
+		"--as-user-extra team": "write KEY=VALUE", "--context nowhere": "kubectl config get-contexts", "--kubeconfig " + path + ".gone": "kubeconfig",
+	} {
+		if _, _, err := parsed(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+// TestNoCluster checks that a machine without a kubeconfig gets the way out, and that --server needs no kubeconfig.
+func TestNoCluster(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	if _, _, err := parsed(t); err == nil || !strings.Contains(err.Error(), "no cluster is configured; set KUBECONFIG, or give --kubeconfig") {
+		t.Error(err)
+	}
+	rc, namespace, err := parsed(t, "--server", "https://here:6443")
+	if err != nil || rc.Host != "https://here:6443" || namespace != "default" {
+		t.Errorf("%v, %q, %v", rc, namespace, err)
+	}
+}
