@@ -23,9 +23,9 @@ func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 
 // standing returns the state of an object according to its status. If the kind has no function that reads the state,
 // the result is the zero Standing, which has no gauges.
-func (r *Reconciler) standing(object client.Object) telemetry.Standing {
+func (r *Reconciler) standing(object client.Object) lifecycle.Standing {
 	if r.kind.Progress.Standing == nil {
-		return telemetry.Standing{}
+		return lifecycle.Standing{}
 	}
 	return r.kind.Progress.Standing(object)
 }

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -78,7 +77,7 @@ type Progress struct {
 	// is nil, a first pass is not more urgent than other passes.
 	Observed func(client.Object) int64
 	// Standing returns the state of an object for the metrics. If the function is nil, the kind has no gauges.
-	Standing func(client.Object) telemetry.Standing
+	Standing func(client.Object) lifecycle.Standing
 	// NoApplication excludes the kind from the metrics that count only SparkApplications.
 	NoApplication bool
 	// Concludes is true if a pass decides everything that follows from its facts, so that the event of its own status
@@ -214,7 +213,7 @@ type Runs struct {
 	// Due returns when a run was due, according to the object as it was stored before the run started. It returns zero
 	// for a run that somebody requested, because such a run has no due time.
 	Due func(object client.Object, run client.Object) time.Time
-	// Result returns the result of a run that a notice reports, as metrics count it (telemetry.RunSkipped...). It is
+	// Result returns the result of a run that a notice reports, as metrics count it (schedule.ResultSkipped...). It is
 	// empty for other notices.
 	Result func(lifecycle.Notice) string
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -111,9 +110,9 @@ func actsOn(selector string) func(client.Object) bool {
 }
 
 // apacheStanding reads the state of a SparkApplication of spark.apache.org from its status.
-func apacheStanding(app *sparkv1.SparkApplication) telemetry.Standing {
+func apacheStanding(app *sparkv1.SparkApplication) lifecycle.Standing {
 	s := &app.Status
-	standing := telemetry.Standing{Waits: waitReason(s.Conditions, s.CurrentState == nil)}
+	standing := lifecycle.Standing{Waits: waitReason(s.Conditions, s.CurrentState == nil)}
 	if s.CurrentState != nil {
 		standing.State = string(s.CurrentState.CurrentStateSummary)
 	}

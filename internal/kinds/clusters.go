@@ -15,7 +15,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -71,9 +70,9 @@ func clusterOptions(cfg config.Configuration) apachecluster.Options {
 }
 
 // clusterStanding reads the state of a SparkCluster from its status.
-func clusterStanding(sc *sparkv1.SparkCluster) telemetry.Standing {
+func clusterStanding(sc *sparkv1.SparkCluster) lifecycle.Standing {
 	s := &sc.Status
-	standing := telemetry.Standing{Waits: waitReason(s.Conditions, s.CurrentState == nil)}
+	standing := lifecycle.Standing{Waits: waitReason(s.Conditions, s.CurrentState == nil)}
 	if s.CurrentState != nil {
 		standing.State = string(s.CurrentState.CurrentStateSummary)
 	}

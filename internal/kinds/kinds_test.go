@@ -8,7 +8,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
@@ -17,12 +16,12 @@ import (
 // checks that all other notices have no result; the start of a run is counted elsewhere.
 func TestResultOf(t *testing.T) {
 	for reason, want := range map[string]string{
-		machine.ReasonCompleted: telemetry.RunSucceeded,
-		machine.ReasonFailed:    telemetry.RunFailed,
-		machine.ReasonReplaced:  telemetry.RunReplaced,
-		machine.ReasonRefused:   telemetry.RunRefused,
-		machine.ReasonMissed:    telemetry.RunSkipped,
-		machine.ReasonSkipped:   telemetry.RunSkipped,
+		machine.ReasonCompleted: machine.ResultSucceeded,
+		machine.ReasonFailed:    machine.ResultFailed,
+		machine.ReasonReplaced:  machine.ResultReplaced,
+		machine.ReasonRefused:   machine.ResultRefused,
+		machine.ReasonMissed:    machine.ResultSkipped,
+		machine.ReasonSkipped:   machine.ResultSkipped,
 		machine.ReasonStarted:   "", machine.ReasonWaiting: "", machine.ReasonReplacing: "", machine.ReasonEdited: "", machine.ReasonValid: "",
 		machine.ReasonSuspended: "", machine.ReasonResumed: "", machine.ReasonClock: "", machine.ReasonTakenOver: "", lifecycle.ReasonInvalid: "",
 	} {

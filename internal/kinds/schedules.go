@@ -13,7 +13,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
@@ -86,15 +85,15 @@ func runSummary(object client.Object) client.Object {
 func resultOf(notice lifecycle.Notice) string {
 	switch notice.Cause.Reason {
 	case machine.ReasonCompleted:
-		return telemetry.RunSucceeded
+		return machine.ResultSucceeded
 	case machine.ReasonFailed:
-		return telemetry.RunFailed
+		return machine.ResultFailed
 	case machine.ReasonReplaced:
-		return telemetry.RunReplaced
+		return machine.ResultReplaced
 	case machine.ReasonRefused:
-		return telemetry.RunRefused
+		return machine.ResultRefused
 	case machine.ReasonMissed, machine.ReasonSkipped:
-		return telemetry.RunSkipped
+		return machine.ResultSkipped
 	}
 	return ""
 }
@@ -119,8 +118,8 @@ func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 
 // standingOfSchedule reads the state of a schedule from its status. The standing has a wait reason if the schedule's
 // condition Stalled or Reconciling is true.
-func standingOfSchedule(s *v1beta2.ScheduledSparkApplication) telemetry.Standing {
-	standing := telemetry.Standing{State: string(s.Status.ScheduleState)}
+func standingOfSchedule(s *v1beta2.ScheduledSparkApplication) lifecycle.Standing {
+	standing := lifecycle.Standing{State: string(s.Status.ScheduleState)}
 	for _, name := range []string{sparkoperator.ConditionStalled, sparkoperator.ConditionReconciling, sparkoperator.ConditionSuspended} {
 		condition := meta.FindStatusCondition(s.Status.Conditions, name)
 		if condition == nil || condition.Status != metav1.ConditionTrue {

@@ -7,14 +7,13 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // standingOf returns the state of a SparkApplication for the metrics, from the application's status.
-func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
+func standingOf(app *v1beta2.SparkApplication) lifecycle.Standing {
 	s := &app.Status
-	standing := telemetry.Standing{State: string(s.AppState.State), Waits: waitReason(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
+	standing := lifecycle.Standing{State: string(s.AppState.State), Waits: waitReason(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
 	remembered(&standing, s.Operator)
 	if e := s.Executors; e != nil {
 		standing.ExecutorsRunning, standing.ExecutorsCompleted, standing.ExecutorsFailed = e.Running, e.Completed, e.Failed
@@ -24,9 +23,9 @@ func standingOf(app *v1beta2.SparkApplication) telemetry.Standing {
 
 // serverStanding reads the state of a SparkConnect from its status. It leaves out the counts of ended executors,
 // because the server replaces ended executors.
-func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
+func serverStanding(sc *v1alpha1.SparkConnect) lifecycle.Standing {
 	s := &sc.Status
-	standing := telemetry.Standing{
+	standing := lifecycle.Standing{
 		State: string(s.State), Waits: waitReason(s.Conditions, s.State == v1alpha1.SparkConnectStateNew), ExecutorsRunning: int32(s.Executors["running"]),
 	}
 	if s.Operator != nil {
@@ -37,7 +36,7 @@ func serverStanding(sc *v1alpha1.SparkConnect) telemetry.Standing {
 
 // remembered copies the phase, the attempt and the start of the phase from the operator's own part of a status into the
 // standing.
-func remembered(standing *telemetry.Standing, o *v1beta2.OperatorStatus) {
+func remembered(standing *lifecycle.Standing, o *v1beta2.OperatorStatus) {
 	if o == nil {
 		return
 	}

@@ -25,12 +25,12 @@ func TestCardinalityIsBounded(t *testing.T) {
 		subject := app("k", "ns-"+word, "a")
 		subject.Labels = map[string]string{"app_type": word, "team": word}
 		subject.ExecutorLabels = map[string]string{"team": word + "-executors"}
-		m.RecordFirst(subject, Standing{})
-		m.Record(subject, Standing{
+		m.RecordFirst(subject, lifecycle.Standing{})
+		m.Record(subject, lifecycle.Standing{
 			Phase: lifecycle.Phase("Phase" + word), State: "STATE" + word, Waits: "Reason" + word, Since: time.Now(),
 			ExecutorsRunning: 1, ExecutorsCompleted: int32(i), Attempt: 1,
 		})
-		m.Stored(subject, Standing{Since: time.Now()}, lifecycle.Plan{
+		m.Stored(subject, lifecycle.Standing{Since: time.Now()}, lifecycle.Plan{
 			Transitions: []lifecycle.Transition{
 				{To: lifecycle.Launched, Attempt: 1, Cause: lifecycle.Cause{Reason: word}},
 				{From: lifecycle.Launched, To: lifecycle.Started, Attempt: 1, Cause: lifecycle.Cause{Reason: word}},
@@ -109,11 +109,11 @@ func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 	m := NewMetrics(reg, MetricsOptions{})
 	for round := range 3 {
 		for i := range MaxNamespaces {
-			m.Record(app("k", fmt.Sprintf("round-%d-%d", round, i), "a"), Standing{State: "RUNNING", Phase: lifecycle.Running})
+			m.Record(app("k", fmt.Sprintf("round-%d-%d", round, i), "a"), lifecycle.Standing{State: "RUNNING", Phase: lifecycle.Running})
 		}
 		late := app("k", "late", "a")
 		got := samples(t, reg, "sparkoperator_applications")
-		m.Record(late, Standing{State: "RUNNING", Phase: lifecycle.Running})
+		m.Record(late, lifecycle.Standing{State: "RUNNING", Phase: lifecycle.Running})
 		with := samples(t, reg, "sparkoperator_applications")
 		const other = "sparkoperator_applications{app_namespace=other,kind=k,phase=Running,state=RUNNING}"
 		if len(got) != MaxNamespaces || got[other] != 0 || with[other] != 1 || len(with) != MaxNamespaces+1 {

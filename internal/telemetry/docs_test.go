@@ -43,12 +43,12 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 	m := NewMetrics(all, options)
 	now := time.Now()
 	subject := app("k", "ns", "a")
-	m.Record(subject, Standing{Phase: lifecycle.Launched, Waits: "Unschedulable"})
+	m.Record(subject, lifecycle.Standing{Phase: lifecycle.Launched, Waits: "Unschedulable"})
 	step := func(from, to lifecycle.Phase, outcome lifecycle.Outcome) lifecycle.Transition {
 		return lifecycle.Transition{From: from, To: to, Attempt: 1, Outcome: outcome, At: now}
 	}
 	for _, outcome := range []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed, lifecycle.Refused} {
-		m.Stored(subject, Standing{}, lifecycle.Plan{
+		m.Stored(subject, lifecycle.Standing{}, lifecycle.Plan{
 			Next: lifecycle.Memory{SubmittedAt: now, EndedAt: now},
 			Transitions: []lifecycle.Transition{
 				step("", lifecycle.Launched, ""), step(lifecycle.Launched, lifecycle.Started, ""), step(lifecycle.Started, lifecycle.Ended, outcome),

@@ -160,7 +160,7 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 }
 
 // Stored counts the transitions of a plan whose status was stored. The argument before is the standing before the plan.
-func (m *Metrics) Stored(subject Subject, before Standing, plan lifecycle.Plan) {
+func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecycle.Plan) {
 	since := before.Since
 	for _, t := range plan.Transitions {
 		m.transitions.WithLabelValues(subject.Kind, phaseValue(t.To), string(t.Outcome)).Inc()
@@ -232,14 +232,14 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
 // RecordFirst records the standing of a custom resource if none was recorded since the operator started.
-func (m *Metrics) RecordFirst(subject Subject, now Standing) {
+func (m *Metrics) RecordFirst(subject Subject, now lifecycle.Standing) {
 	if !m.standings.has(subject) {
 		m.standings.record(subject, now)
 	}
 }
 
 // Record records the standing of a custom resource and counts the executors that have ended since the last record.
-func (m *Metrics) Record(subject Subject, now Standing) {
+func (m *Metrics) Record(subject Subject, now lifecycle.Standing) {
 	ended := m.standings.record(subject, now)
 	if subject.NoApplication {
 		return

@@ -77,7 +77,7 @@ func TestStoredCounts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reg := prometheus.NewRegistry()
-			NewMetrics(reg, MetricsOptions{}).Stored(Subject{Kind: "sparkapplication", Created: created}, Standing{}, lifecycle.Plan{Transitions: test.trail})
+			NewMetrics(reg, MetricsOptions{}).Stored(Subject{Kind: "sparkapplication", Created: created}, lifecycle.Standing{}, lifecycle.Plan{Transitions: test.trail})
 			if diff := cmp.Diff(test.want, counts(t, reg)); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
@@ -128,7 +128,7 @@ func TestConfiguredLabels(t *testing.T) {
 		{"namespace": "mine"},
 		nil,
 	} {
-		m.Stored(Subject{Kind: "k", Key: types.NamespacedName{Namespace: "jobs", Name: "a"}, Labels: labels}, Standing{}, lifecycle.Plan{
+		m.Stored(Subject{Kind: "k", Key: types.NamespacedName{Namespace: "jobs", Name: "a"}, Labels: labels}, lifecycle.Standing{}, lifecycle.Plan{
 			Transitions: []lifecycle.Transition{{To: lifecycle.Launched, Attempt: 2}},
 		})
 	}
@@ -148,7 +148,7 @@ func TestEnds(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
 	subject := Subject{Kind: "k", Created: at}
-	m.Stored(subject, Standing{Phase: lifecycle.Running, Since: at.Add(10 * time.Second)}, lifecycle.Plan{
+	m.Stored(subject, lifecycle.Standing{Phase: lifecycle.Running, Since: at.Add(10 * time.Second)}, lifecycle.Plan{
 		Transitions: []lifecycle.Transition{
 			{From: lifecycle.Running, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Succeeded, At: at.Add(100 * time.Second)},
 			{From: lifecycle.Ended, To: lifecycle.Retained, Attempt: 1, Outcome: lifecycle.Succeeded, At: at.Add(101 * time.Second)},
@@ -156,7 +156,7 @@ func TestEnds(t *testing.T) {
 		Next: lifecycle.Memory{SubmittedAt: at.Add(time.Second), EndedAt: at.Add(100 * time.Second)},
 	})
 	// The status contains neither the start of the phase nor the time of the end.
-	m.Stored(subject, Standing{}, lifecycle.Plan{Transitions: []lifecycle.Transition{
+	m.Stored(subject, lifecycle.Standing{}, lifecycle.Plan{Transitions: []lifecycle.Transition{
 		{From: lifecycle.Running, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: at},
 		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: at},
 		// The time comes from another machine's clock.

@@ -1,19 +1,15 @@
 package telemetry
 
-import "time"
+import (
+	"time"
 
-// These are the results of a schedule's run, as values of the label result.
-const (
-	RunStarted   = "started"   // started at its scheduled time
-	RunAsked     = "asked"     // started on request
-	RunSkipped   = "skipped"   // not started: another run was active, or its deadline had passed
-	RunRefused   = "refused"   // the run's application could not be created
-	RunReplaced  = "replaced"  // deleted while active, in favour of the next run
-	RunSucceeded = "succeeded" // the run's application succeeded
-	RunFailed    = "failed"    // the run's application ended without success
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-var runResults = []string{RunStarted, RunAsked, RunSkipped, RunRefused, RunReplaced, RunSucceeded, RunFailed}
+var runResults = []string{
+	schedule.ResultStarted, schedule.ResultAsked, schedule.ResultSkipped, schedule.ResultRefused, schedule.ResultReplaced,
+	schedule.ResultSucceeded, schedule.ResultFailed,
+}
 
 // ExpectRuns creates the counters of a kind's runs with 0. Otherwise Prometheus' increase() would miss the first event.
 func (m *Metrics) ExpectRuns(kind string) {
@@ -25,12 +21,12 @@ func (m *Metrics) ExpectRuns(kind string) {
 // RunStarted counts a run that started and measures the delay from due to at. The time due is zero for a requested run.
 func (m *Metrics) RunStarted(kind string, due, at time.Time) {
 	if due.IsZero() {
-		m.Run(kind, RunAsked)
+		m.Run(kind, schedule.ResultAsked)
 		return
 	}
-	m.Run(kind, RunStarted)
+	m.Run(kind, schedule.ResultStarted)
 	m.runDelaySeconds.WithLabelValues(kind).Observe(between(due, at))
 }
 
-// Run counts a run by its result: RunSkipped, RunRefused...
+// Run counts a run by its result: schedule.ResultSkipped...
 func (m *Metrics) Run(kind, result string) { m.runs.WithLabelValues(kind, result).Inc() }

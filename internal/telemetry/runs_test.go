@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
 // TestRuns checks that a run is counted as scheduled or requested, and that only scheduled runs have a delay. The delay
@@ -18,7 +20,7 @@ func TestRuns(t *testing.T) {
 	m.RunStarted("schedule", due, due.Add(3*time.Second))
 	m.RunStarted("schedule", due, due.Add(-time.Second))
 	m.RunStarted("schedule", time.Time{}, due)
-	m.Run("schedule", RunSkipped)
+	m.Run("schedule", schedule.ResultSkipped)
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +36,7 @@ func TestRuns(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]float64{RunStarted: 2, RunAsked: 1, RunSkipped: 1, RunRefused: 0, RunReplaced: 0, RunSucceeded: 0, RunFailed: 0, "delays": 2, "delay": 3}
+	want := map[string]float64{schedule.ResultStarted: 2, schedule.ResultAsked: 1, schedule.ResultSkipped: 1, schedule.ResultRefused: 0, schedule.ResultReplaced: 0, schedule.ResultSucceeded: 0, schedule.ResultFailed: 0, "delays": 2, "delay": 3}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

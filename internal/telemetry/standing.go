@@ -25,21 +25,6 @@ type Subject struct {
 	NoApplication bool
 }
 
-// Standing is the current state of a custom resource according to its stored status.
-type Standing struct {
-	Phase lifecycle.Phase
-	// State is the API's name for the state; empty before the first pass.
-	State string
-	// Since is when the phase began; zero if the status does not contain that time.
-	Since time.Time
-	// Waits is the wait reason, a CamelCase word; empty if the custom resource does not wait.
-	Waits string
-	// Attempt is the number of the current or last attempt.
-	Attempt int32
-	// These are the counts of the attempt's executors: how many run now, and how many have succeeded and failed so far.
-	ExecutorsRunning, ExecutorsCompleted, ExecutorsFailed int32
-}
-
 // subjectKey identifies a custom resource. Custom resources of different kinds can have the same key.
 type subjectKey struct {
 	kind string
@@ -48,7 +33,7 @@ type subjectKey struct {
 
 // entry is the state of one custom resource for the gauges.
 type entry struct {
-	Standing
+	lifecycle.Standing
 	labels, executorLabels []string // values; nil if noApplication
 	noApplication          bool
 	// The largest counts of ended executors in this attempt. A count in a status may decrease, but a counter must not.
@@ -93,7 +78,7 @@ func (s *standings) has(subject Subject) bool {
 	return known
 }
 
-func (s *standings) record(subject Subject, now Standing) counted {
+func (s *standings) record(subject Subject, now lifecycle.Standing) counted {
 	key := subjectKey{subject.Kind, subject.Key}
 	if now.Since.IsZero() {
 		now.Since = subject.Created

@@ -20,7 +20,7 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 	m := NewMetrics(reg, MetricsOptions{})
 	a, b := app("k", "x", "a"), app("k", "x", "b")
 	other := app("other", "x", "a")
-	in := func(phase lifecycle.Phase) Standing { return Standing{Phase: phase} }
+	in := func(phase lifecycle.Phase) lifecycle.Standing { return lifecycle.Standing{Phase: phase} }
 	for i, step := range []struct {
 		do   func()
 		want float64
@@ -53,15 +53,15 @@ func TestServersAreNoApplications(t *testing.T) {
 	m.standings.now = func() time.Time { return now }
 	server := app("server", "a", "x")
 	server.NoApplication, server.Labels = true, map[string]string{"team": "red"}
-	m.RecordFirst(server, Standing{})
-	m.Stored(server, Standing{Since: now}, lifecycle.Plan{Transitions: []lifecycle.Transition{
+	m.RecordFirst(server, lifecycle.Standing{})
+	m.Stored(server, lifecycle.Standing{Since: now}, lifecycle.Plan{Transitions: []lifecycle.Transition{
 		{From: lifecycle.New, To: lifecycle.Launched, Attempt: 1, At: now}, {From: lifecycle.Launched, To: lifecycle.Started, Attempt: 1, At: now},
 		{From: lifecycle.Started, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: now},
 		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: now},
 		{From: lifecycle.Waiting, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Refused, At: now},
 	}})
-	m.Record(server, Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2})
-	m.Record(server, Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2, ExecutorsFailed: 3, Since: now.Add(-time.Minute), Waits: "Unschedulable"})
+	m.Record(server, lifecycle.Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2})
+	m.Record(server, lifecycle.Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2, ExecutorsFailed: 3, Since: now.Add(-time.Minute), Waits: "Unschedulable"})
 
 	for _, prefix := range []string{"spark_application_", "spark_executor_"} {
 		wantSamples(t, reg, prefix, map[string]float64{})
@@ -83,8 +83,8 @@ func TestStandings(t *testing.T) {
 	m := NewMetrics(reg, MetricsOptions{Labels: []string{"team"}})
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	m.standings.now = func() time.Time { return now }
-	launched := func(since time.Duration, waits string) Standing {
-		return Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Since: now.Add(-since), Waits: waits}
+	launched := func(since time.Duration, waits string) lifecycle.Standing {
+		return lifecycle.Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Since: now.Add(-since), Waits: waits}
 	}
 	m.Record(app("k", "a", "1"), launched(time.Minute, "Unschedulable"))
 	m.Record(app("k", "a", "2"), launched(time.Hour, "Unschedulable"))
@@ -92,11 +92,11 @@ func TestStandings(t *testing.T) {
 	m.Record(app("k", "b", "4"), launched(-time.Second, "SomethingNobodyKnows")) // another machine's clock
 	red := app("k", "b", "5")
 	red.Labels, red.ExecutorLabels = map[string]string{"team": "red"}, map[string]string{"team": "blue"}
-	m.Record(red, Standing{Phase: lifecycle.Running, State: "RUNNING", ExecutorsRunning: 3})
+	m.Record(red, lifecycle.Standing{Phase: lifecycle.Running, State: "RUNNING", ExecutorsRunning: 3})
 	fresh := app("k", "b", "6")
 	fresh.Created = now.Add(-2 * time.Second)
-	m.RecordFirst(fresh, Standing{Waits: "New"})
-	m.RecordFirst(fresh, Standing{Phase: lifecycle.Done}) // already recorded
+	m.RecordFirst(fresh, lifecycle.Standing{Waits: "New"})
+	m.RecordFirst(fresh, lifecycle.Standing{Phase: lifecycle.Done}) // already recorded
 
 	wantSamples(t, reg, "sparkoperator_applications", map[string]float64{
 		"sparkoperator_applications{app_namespace=a,kind=k,phase=Launched,state=SUBMITTED}":              2,
@@ -114,7 +114,7 @@ func TestStandings(t *testing.T) {
 	})
 	m.RecordWait("k", fresh.Key, "OperatorForbidden")
 	m.RecordWait("k", types.NamespacedName{Name: "nobody"}, "OperatorForbidden")
-	m.Record(app("k", "b", "4"), Standing{Phase: lifecycle.Done, State: "FAILED"})
+	m.Record(app("k", "b", "4"), lifecycle.Standing{Phase: lifecycle.Done, State: "FAILED"})
 	got := samples(t, reg, "sparkoperator_applications_waiting")
 	if got["sparkoperator_applications_waiting{kind=k,phase=New,reason=OperatorForbidden}"] != 1 {
 		t.Errorf("what holds up a pass is not told: %v", got)
@@ -125,7 +125,7 @@ func TestStandings(t *testing.T) {
 	wantSamples(t, reg, "spark_executor_running_count", map[string]float64{
 		"spark_executor_running_count{team=Unknown}": 0, "spark_executor_running_count{team=red}": 0, "spark_executor_running_count{team=blue}": 3,
 	})
-	m.Record(red, Standing{Phase: lifecycle.Done})
+	m.Record(red, lifecycle.Standing{Phase: lifecycle.Done})
 	wantSamples(t, reg, "spark_application_running_count", map[string]float64{ // an existing series stays, at 0
 		"spark_application_running_count{team=Unknown}": 0, "spark_application_running_count{team=red}": 0, "spark_application_running_count{team=blue}": 0,
 	})
@@ -137,12 +137,12 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
 	a := app("k", "x", "a")
-	ended := func(attempt, completed, failed int32) Standing {
-		return Standing{Phase: lifecycle.Running, Attempt: attempt, ExecutorsCompleted: completed, ExecutorsFailed: failed}
+	ended := func(attempt, completed, failed int32) lifecycle.Standing {
+		return lifecycle.Standing{Phase: lifecycle.Running, Attempt: attempt, ExecutorsCompleted: completed, ExecutorsFailed: failed}
 	}
 	for i, step := range []struct {
 		meet              bool
-		standing          Standing
+		standing          lifecycle.Standing
 		completed, failed float64
 	}{
 		{true, ended(1, 5, 2), 0, 0},  // the process before this one counted these
@@ -174,11 +174,11 @@ func TestRestart(t *testing.T) {
 	old, fresh := NewMetrics(before, MetricsOptions{}), NewMetrics(after, MetricsOptions{})
 	for i := range 30 {
 		subject := app("k", fmt.Sprint("ns-", i%3), fmt.Sprint(i))
-		standing := Standing{Phase: lifecycle.Running, State: "RUNNING", Attempt: 1, ExecutorsRunning: 2, ExecutorsCompleted: 4}
+		standing := lifecycle.Standing{Phase: lifecycle.Running, State: "RUNNING", Attempt: 1, ExecutorsRunning: 2, ExecutorsCompleted: 4}
 		if i%2 == 0 {
-			standing = Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Attempt: 1, Waits: "Unschedulable"}
+			standing = lifecycle.Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Attempt: 1, Waits: "Unschedulable"}
 		}
-		old.Record(subject, Standing{Phase: lifecycle.Launched, Attempt: 1})
+		old.Record(subject, lifecycle.Standing{Phase: lifecycle.Launched, Attempt: 1})
 		old.Record(subject, standing)
 		fresh.RecordFirst(subject, standing)
 		fresh.Record(subject, standing)

@@ -130,3 +130,14 @@ const (
 	ReasonHonored   = "RequestHonored"    // a run was already started for this request
 	ReasonDropped   = "RequestDropped"    // the request was withdrawn or replaced before its run could be started
 )
+
+// These are the results of a schedule's run, as the metrics count them.
+const (
+	ResultStarted   = "started"   // started at its scheduled time
+	ResultAsked     = "asked"     // started on request
+	ResultSkipped   = "skipped"   // not started: another run was active, or its deadline had passed
+	ResultRefused   = "refused"   // the run's application could not be created
+	ResultReplaced  = "replaced"  // deleted while active, in favour of the next run
+	ResultSucceeded = "succeeded" // the run's application succeeded
+	ResultFailed    = "failed"    // the run's application ended without success
+)
