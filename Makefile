@@ -51,7 +51,7 @@ image: build ## IMAGE=name:tag; write the operator's image as a tar, to load int
 	bin/sparklocal image operator --tag $(IMAGE) --output dist/spark-operator.tar
 
 dist: go ## sparkctl for every platform, checksums and a krew manifest in dist/; VERSION=v1.2.3, ARGS="--check" builds twice and compares, ARGS=linux/amd64 for one platform
-	tools/dist.sh $(ARGS)
+	go run -C tools ./dist $(ARGS)
 
 bench: go ## measure everything in one run and write docs/performance.md; ARGS="-plan quick" or ARGS="-only lives" for less
 	cd bench && go run . -out runs -page -check $(ARGS)

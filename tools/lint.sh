@@ -30,7 +30,7 @@ if ((${#modules[@]} == 0)); then
 fi
 for module in "${modules[@]}"; do
 	# The modules of the two linters have no code.
-	[[ $module == tools/lint || $module == tools/prose || $module == tools/s3 ]] && continue
+	[[ $module == tools/lint || $module == tools/prose || $module == tools/s3 || $module == tools/krew ]] && continue
 	echo "== $module" >&2
 	(cd "$root/$module" && "$binary" run --config "$root/.golangci.yml" ${options[@]+"${options[@]}"} ./...) || failed+=("$module")
 done

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"archive/zip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// packedRelease returns the directory with the archives of all platforms. Short texts take the place of the binaries.
+func packedRelease(t *testing.T) string {
+	t.Helper()
+	dir, out := t.TempDir(), t.TempDir()
+	r := &release{version: "v1.2.3", revision: "abc", time: time.Unix(1_700_000_000, 0).UTC(), downloads: "https://example.org/v1.2.3"}
+	binaries := map[platform]string{}
+	for _, p := range platforms {
+		binaries[p] = filepath.Join(dir, p.os+p.arch)
+		write(t, binaries[p], "binary for "+p.String())
+	}
+	write(t, filepath.Join(dir, "LICENSE"), "license")
+	sums, err := r.pack(binaries, filepath.Join(dir, "LICENSE"), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.pack(binaries, filepath.Join(dir, "LICENSE"), out)
+	if err != nil || again != sums {
+		t.Errorf("the second time the checksums differ (%v):\n%s\n%s", err, sums, again)
+	}
+	return out
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// output returns the output of a program that succeeds.
+func output(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, text)
+	}
+	return string(text)
+}
+
+// TestChecksums checks SHA256SUMS with the program for it.
+func TestChecksums(t *testing.T) {
+	cmd := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
+	cmd.Dir = packedRelease(t)
+	if n := strings.Count(output(t, cmd), ": OK\n"); n != len(platforms) {
+		t.Errorf("%d archives are correct, want %d", n, len(platforms))
+	}
+}
+
+// TestZip checks that Windows gets a zip file with a program.
+func TestZip(t *testing.T) {
+	archive, err := zip.OpenReader(filepath.Join(packedRelease(t), "sparkctl_windows_amd64.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	if len(archive.File) != 2 || archive.File[0].Name != "LICENSE" || archive.File[1].Name != "sparkctl.exe" || archive.File[1].Mode() != 0o755 {
+		t.Errorf("the files are %+v", archive.File)
+	}
+}
+
+// TestKrew checks the manifest with krew's own validation, and installs each archive with krew. Krew compares the
+// archive's checksum with the manifest's.
+func TestKrew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds krew")
+	}
+	bin, out := t.TempDir(), packedRelease(t)
+	output(t, exec.Command("go", "build", "-C", "../krew", "-o", bin, "tool"))
+	manifest := filepath.Join(out, "spark.yaml")
+	output(t, exec.Command(filepath.Join(bin, "validate-krew-manifest"), "-skip-install", "-manifest", manifest))
+	for _, p := range platforms {
+		root := t.TempDir()
+		install := exec.Command(filepath.Join(bin, "krew"), "install", "--manifest", manifest, "--archive", filepath.Join(out, p.archive()))
+		install.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+p.os, "KREW_ARCH="+p.arch, "KREW_NO_UPGRADE_CHECK=1")
+		output(t, install)
+		if text := read(t, filepath.Join(root, "bin", "kubectl-spark"+p.suffix())); text != "binary for "+p.String() {
+			t.Errorf("%s: the plugin is %q", p, text)
+		}
+		if text := read(t, filepath.Join(root, "store", "spark", "v1.2.3", "LICENSE")); text != "license" {
+			t.Errorf("%s: the license is %q", p, text)
+		}
+		if !strings.Contains(read(t, manifest), "uri: https://example.org/v1.2.3/"+p.archive()+"\n") {
+			t.Errorf("%s: the manifest does not name the archive", p)
+		}
+	}
+}
+
+// TestBuild builds the release of this platform twice, which checks the size of the binary, that it is static, and that
+// both builds are equal. Then it runs the program, also as plugin of kubectl.
+func TestBuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds sparkctl")
+	}
+	t.Setenv("VERSION", "v1.2.3-test")
+	here, out, bin := platform{runtime.GOOS, runtime.GOARCH}, t.TempDir(), t.TempDir()
+	if err := run(t.Context(), "../..", out, []string{here.String()}, true); err != nil {
+		t.Fatal(err)
+	}
+	output(t, exec.Command("tar", "-C", bin, "-xf", filepath.Join(out, here.archive())))
+	if err := os.Rename(filepath.Join(bin, "sparkctl"), filepath.Join(bin, "kubectl-spark")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if text := output(t, exec.Command("kubectl-spark", "version", "--help")); !strings.Contains(text, "kubectl spark version") {
+		t.Errorf("the help of the plugin does not name it:\n%s", text)
+	}
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		t.Log("kubectl is not installed, so it does not run the plugin")
+		return
+	}
+	if text := output(t, exec.Command("kubectl", "spark", "version", "--short")); text != "v1.2.3-test\n" {
+		t.Errorf("kubectl spark version prints %q", text)
+	}
+}
+
+// TestStatic checks that a binary with a dynamic loader is found.
+func TestStatic(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has ELF files")
+	}
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := static(shell); err == nil || !strings.Contains(err.Error(), "dynamic loader") {
+		t.Errorf("the shell: %v", err)
+	}
+}
+
+// TestPlatforms checks that an unknown platform is refused with the known ones.
+func TestPlatforms(t *testing.T) {
+	if _, err := choose([]string{"linux/amd64", "plan9/386"}); err == nil || !strings.Contains(err.Error(), "windows/arm64") {
+		t.Error(err)
+	}
+	if all, err := choose(nil); err != nil || len(all) != len(platforms) {
+		t.Errorf("%v, %v", all, err)
+	}
+}

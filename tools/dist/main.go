@@ -1,0 +1,178 @@
+// Command dist builds sparkctl for every platform, and writes the archives, their checksums and the manifest for krew
+// into a directory:
+//
+//	dist [-check] [-out DIR] [PLATFORM...]
+//
+// A platform is such as linux/amd64; without one, all platforms are built. With -check, everything is built a second
+// time from a copy of the sources in another directory, and the checksums must be equal.
+//
+// VERSION is the version of the release, REVISION its commit and SOURCE_DATE_EPOCH the time of its files. By default
+// Git determines them. DOWNLOADS is the address of the directory from which krew fetches the archives.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// platform is an operating system and a processor architecture in Go's words.
+type platform struct{ os, arch string }
+
+// platforms are the platforms of a release.
+var platforms = []platform{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+// release is what determines each byte of the archives, together with the sources and the release of Go.
+type release struct {
+	version, revision string
+	// time is the modification time of the files in the archives.
+	time time.Time
+	// downloads is the address of the directory from which krew fetches the archives.
+	downloads string
+}
+
+func main() {
+	check := flag.Bool("check", false, "build a second time in another directory, and compare the checksums")
+	out := flag.String("out", "../dist", "`directory` for the results")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, "..", *out, flag.Args(), *check); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+// run builds the named platforms from the sources in the directory root.
+func run(ctx context.Context, root, out string, names []string, check bool) error {
+	r, err := described(ctx, root)
+	if err != nil {
+		return err
+	}
+	chosen, err := choose(names)
+	if err != nil {
+		return err
+	}
+	sums, err := r.write(ctx, root, out, chosen)
+	if err != nil || !check {
+		return err
+	}
+	other, err := os.MkdirTemp("", "dist")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(other)
+	if err := copySources(ctx, root, filepath.Join(other, "sources")); err != nil {
+		return err
+	}
+	again, err := r.write(ctx, filepath.Join(other, "sources"), filepath.Join(other, "dist"), chosen)
+	if err != nil {
+		return err
+	}
+	if again != sums {
+		return fmt.Errorf("two builds of the same sources differ:\n%s\n%s", sums, again)
+	}
+	fmt.Println("two builds are equal")
+	return nil
+}
+
+// described returns the release that the environment and the state of Git describe.
+func described(ctx context.Context, root string) (*release, error) {
+	var failed error
+	of := func(variable string, args ...string) string {
+		if value := os.Getenv(variable); value != "" {
+			return value
+		}
+		text, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()
+		failed = errors.Join(failed, err)
+		return strings.TrimSpace(string(text))
+	}
+	r := &release{revision: of("REVISION", "rev-parse", "HEAD")}
+	if r.version = os.Getenv("VERSION"); r.version == "" {
+		r.version = "v0.0.0-g" + of("", "describe", "--always", "--dirty", "--exclude=*")
+	}
+	epoch, err := strconv.ParseInt(of("SOURCE_DATE_EPOCH", "log", "-1", "--format=%ct"), 10, 64)
+	if failed = errors.Join(failed, err); failed != nil {
+		return nil, fmt.Errorf("Git does not describe the release, so set VERSION, REVISION and SOURCE_DATE_EPOCH: %w", failed)
+	}
+	r.time = time.Unix(epoch, 0).UTC()
+	r.downloads = cmp.Or(os.Getenv("DOWNLOADS"), "https://github.com/sparkoperator/spark-operator/releases/download/"+r.version)
+	return r, nil
+}
+
+// choose returns the named platforms, or all if no platform is named.
+func choose(names []string) ([]platform, error) {
+	if len(names) == 0 {
+		return platforms, nil
+	}
+	var chosen []platform
+	for _, name := range names {
+		at := -1
+		for i, p := range platforms {
+			if p.String() == name {
+				at = i
+			}
+		}
+		if at < 0 {
+			return nil, fmt.Errorf("%q is not a platform of a release; the platforms are %v", name, platforms)
+		}
+		chosen = append(chosen, platforms[at])
+	}
+	return chosen, nil
+}
+
+// write builds the platforms from the sources in root, writes everything into the directory out, and returns the
+// checksums.
+func (r *release) write(ctx context.Context, root, out string, chosen []platform) (string, error) {
+	stage, err := os.MkdirTemp("", "sparkctl")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(stage)
+	binaries := map[platform]string{}
+	for _, p := range chosen {
+		binary := filepath.Join(stage, p.os+"-"+p.arch)
+		if err := r.build(ctx, root, p, binary); err != nil {
+			return "", fmt.Errorf("%s: %w", p, err)
+		}
+		binaries[p] = binary
+	}
+	return r.pack(binaries, filepath.Join(root, "LICENSE"), out)
+}
+
+// copySources copies the files of the sources that Git tracks.
+func copySources(ctx context.Context, from, to string) error {
+	list, err := exec.CommandContext(ctx, "git", "-C", from, "ls-files", "-z").Output()
+	if err != nil {
+		return fmt.Errorf("-check needs a clone of the repository: %w", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it was deleted, but the deletion is not committed
+		}
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(to, filepath.Dir(name)), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/flate"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// archive returns the name of a platform's archive. Windows opens zip files without further programs.
+func (p platform) archive() string {
+	if p.os == "windows" {
+		return fmt.Sprintf("sparkctl_%s_%s.zip", p.os, p.arch)
+	}
+	return fmt.Sprintf("sparkctl_%s_%s.tar.gz", p.os, p.arch)
+}
+
+// suffix returns the suffix of programs.
+func (p platform) suffix() string {
+	if p.os == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+// packed is a file of an archive.
+type packed struct {
+	name, from string
+	mode       os.FileMode
+}
+
+// pack writes the archives of the binaries, their checksums (SHA256SUMS) and the manifest for krew (spark.yaml) into the
+// directory out, in place of earlier archives. It returns the checksums.
+func (r *release) pack(binaries map[platform]string, license, out string) (string, error) {
+	old, err := filepath.Glob(filepath.Join(out, "sparkctl_*"))
+	if err != nil {
+		return "", err
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return "", err
+		}
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", err
+	}
+	var sums, manifest strings.Builder
+	manifest.WriteString(r.manifest())
+	for _, p := range platforms {
+		if binaries[p] == "" {
+			continue
+		}
+		files := []packed{{"LICENSE", license, 0o644}, {"sparkctl" + p.suffix(), binaries[p], 0o755}}
+		sum, err := r.writeArchive(filepath.Join(out, p.archive()), files)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&sums, "%s  %s\n", sum, p.archive())
+		manifest.WriteString(r.manifestOf(p, sum))
+	}
+	if err := os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
+		return "", err
+	}
+	return sums.String(), os.WriteFile(filepath.Join(out, "spark.yaml"), []byte(manifest.String()), 0o644)
+}
+
+// writeArchive writes an archive, and returns its checksum.
+func (r *release) writeArchive(path string, files []packed) (string, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	write := r.writeTar
+	if strings.HasSuffix(path, ".zip") {
+		write = r.writeZip
+	}
+	if err := write(io.MultiWriter(f, hash), files); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)), f.Close()
+}
+
+func (r *release) writeTar(to io.Writer, files []packed) error {
+	compressed, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(compressed)
+	for _, f := range files {
+		text, err := os.ReadFile(f.from)
+		if err != nil {
+			return err
+		}
+		header := &tar.Header{Name: f.name, Mode: int64(f.mode), Size: int64(len(text)), ModTime: r.time, Format: tar.FormatUSTAR}
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := archive.Write(text); err != nil {
+			return err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return err
+	}
+	return compressed.Close()
+}
+
+func (r *release) writeZip(to io.Writer, files []packed) error {
+	archive := zip.NewWriter(to)
+	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	for _, f := range files {
+		text, err := os.ReadFile(f.from)
+		if err != nil {
+			return err
+		}
+		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: r.time}
+		header.SetMode(f.mode)
+		w, err := archive.CreateHeader(header)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}
