@@ -57,7 +57,7 @@ func static(binary string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it is only read
 	for _, program := range f.Progs {
 		if program.Type == elf.PT_INTERP {
 			return errors.New("sparkctl needs a dynamic loader, so it does not run on every distribution")

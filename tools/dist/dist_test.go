@@ -74,7 +74,7 @@ func TestZip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }()
 	if len(archive.File) != 2 || archive.File[0].Name != "LICENSE" || archive.File[1].Name != "sparkctl.exe" || archive.File[1].Mode() != 0o755 {
 		t.Errorf("the files are %+v", archive.File)
 	}

@@ -106,7 +106,7 @@ func described(ctx context.Context, root string) (*release, error) {
 	}
 	epoch, err := strconv.ParseInt(of("SOURCE_DATE_EPOCH", "log", "-1", "--format=%ct"), 10, 64)
 	if failed = errors.Join(failed, err); failed != nil {
-		return nil, fmt.Errorf("Git does not describe the release, so set VERSION, REVISION and SOURCE_DATE_EPOCH: %w", failed)
+		return nil, fmt.Errorf("set VERSION, REVISION and SOURCE_DATE_EPOCH, because Git does not describe the release: %w", failed)
 	}
 	r.time = time.Unix(epoch, 0).UTC()
 	r.downloads = cmp.Or(os.Getenv("DOWNLOADS"), "https://github.com/sparkoperator/spark-operator/releases/download/"+r.version)
