@@ -2,12 +2,11 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	typedextensionsv1 "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -80,16 +79,41 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	d.add(OK, "leader", "", "%s leads", *spec.HolderIdentity)
 }
 
+// definition is the part of a CustomResourceDefinition that doctor reads. The client library for definitions would make
+// the program larger by a megabyte.
+type definition struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Versions []version `json:"versions"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// version is a version of a definition.
+type version struct {
+	Name   string `json:"name"`
+	Served bool   `json:"served"`
+	Schema struct {
+		OpenAPIV3Schema field `json:"openAPIV3Schema"`
+	} `json:"schema"`
+}
+
+// field is a field of a schema.
+type field struct {
+	Properties map[string]field `json:"properties"`
+}
+
 // checkDefinitions checks that the definitions of the five kinds exist, are served, and are as new as this program.
 func (d *doctor) checkDefinitions(ctx context.Context) {
-	extensions, err := typedextensionsv1.NewForConfig(d.Config())
-	if err != nil {
-		d.unchecked("definitions", err)
-		return
-	}
 	for i := range cluster.Kinds {
 		kind := &cluster.Kinds[i]
-		definition, err := extensions.CustomResourceDefinitions().Get(ctx, kind.FullName(), metav1.GetOptions{})
+		text, err := d.Raw(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind.FullName())
+		var found definition
+		if err == nil {
+			err = json.Unmarshal(text, &found)
+		}
 		switch {
 		case apierrors.IsNotFound(err):
 			d.add(Error, "definitions", d.upgrade("crds.install=true"), "%s is not installed", kind.FullName())
@@ -97,53 +121,49 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 			d.unchecked("definitions", d.Explain(err))
 			return
 		default:
-			d.checkDefinition(kind, definition)
+			d.checkDefinition(kind, &found)
 		}
 	}
 }
 
-func (d *doctor) checkDefinition(kind *cluster.Kind, definition *apiextensionsv1.CustomResourceDefinition) {
-	describe := "kubectl describe crd " + definition.Name
-	for _, condition := range definition.Status.Conditions {
-		if condition.Type == apiextensionsv1.Established && condition.Status != apiextensionsv1.ConditionTrue {
-			d.add(Error, "definitions", describe, "%s is not served: %s", definition.Name, condition.Message)
+func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
+	name := found.Metadata.Name
+	for _, condition := range found.Status.Conditions {
+		if condition.Type == "Established" && condition.Status != metav1.ConditionTrue {
+			d.add(Error, "definitions", "kubectl describe crd "+name, "%s is not served: %s", name, condition.Message)
 			return
 		}
 	}
-	at := slices.IndexFunc(definition.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == kind.Version })
+	at := slices.IndexFunc(found.Spec.Versions, func(v version) bool { return v.Name == kind.Version })
 	var served []string
-	for _, v := range definition.Spec.Versions {
+	for _, v := range found.Spec.Versions {
 		if v.Served {
 			served = append(served, v.Name)
 		}
 	}
 	switch {
-	case at < 0 || !definition.Spec.Versions[at].Served:
-		d.add(Error, "definitions", d.upgrade("crds.install=true"), "%s does not serve the version %s, only %v", definition.Name, kind.Version, served)
-	case !remembersRestarts(kind, definition.Spec.Versions[at].Schema):
+	case at < 0 || !found.Spec.Versions[at].Served:
+		d.add(Error, "definitions", d.upgrade("crds.install=true"), "%s does not serve the version %s, only %v", name, kind.Version, served)
+	case !remembersRestarts(kind, found.Spec.Versions[at].Schema.OpenAPIV3Schema):
 		d.add(Warning, "definitions", d.upgrade("crds.install=true"),
-			"%s is older than this program: it has no field for restart requests, so an operator of this version does not start", definition.Name)
+			"%s is older than this program: it has no field for restart requests, so an operator of this version does not start", name)
 	default:
-		d.add(OK, "definitions", "", "%s serves %v", definition.Name, served)
+		d.add(OK, "definitions", "", "%s serves %v", name, served)
 	}
 }
 
 // remembersRestarts reports whether a definition has the newest field that the operator needs,
 // status.operator.restartRequest. Schedules have no such field.
-func remembersRestarts(kind *cluster.Kind, schema *apiextensionsv1.CustomResourceValidation) bool {
+func remembersRestarts(kind *cluster.Kind, schema field) bool {
 	if kind.Kind == "ScheduledSparkApplication" {
 		return true
 	}
-	if schema == nil || schema.OpenAPIV3Schema == nil {
-		return false
-	}
-	node := *schema.OpenAPIV3Schema
 	for _, name := range []string{"status", "operator", "restartRequest"} {
-		next, found := node.Properties[name]
+		next, found := schema.Properties[name]
 		if !found {
 			return false
 		}
-		node = next
+		schema = next
 	}
 	return true
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 )
@@ -54,13 +53,12 @@ func TestCertificates(t *testing.T) {
 // TestOldDefinition checks that a definition without the newest field is reported.
 func TestOldDefinition(t *testing.T) {
 	kind := &cluster.Kinds[0]
-	definition := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
-		{Name: "v1beta2", Served: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{}}},
-	}}}
+	found := &definition{}
+	found.Spec.Versions = []version{{Name: "v1beta2", Served: true}}
 	d := &doctor{}
-	d.checkDefinition(kind, definition)
-	definition.Spec.Versions[0].Served = false
-	d.checkDefinition(kind, definition)
+	d.checkDefinition(kind, found)
+	found.Spec.Versions[0].Served = false
+	d.checkDefinition(kind, found)
 	if len(d.findings) != 2 || d.findings[0].Level != Warning || !strings.Contains(d.findings[0].Text, "is older") || d.findings[1].Level != Error {
 		t.Errorf("the findings are %+v", d.findings)
 	}
