@@ -1,5 +1,6 @@
 // Command figures measures the project's performance targets and prints each measurement with its bound: startup times,
-// size and memory of the operator, and delays until driver pods and statuses. It starts and stops its own clusters.
+// size and memory of the operator, delays until driver pods and statuses, and the offline verbs of sparkctl. It starts
+// and stops its own clusters.
 package main
 
 import (
@@ -42,6 +43,9 @@ func run(ctx context.Context, root string, n int, demo, verbose bool) (err error
 	toolOutput := io.Discard
 	if verbose {
 		toolOutput = os.Stderr
+	}
+	if err := offlineVerbs(ctx, root); err != nil {
+		return err
 	}
 	if err := withOperator(ctx, root, n, toolOutput); err != nil {
 		return err
