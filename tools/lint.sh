@@ -29,8 +29,8 @@ if ((${#modules[@]} == 0)); then
 	mapfile -t modules < <(cd "$root" && git ls-files --cached --others --exclude-standard 'go.mod' '*/go.mod' | xargs -n1 dirname | sort)
 fi
 for module in "${modules[@]}"; do
-	# The modules of the two linters have no code.
-	[[ $module == tools/lint || $module == tools/prose || $module == tools/s3 || $module == tools/krew ]] && continue
+	# These modules only pin programs; they have no code.
+	case $module in tools/lint | tools/prose | tools/s3 | tools/gcs | tools/krew) continue ;; esac
 	echo "== $module" >&2
 	(cd "$root/$module" && "$binary" run --config "$root/.golangci.yml" ${options[@]+"${options[@]}"} ./...) || failed+=("$module")
 done

@@ -42,10 +42,20 @@ var schemes = map[string]string{"s3": "s3a"}
 func Open(ctx context.Context, store, readAs string) (*Store, error) {
 	u, err := url.Parse(store)
 	if err != nil || u.Scheme == "" {
-		return nil, fmt.Errorf("%q is not the URL of a store; write s3://BUCKET/PREFIX or file:///DIRECTORY", store)
+		return nil, fmt.Errorf("%q is not the URL of a store; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX or file:///DIRECTORY", store)
 	}
 	if u.User != nil {
 		return nil, errors.New("the URL of a store is kept in the application, so it must not contain a password; set the credentials in the environment")
+	}
+	switch u.Scheme {
+	case "gs":
+		err = prepareGoogle(ctx, u)
+	case "azblob":
+		err = prepareAzure(u)
+		store = u.String()
+	}
+	if err != nil {
+		return nil, err
 	}
 	s := &Store{url: store, readAs: strings.TrimSuffix(readAs, "/")}
 	target := *u
@@ -71,6 +81,9 @@ func Open(ctx context.Context, store, readAs string) (*Store, error) {
 func readBy(u *url.URL) string {
 	if u.Scheme == "file" {
 		return "local://" + strings.TrimSuffix(u.Path, "/")
+	}
+	if u.Scheme == "azblob" {
+		return azureReadBy(u)
 	}
 	scheme := u.Scheme
 	if other := schemes[scheme]; other != "" {
@@ -128,7 +141,7 @@ func (s *Store) Upload(ctx context.Context, set *Set, namespace string, progress
 			continue
 		}
 		if err := s.upload(ctx, key, f, progress); err != nil {
-			return fmt.Errorf("%s was not stored in %s: %w", f.Path, s.url, err)
+			return fmt.Errorf("%s was not stored in %s: %w", f.Path, s.url, withCredentials(err))
 		}
 	}
 	return nil
@@ -194,7 +207,7 @@ func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1b
 			continue
 		}
 		if err := s.bucket.Delete(ctx, key); err != nil {
-			return deleted, fmt.Errorf("%s in %s was not deleted: %w", key, record.Store, err)
+			return deleted, fmt.Errorf("%s in %s was not deleted: %w", key, record.Store, withCredentials(err))
 		}
 		deleted++
 	}

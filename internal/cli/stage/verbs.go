@@ -31,8 +31,8 @@ const storeVariable = "SPARKCTL_STAGE"
 
 // AddFlags adds the flags of the verb.
 func (s *Staging) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.storeURL, "stage", "", "`url` of the store for local files: s3://BUCKET/PREFIX?region=REGION or file:///DIRECTORY; default: $"+storeVariable+", else a ConfigMap")
-	flags.StringVar(&s.readAs, "stage-as", "", "beginning of the `url` by which Spark reads the store; default: s3a://BUCKET/PREFIX, or local:///DIRECTORY")
+	flags.StringVar(&s.storeURL, "stage", "", "`url` of the store for local files: s3://BUCKET/PREFIX?region=REGION, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX?storage_account=ACCOUNT or file:///DIRECTORY; default: $"+storeVariable+", else a ConfigMap")
+	flags.StringVar(&s.readAs, "stage-as", "", "beginning of the `url` by which Spark reads the store; default: s3a://BUCKET/PREFIX, gs://BUCKET/PREFIX, abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX or local:///DIRECTORY")
 }
 
 // Prepare finds the local files of an application and changes the application so that it reads the staged files. It

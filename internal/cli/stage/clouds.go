@@ -1,0 +1,96 @@
+package stage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	_ "gocloud.dev/blob/azureblob" // Azure Blob Storage: azblob://
+	_ "gocloud.dev/blob/gcsblob"   // Google Cloud Storage: gs://
+	"gocloud.dev/gcp"
+)
+
+// onlyParameters returns an error for a parameter of a store's URL that is not allowed. The URL comes back from the
+// annotation of an application when the verb delete opens the store, so it must not be able to send the credentials of
+// the user to another server. The environment chooses the servers.
+func onlyParameters(u *url.URL, allowed, environment string) error {
+	for name := range u.Query() {
+		if name != allowed {
+			return fmt.Errorf("%s:// takes no parameter %s, only %s; the environment has the options of the servers (%s)", u.Scheme, name, allowed, environment)
+		}
+	}
+	return nil
+}
+
+// prepareGoogle checks that credentials for Google Cloud Storage exist. Without this check, the library prints a warning
+// to the standard output, and each request fails with the text of Google's OAuth client.
+func prepareGoogle(ctx context.Context, u *url.URL) error {
+	if err := onlyParameters(u, "anonymous", "GOOGLE_CLOUD_UNIVERSE_DOMAIN"); err != nil {
+		return err
+	}
+	if u.Query().Get("anonymous") == "true" || os.Getenv("STORAGE_EMULATOR_HOST") != "" {
+		return nil
+	}
+	if _, err := gcp.DefaultCredentials(ctx); err != nil {
+		return fmt.Errorf("no credentials for Google Cloud Storage; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS: %w", err)
+	}
+	return nil
+}
+
+var (
+	// accountInString matches the name of an account in a connection string of Azure.
+	accountInString = regexp.MustCompile(`(?:^|;)AccountName=([^;]+)`)
+	// accountName matches the names of storage accounts. Another text could change the host of the requests.
+	accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
+)
+
+// prepareAzure writes the storage account into the URL, because Spark needs its name, and the URL is kept in the
+// application so that the verb delete finds the same account in another environment.
+func prepareAzure(u *url.URL) error {
+	const parameter = "storage_account"
+	if err := onlyParameters(u, parameter, "AZURE_STORAGE_DOMAIN, AZURE_STORAGE_PROTOCOL"); err != nil {
+		return err
+	}
+	if os.Getenv("AZURE_STORAGE_KEY") != "" && os.Getenv("AZURE_STORAGE_ACCOUNT") == "" {
+		return errors.New("AZURE_STORAGE_KEY is the key of an account; set AZURE_STORAGE_ACCOUNT, too")
+	}
+	account := cmp.Or(u.Query().Get(parameter), os.Getenv("AZURE_STORAGE_ACCOUNT"))
+	if account == "" {
+		text := cmp.Or(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), os.Getenv("AZURE_STORAGEBLOB_CONNECTIONSTRING"))
+		if match := accountInString.FindStringSubmatch(text); match != nil {
+			account = match[1]
+		}
+	}
+	if account == "" {
+		return errors.New("no storage account; write azblob://CONTAINER/PREFIX?storage_account=ACCOUNT, or set AZURE_STORAGE_ACCOUNT; for credentials, " + azureCredentials)
+	}
+	if !accountName.MatchString(account) {
+		return fmt.Errorf("%q is not the name of a storage account, which has 3 to 24 small letters and digits", account)
+	}
+	u.RawQuery = url.Values{parameter: {account}}.Encode()
+	return nil
+}
+
+// azureReadBy returns the beginning of the URLs by which Spark reads an Azure container. Hadoop's client for Azure reads
+// it through the endpoint for Data Lake Storage, which accounts without a hierarchical namespace have too.
+func azureReadBy(u *url.URL) string {
+	domain := strings.Replace(cmp.Or(os.Getenv("AZURE_STORAGE_DOMAIN"), "blob.core.windows.net"), "blob.", "dfs.", 1)
+	return strings.TrimSuffix("abfss://"+u.Host+"@"+u.Query().Get("storage_account")+"."+domain+u.Path, "/")
+}
+
+// azureCredentials are the ways to give sparkctl credentials for Azure.
+const azureCredentials = "run az login, or set AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_SAS_TOKEN, or AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY"
+
+// withCredentials returns an error that names the way to credentials in place of the report of Azure's library, which
+// lists each source of credentials in several lines. It returns other errors unchanged.
+func withCredentials(err error) error {
+	if strings.Contains(err.Error(), "DefaultAzureCredential: failed to acquire a token") {
+		return errors.New("no credentials for Azure; " + azureCredentials)
+	}
+	return err
+}

@@ -1,0 +1,233 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"gocloud.dev/blob"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// TestGoogle checks the life of staged files in a server for Google Cloud Storage's API (fake-gcs-server).
+func TestGoogle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a server for Google Cloud Storage's API")
+	}
+	server := filepath.Join(t.TempDir(), "fake-gcs-server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../../tools/gcs", "-o", server, "github.com/fsouza/fake-gcs-server")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	start(t, address, exec.Command(server, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host", address, "-backend", "memory"))
+	t.Setenv("STORAGE_EMULATOR_HOST", address)
+	answer, err := http.Post("http://"+address+"/storage/v1/b?project=p", "application/json", strings.NewReader(`{"name": "bucket"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatal(answer.Status)
+	}
+	storeLife(t, "gs://bucket/files", "gs://bucket/files", func() map[string]string { return contents(t, "gs://bucket") })
+}
+
+// azurite is the version of Azurite that TestAzure installs.
+const azurite = "azurite@3.37.0"
+
+// TestAzure checks the life of staged files in Azurite, Microsoft's server for the API of Azure Blob Storage. It is a
+// program for Node.js, which npm installs into the user's cache directory.
+func TestAzure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("installs Azurite")
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("Azurite needs Node.js and npm")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "sparklocal", azurite)
+	program := filepath.Join(dir, "node_modules", ".bin", "azurite-blob")
+	if _, err := os.Stat(program); err != nil {
+		install := exec.CommandContext(t.Context(), "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", azurite)
+		if out, err := install.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	const account, key = "tester", "c2VjcmV0LW9mLXRoZS10ZXN0ZXI="
+	cmd := exec.Command(program, "--blobHost", "127.0.0.1", "--blobPort", port, "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry")
+	cmd.Env = append(os.Environ(), "AZURITE_ACCOUNTS="+account+":"+key)
+	start(t, address, cmd)
+	t.Setenv("AZURE_STORAGE_ACCOUNT", account)
+	t.Setenv("AZURE_STORAGE_KEY", key)
+	t.Setenv("AZURE_STORAGE_DOMAIN", address)
+	t.Setenv("AZURE_STORAGE_PROTOCOL", "http")
+	bucket, err := blob.OpenBucket(t.Context(), "azblob://container")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	var c *container.Client
+	if !bucket.As(&c) {
+		t.Fatal("the bucket is no container")
+	}
+	if _, err := c.Create(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	list := func() map[string]string { return contents(t, "azblob://container") }
+	storeLife(t, "azblob://container/files", "abfss://container@tester."+address+"/files", list)
+}
+
+// freeAddress returns an address of this machine on which no server listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// start starts a server, and waits until it listens on an address.
+func start(t *testing.T, address string, cmd *exec.Cmd) {
+	t.Helper()
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("the server:\n%s", log.String())
+		}
+	})
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return false, nil //nolint:nilerr // the server has not started yet
+		}
+		return true, c.Close()
+	})
+	if err != nil {
+		t.Fatal(fmt.Errorf("the server did not start: %w", err))
+	}
+}
+
+// contents returns the contents of a bucket by their keys below files/.
+func contents(t *testing.T, address string) map[string]string {
+	t.Helper()
+	bucket, err := blob.OpenBucket(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	files := map[string]string{}
+	for list := bucket.List(nil); ; {
+		object, err := list.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := bucket.ReadAll(t.Context(), object.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[strings.TrimPrefix(object.Key, "files/")] = string(text)
+	}
+}
+
+// clearClouds removes the credentials and options of the clouds from the environment of a test.
+func clearClouds(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{
+		"GOOGLE_APPLICATION_CREDENTIALS", "STORAGE_EMULATOR_HOST", "AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY", "AZURE_STORAGE_DOMAIN",
+		"AZURE_STORAGE_PROTOCOL", "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGEBLOB_CONNECTIONSTRING", "AZURE_STORAGE_SAS_TOKEN",
+	} {
+		t.Setenv(name, "")
+	}
+}
+
+// TestAzureURLs checks from where the name of the account comes, and by which URL Spark reads the container.
+func TestAzureURLs(t *testing.T) {
+	for _, test := range []struct {
+		store string
+		env   map[string]string
+		want  string // or a part of the error
+	}{
+		{"azblob://c/p?storage_account=acc", nil, "abfss://c@acc.dfs.core.windows.net/p"},
+		{"azblob://c", map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": "k"}, "abfss://c@acc.dfs.core.windows.net"},
+		{"azblob://c/", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "EndpointSuffix=core.windows.net;AccountName=acc;AccountKey=k=="}, "abfss://c@acc.dfs.core.windows.net"},
+		{"azblob://c?storage_account=acc", map[string]string{"AZURE_STORAGE_DOMAIN": "blob.core.usgovcloudapi.net"}, "abfss://c@acc.dfs.core.usgovcloudapi.net"},
+		{"azblob://c", nil, "storage_account=ACCOUNT"},
+		{"azblob://c?storage_account=acc", map[string]string{"AZURE_STORAGE_KEY": "k"}, "set AZURE_STORAGE_ACCOUNT, too"},
+		{"azblob://c?storage_account=example.org/", nil, "is not the name of a storage account"},
+		{"azblob://c?storage_account=acc&domain=example.org", nil, "takes no parameter domain"},
+	} {
+		clearClouds(t)
+		for name, value := range test.env {
+			t.Setenv(name, value)
+		}
+		u, err := url.Parse(test.store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := prepareAzure(u); err != nil {
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v, want %q", test.store, err, test.want)
+			}
+			continue
+		}
+		if got := readBy(u); got != test.want {
+			t.Errorf("%s: Spark reads %s, want %s", test.store, got, test.want)
+		}
+	}
+}
+
+// TestStoreChoosesNoServer checks that the URL in an annotation cannot send credentials to a server of its choice.
+func TestStoreChoosesNoServer(t *testing.T) {
+	clearClouds(t)
+	for _, store := range []string{
+		"gs://bucket?universe_domain=example.org", "gs://bucket?private_key_path=/etc/passwd",
+		"azblob://c?storage_account=acc&domain=example.org", "azblob://c?storage_account=acc&protocol=http", "azblob://c?storage_account=example.org/",
+	} {
+		if s, err := Open(t.Context(), store, ""); err == nil {
+			t.Errorf("%s was opened: %+v", store, s)
+		}
+	}
+}
+
+// TestNoCredentials checks that missing credentials are one line with the way out.
+func TestNoCredentials(t *testing.T) {
+	clearClouds(t)
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none.json"))
+	if _, err := Open(t.Context(), "gs://bucket/p", ""); err == nil || !strings.Contains(err.Error(), "gcloud auth application-default login") || !strings.Contains(err.Error(), "none.json") {
+		t.Errorf("Google: %v", err)
+	}
+	err := withCredentials(errors.New("x: DefaultAzureCredential: failed to acquire a token.\nAttempted credentials:\n\tEnvironmentCredential"))
+	if text := err.Error(); !strings.Contains(text, "az login") || strings.Contains(text, "\n") {
+		t.Errorf("Azure: %v", err)
+	}
+}
