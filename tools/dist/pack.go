@@ -35,8 +35,8 @@ type packed struct {
 	mode       os.FileMode
 }
 
-// pack writes the archives of the binaries, their checksums (SHA256SUMS) and the manifest for krew (spark.yaml) into the
-// directory out, in place of earlier archives. It returns the checksums.
+// pack writes the archives of the binaries, their checksums (SHA256SUMS) and the manifest for krew (spark.yaml) into
+// the directory out, in place of earlier archives. It returns the checksums.
 func (r *release) pack(binaries map[platform]string, license, out string) (string, error) {
 	old, err := filepath.Glob(filepath.Join(out, "sparkctl_*"))
 	if err != nil {

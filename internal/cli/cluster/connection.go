@@ -20,7 +20,8 @@ type Flags struct {
 // AddTo adds the flags to a verb.
 func (f *Flags) AddTo(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
-	names.AuthOverrideFlags.Username, names.AuthOverrideFlags.Password = clientcmd.FlagInfo{}, clientcmd.FlagInfo{} // Kubernetes has no passwords
+	// Kubernetes has no passwords.
+	names.AuthOverrideFlags.Username, names.AuthOverrideFlags.Password = clientcmd.FlagInfo{}, clientcmd.FlagInfo{}
 	names.ClusterOverrideFlags.APIServer.ShortName = "s"
 	clientcmd.BindOverrideFlags(&f.overrides, flags, names)
 	flags.StringVar(&f.kubeconfig, clientcmd.RecommendedConfigPathFlag, "", "Path to the kubeconfig file to use")

@@ -27,8 +27,8 @@ func onlyParameters(u *url.URL, allowed, environment string) error {
 	return nil
 }
 
-// prepareGoogle checks that credentials for Google Cloud Storage exist. Without this check, the library prints a warning
-// to the standard output, and each request fails with the text of Google's OAuth client.
+// prepareGoogle checks that credentials for Google Cloud Storage exist. Without this check, the library prints a
+// warning to the standard output, and each request fails with the text of Google's OAuth client.
 func prepareGoogle(ctx context.Context, u *url.URL) error {
 	if err := onlyParameters(u, "anonymous", "GOOGLE_CLOUD_UNIVERSE_DOMAIN"); err != nil {
 		return err
@@ -76,8 +76,8 @@ func prepareAzure(u *url.URL) error {
 	return nil
 }
 
-// azureReadBy returns the beginning of the URLs by which Spark reads an Azure container. Hadoop's client for Azure reads
-// it through the endpoint for Data Lake Storage, which accounts without a hierarchical namespace have too.
+// azureReadBy returns the beginning of the URLs by which Spark reads an Azure container. Hadoop's client for Azure
+// reads it through the endpoint for Data Lake Storage, which accounts without a hierarchical namespace have too.
 func azureReadBy(u *url.URL) string {
 	domain := strings.Replace(cmp.Or(os.Getenv("AZURE_STORAGE_DOMAIN"), "blob.core.windows.net"), "blob.", "dfs.", 1)
 	return strings.TrimSuffix("abfss://"+u.Host+"@"+u.Query().Get("storage_account")+"."+domain+u.Path, "/")
