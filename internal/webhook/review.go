@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -77,7 +78,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	case !served:
 		return admission.Allowed("")
 	}
-	if req.Operation == admissionv1.Update && sameSpec(req.OldObject.Raw, req.Object.Raw) {
+	if req.Operation == admissionv1.Update && startsNothing(req.OldObject.Raw, req.Object.Raw) {
 		return admission.Allowed("")
 	}
 	var labels map[string]string
@@ -129,17 +130,38 @@ func (r *Reviewer) before(req admission.Request) client.Object {
 	return old
 }
 
-// sameSpec reports whether two objects have the same spec. An update that changes only other parts, such as the removal
-// of a finalizer, must be admitted for every stored object, even if its spec is invalid because it was stored before
-// the webhook existed. The API server encodes both objects in the same way, with sorted keys.
-func sameSpec(before, after []byte) bool {
-	var old, edited struct {
+// startsNothing reports whether an update leaves the spec as it is, apart from a suspension. Such an update must be
+// admitted for every stored object, even if the object's spec is invalid or breaks a rule that is newer than the object:
+// otherwise nobody could remove a finalizer, or stop what runs. An update that resumes the object is reviewed. The API
+// server encodes both objects in the same way, with sorted keys.
+func startsNothing(before, after []byte) bool {
+	type stored struct {
 		Spec json.RawMessage `json:"spec"`
 	}
+	var old, edited stored
 	if json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &edited) != nil {
 		return false
 	}
-	return bytes.Equal(old.Spec, edited.Spec)
+	if bytes.Equal(old.Spec, edited.Spec) {
+		return true
+	}
+	was, oldFields, oldErr := cutSuspend(old.Spec)
+	now, fields, err := cutSuspend(edited.Spec)
+	resumes := was && !now
+	return oldErr == nil && err == nil && !resumes && maps.EqualFunc(oldFields, fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// cutSuspend returns the field suspend of a spec, and the other fields. A spec of a kind without suspensions has no such
+// field, so it counts as not suspended.
+func cutSuspend(spec json.RawMessage) (suspended bool, others map[string]json.RawMessage, err error) {
+	if err := json.Unmarshal(spec, &others); err != nil {
+		return false, nil, err
+	}
+	if field, found := others["suspend"]; found {
+		err = json.Unmarshal(field, &suspended)
+		delete(others, "suspend")
+	}
+	return suspended, others, err
 }
 
 // refused returns a refusal whose message is the one that a pass would write into the status. Each fault is a cause of
