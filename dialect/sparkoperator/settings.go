@@ -50,6 +50,33 @@ func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 	}
 }
 
+// CheckDynamicAllocation returns the faults of the numbers of executors with which Spark ends a driver at its start
+// (ExecutorAllocationManager.validateSettings, SchedulerBackendUtils.getInitialTargetExecutorNumber). An initial number
+// below the minimum is no fault, because Spark starts with the minimum then.
+func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*FieldError) {
+	if d == nil || !d.Enabled {
+		return nil
+	}
+	add := func(field, message string) {
+		wrong = append(wrong, &FieldError{Field: "spec.dynamicAllocation." + field, Message: message})
+	}
+	const above = "is above maxExecutors, with which Spark does not start; lower it, or raise maxExecutors"
+	least, most, first := d.MinExecutors, d.MaxExecutors, d.InitialExecutors
+	if least != nil && *least < 0 {
+		add("minExecutors", "is negative, with which Spark does not start; write 0 or more")
+	}
+	if most != nil && *most < 1 {
+		add("maxExecutors", "is below 1, with which Spark does not start; write 1 or more, or leave it out")
+	}
+	if least != nil && most != nil && *least > *most {
+		add("minExecutors", above)
+	}
+	if first != nil && most != nil && *first > *most {
+		add("initialExecutors", above)
+	}
+	return wrong
+}
+
 // Set sets a configuration key unless the value is nil or empty.
 func Set(c *conf.Conf, key string, value *string) {
 	if value != nil && *value != "" {

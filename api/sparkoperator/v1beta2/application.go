@@ -394,6 +394,10 @@ type BatchSchedulerConfiguration struct {
 }
 
 // DynamicAllocation is Spark's own scaling of executors according to load (spark.dynamicAllocation.*).
+// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.minExecutors) || self.minExecutors >= 0`,message="is negative, with which Spark does not start; write 0 or more",fieldPath=".minExecutors"
+// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.maxExecutors) || self.maxExecutors > 0`,message="is below 1, with which Spark does not start; write 1 or more, or leave it out",fieldPath=".maxExecutors"
+// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.minExecutors) || !has(self.maxExecutors) || self.minExecutors <= self.maxExecutors`,message="is above maxExecutors, with which Spark does not start; lower it, or raise maxExecutors",fieldPath=".minExecutors"
+// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.initialExecutors) || !has(self.maxExecutors) || self.initialExecutors <= self.maxExecutors`,message="is above maxExecutors, with which Spark does not start; lower it, or raise maxExecutors",fieldPath=".initialExecutors"
 type DynamicAllocation struct {
 	// Whether Spark adds and removes executors according to load (spark.dynamicAllocation.enabled).
 	// +optional

@@ -84,7 +84,7 @@ type DriverIngressConfiguration struct {
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace.
-	// Must not be empty.
+	// Without it, the port has a Service and no Ingress.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	IngressURLFormat string `json:"ingressURLFormat,omitempty" bounds:"max=2048"`

@@ -22,7 +22,7 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 	// overwritten names the executors' fields by their paths, so the same warnings of submit are left out.
 	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
 	return dialect.Review{
-		Warnings: slices.Concat(warnings, d.overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app)),
+		Warnings: slices.Concat(warnings, d.overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app), d.exposureWarnings(app)),
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
 			if submitter != nil {
@@ -42,6 +42,16 @@ func (d Dialect) pods(app *v1beta2.SparkApplication, driver *corev1.Pod, now tim
 		return nil // a fault reports it
 	}
 	return dialect.DriverAndExecutors(r, driver, initialExecutors(&app.Spec))
+}
+
+// exposureWarnings returns the problems of the Services, Ingresses and routes that the application requests. They keep
+// no application from running, so a pass reports them in the condition Exposed.
+func (d Dialect) exposureWarnings(app *v1beta2.SparkApplication) (warnings []string) {
+	e := d.exposure(app, lifecycle.Memory{Attempt: 1})
+	for _, problem := range e.Problems {
+		warnings = append(warnings, problem.Message)
+	}
+	return warnings
 }
 
 func templateWarnings(app *v1beta2.SparkApplication) []string {

@@ -30,6 +30,7 @@ var rules = []rule{
 	validMode,
 	validMaster,
 	validMonitoring,
+	validDynamicAllocation,
 }
 
 // Validate returns all faults because of which an application cannot run, as far as they can be found without a
@@ -116,6 +117,11 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.F
 	}
 	slices.SortFunc(wrong, func(a, b *sparkoperator.FieldError) int { return strings.Compare(a.Message, b.Message) })
 	return wrong
+}
+
+// validDynamicAllocation rejects numbers of executors with which a driver ends at its start.
+func validDynamicAllocation(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
+	return sparkoperator.CheckDynamicAllocation(app.Spec.DynamicAllocation)
 }
 
 // validTemplates rejects pod templates that cannot be decoded. The API server stores them without a check.

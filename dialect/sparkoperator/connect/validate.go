@@ -24,7 +24,7 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	}
 	var wrong []*sparkoperator.FieldError
 	for _, rule := range []func(*v1alpha1.SparkConnect) []*sparkoperator.FieldError{
-		validConnectName, validConnectTemplates, validConnectMetadata, validConnectSizes,
+		validConnectName, validConnectTemplates, validConnectMetadata, validConnectSizes, validConnectAllocation,
 	} {
 		wrong = append(wrong, rule(sc)...)
 	}
@@ -43,6 +43,11 @@ func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 			sc.Name, len(sc.Name), connect.ServerName(sc.Name), most)}}
 	}
 	return nil
+}
+
+// validConnectAllocation rejects numbers of executors with which a server ends at its start.
+func validConnectAllocation(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+	return sparkoperator.CheckDynamicAllocation(sc.Spec.DynamicAllocation)
 }
 
 // validConnectTemplates rejects pod templates that cannot be decoded. The API server stores them without a check.

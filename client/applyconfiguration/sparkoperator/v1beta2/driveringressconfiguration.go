@@ -23,7 +23,7 @@ type DriverIngressConfigurationApplyConfiguration struct {
 	// Labels of the Service.
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace.
-	// Must not be empty.
+	// Without it, the port has a Service and no Ingress.
 	IngressURLFormat *string `json:"ingressURLFormat,omitempty"`
 	// Annotations of the Ingress.
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
