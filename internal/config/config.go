@@ -231,7 +231,12 @@ func (c *Configuration) WatchesAll() bool {
 
 // WatchesNamespaces reports whether the operator watches namespaces, because a setting depends on their labels.
 func (c *Configuration) WatchesNamespaces() bool {
-	return c.Namespaces.Selector != "" || defaults.Selects(c.Defaults) || c.Policy.NeedsNamespaceLabels()
+	return c.Namespaces.Selector != "" || c.SelectsByNamespace()
+}
+
+// SelectsByNamespace reports whether the platform's defaults or rules depend on the labels of namespaces.
+func (c *Configuration) SelectsByNamespace() bool {
+	return defaults.Selects(c.Defaults) || c.Policy.NeedsNamespaceLabels()
 }
 
 // Off is the bind address that switches an endpoint off.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -70,6 +71,23 @@ func (c *Client) Raw(ctx context.Context, path string, parameters ...string) ([]
 		return nil, err
 	}
 	return answer.Raw()
+}
+
+// NamespaceLabels returns the labels of a namespace. If the user may not read them, or if the namespace does not exist,
+// it returns nil and a note that says so.
+func (c *Client) NamespaceLabels(ctx context.Context, name string) (found map[string]string, note string, err error) {
+	namespace, err := c.core.Namespaces().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Sprintf("you are not allowed to get the namespace %s, so its labels are unknown", name), nil
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Sprintf("the namespace %s does not exist, so it has no labels yet", name), nil
+	case err != nil:
+		return nil, "", c.Explain(err)
+	case namespace.Labels == nil:
+		return map[string]string{}, "", nil
+	}
+	return namespace.Labels, "", nil
 }
 
 // Explain converts the error of a request into an error whose message is one line with the cause and what to do.

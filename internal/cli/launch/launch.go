@@ -55,8 +55,28 @@ func Load(file string) (Operator, error) {
 	return Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
 }
 
-// Kind returns the kind of one of the operator's objects.
+// Kind returns the kind of one of the operator's objects. Its decisions know the labels of the namespace.
 func (o Operator) Kind(object client.Object) (kind.Kind, error) {
+	k, err := o.kind(object)
+	if err != nil {
+		return k, err
+	}
+	decide, wanted := k.Decide, k.Auxiliary.Wanted
+	k.Decide = func(object client.Object, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+		seen.NamespaceLabels = o.NamespaceLabels
+		return decide(object, seen, now)
+	}
+	if wanted != nil {
+		k.Auxiliary.Wanted = func(object client.Object, seen lifecycle.Observed) kind.AuxiliaryObjects {
+			seen.NamespaceLabels = o.NamespaceLabels
+			return wanted(object, seen)
+		}
+	}
+	return k, nil
+}
+
+// kind returns the kind as the operator's process has it: it reads the labels of the namespace from the observed facts.
+func (o Operator) kind(object client.Object) (kind.Kind, error) {
 	now := func() config.Configuration { return o.Config }
 	switch object.(type) {
 	case *v1beta2.SparkApplication:

@@ -28,7 +28,8 @@ func (r *verbs) diffCommand() *cobra.Command {
 		Short: "Show what manifests would change in the cluster, and the effect",
 		Long: "Compares the specs and labels of manifests with those of the stored objects, and says what the operator would do: restart the\n" +
 			"application, change objects beside it, or nothing. It makes the operator's own decision, and changes nothing. Values that\n" +
-			"look like secrets are hidden.",
+			"look like secrets are hidden. If the operator's configuration selects namespaces by their labels, the labels of the\n" +
+			"object's namespace are read from the cluster.",
 		Example: "  sparkctl diff -f app.yaml",
 		Args:    cobra.NoArgs,
 	}
@@ -65,6 +66,10 @@ func (r *verbs) diffCommand() *cobra.Command {
 func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Operator, d *manifest.Loaded) error {
 	if d.Object.GetNamespace() == "" {
 		d.Object.SetNamespace(c.Namespace)
+	}
+	operator, err := r.placed(cmd, c, operator, d.Object.GetNamespace())
+	if err != nil {
+		return err
 	}
 	review, err := operator.Review(d.Object)
 	if err != nil {

@@ -17,7 +17,8 @@ func (r *verbs) explainCommand() *cobra.Command {
 		Short: "Say why an object is where it is, and what happens next",
 		Long: "Says why an object is in its state, what keeps its pods from running, and what the operator does next and when. It makes\n" +
 			"the operator's own decision from the status and the pods, and changes nothing. Times that depend on the operator's\n" +
-			"configuration are those of the file of --config, or the defaults.",
+			"configuration are those of the file of --config, or the defaults. If that file selects namespaces by their labels, the\n" +
+			"labels of the object's namespace are read from the cluster.",
 		Example: "  sparkctl explain spark-pi",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -31,6 +32,9 @@ func (r *verbs) explainCommand() *cobra.Command {
 		}
 		c, object, err := named(cmd, connect, args)
 		if err != nil {
+			return err
+		}
+		if operator, err = r.placed(cmd, c, operator, object.GetNamespace()); err != nil {
 			return err
 		}
 		pods, err := c.Pods(cmd.Context(), object)
