@@ -127,10 +127,14 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 	if app.Namespace == "" {
 		app.Namespace = c.Namespace
 	}
-	if err := o.staging.Upload(cmd.Context(), r.Streams, app.Namespace); err != nil {
-		return err
+	err := o.staging.Upload(cmd.Context(), r.Streams, app.Namespace)
+	if err == nil {
+		err = r.create(cmd, c, app, &o.afterwards)
 	}
-	if err := r.create(cmd, c, app, &o.afterwards); err != nil {
+	if err != nil {
+		if failed := o.staging.Undo(cmd.Context(), c.WithWatch, app); failed != nil {
+			fmt.Fprintln(r.Err, terminal.Wrap("warning: ", failed.Error(), r.Width))
+		}
 		return err
 	}
 	if err := o.staging.Attach(cmd.Context(), c.WithWatch, app); err != nil {

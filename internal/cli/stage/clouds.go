@@ -85,12 +85,3 @@ func azureReadBy(u *url.URL) string {
 
 // azureCredentials are the ways to give sparkctl credentials for Azure.
 const azureCredentials = "run az login, or set AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_SAS_TOKEN, or AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY"
-
-// withCredentials returns an error that names the way to credentials in place of the report of Azure's library, which
-// lists each source of credentials in several lines. It returns other errors unchanged.
-func withCredentials(err error) error {
-	if strings.Contains(err.Error(), "DefaultAzureCredential: failed to acquire a token") {
-		return errors.New("no credentials for Azure; " + azureCredentials)
-	}
-	return err
-}

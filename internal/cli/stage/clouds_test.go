@@ -226,7 +226,7 @@ func TestNoCredentials(t *testing.T) {
 	if _, err := Open(t.Context(), "gs://bucket/p", ""); err == nil || !strings.Contains(err.Error(), "gcloud auth application-default login") || !strings.Contains(err.Error(), "none.json") {
 		t.Errorf("Google: %v", err)
 	}
-	err := withCredentials(errors.New("x: DefaultAzureCredential: failed to acquire a token.\nAttempted credentials:\n\tEnvironmentCredential"))
+	err := explained(errors.New("x: DefaultAzureCredential: failed to acquire a token.\nAttempted credentials:\n\tEnvironmentCredential"))
 	if text := err.Error(); !strings.Contains(text, "az login") || strings.Contains(text, "\n") {
 		t.Errorf("Azure: %v", err)
 	}

@@ -1,13 +1,13 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // MaxConfigMap is the largest size in bytes of files that go into a ConfigMap. A ConfigMap holds 1 MiB, with the names
@@ -39,13 +38,13 @@ const (
 // ConfigMap. The caller creates it. The ConfigMap's name depends only on its content.
 func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, error) {
 	if size := s.Size(); size > MaxConfigMap {
-		return nil, fmt.Errorf("the local files have %s, and a ConfigMap takes at most %s; name an object store with --stage, or use files of the image (local://) or URLs",
-			Bytes(size), Bytes(MaxConfigMap))
+		largest := slices.MaxFunc(s.Files, func(a, b *File) int { return cmp.Compare(a.Size, b.Size) })
+		return nil, fmt.Errorf("the local files have %d bytes together (%s has %d), and a ConfigMap takes at most %d; name an object store with --stage, or use files of the image (local://) or URLs",
+			size, largest.Path, largest.Size, MaxConfigMap)
 	}
 	config := &corev1.ConfigMap{Immutable: new(true), BinaryData: map[string][]byte{}}
 	config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	config.Labels = map[string]string{managedBy: "sparkctl"}
-	paths := s.paths()
 	var items []corev1.KeyToPath
 	for _, f := range s.Files {
 		content, err := os.ReadFile(f.Path)
@@ -55,7 +54,9 @@ func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, er
 		if config.BinaryData[f.Digest] = content; digest(content) != f.Digest {
 			return nil, fmt.Errorf("%s was changed while it was read; submit again", f.Path)
 		}
-		items = append(items, corev1.KeyToPath{Key: f.Digest, Path: paths[f]})
+		if item := (corev1.KeyToPath{Key: f.Digest, Path: f.Name()}); !slices.Contains(items, item) {
+			items = append(items, item)
+		}
 	}
 	config.Name = "sparkctl-files-" + nameOf(config)
 	mount := corev1.VolumeMount{Name: volumeName, MountPath: mountPath, ReadOnly: true}
@@ -65,23 +66,7 @@ func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, er
 	}})
 	spec.Driver.VolumeMounts = append(spec.Driver.VolumeMounts, mount)
 	spec.Executor.VolumeMounts = append(spec.Executor.VolumeMounts, mount)
-	err := s.rewrite(app, func(f *File) string { return "local://" + path.Join(mountPath, paths[f]) })
-	setPythonPath(app)
-	return config, err
-}
-
-// paths returns the path of each file in the volume. That is the file's name. If several files have one name, the path
-// of all but the first begins with a part of the digest.
-func (s *Set) paths() map[*File]string {
-	paths, used := map[*File]string{}, map[string]bool{}
-	for _, f := range s.Files {
-		paths[f] = f.Name()
-		if used[f.Name()] {
-			paths[f] = path.Join(f.Digest[:16], f.Name())
-		}
-		used[f.Name()] = true
-	}
-	return paths
+	return config, s.useDirectory(app, mountPath, (*File).Name)
 }
 
 // nameOf returns a digest of a ConfigMap's files.
@@ -92,36 +77,6 @@ func nameOf(config *corev1.ConfigMap) string {
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// setPythonPath adds the staged Python files to the module path of the executors, if Spark does not do it. Before Spark
-// 4.1, only the driver finds modules in Python files of the image.
-func setPythonPath(app *v1beta2.SparkApplication) {
-	const key = "spark.executorEnv.PYTHONPATH"
-	major, minor := submit.LineOf(app.Spec.SparkVersion)
-	if _, set := app.Spec.SparkConf[key]; set || major > 4 || major == 4 && minor >= 1 {
-		return
-	}
-	var places []string
-	for _, uri := range app.Spec.Deps.PyFiles {
-		file, staged := strings.CutPrefix(uri, "local://")
-		if !staged || !strings.HasPrefix(file, mountPath+"/") {
-			continue
-		}
-		if strings.HasSuffix(file, ".py") {
-			file = path.Dir(file)
-		}
-		if !slices.Contains(places, file) {
-			places = append(places, file)
-		}
-	}
-	if len(places) == 0 {
-		return
-	}
-	if app.Spec.SparkConf == nil {
-		app.Spec.SparkConf = map[string]string{}
-	}
-	app.Spec.SparkConf[key] = strings.Join(places, ":")
 }
 
 // EnsureConfigMap creates the ConfigMap of an application that exists, or makes the application an owner of a ConfigMap

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
 // TestS3 checks the life of staged files in an S3 server that stores objects as files of a directory (versitygw).
@@ -33,6 +35,52 @@ func TestS3(t *testing.T) {
 		}
 		return files
 	})
+	t.Run("faults", func(t *testing.T) { storeFaults(t, address) })
+}
+
+// storeFaults checks that each fault of a store is one line with the way out, and that nothing is stored.
+func storeFaults(t *testing.T, address string) {
+	const parameters = "?region=us-east-1&use_path_style=true&endpoint=http://"
+	dir := write(t, map[string]string{"app.py": "main"})
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true") // it would be queried for credentials
+	for _, test := range []struct {
+		name, url string
+		env       map[string]string
+		want      string
+	}{
+		{"missing bucket", "s3://missing" + parameters + address, nil,
+			"the store answers NoSuchBucket: The specified bucket does not exist; create the bucket, or correct its name in --stage"},
+		{"unknown key", "s3://bucket" + parameters + address, map[string]string{"AWS_ACCESS_KEY_ID": "stranger"},
+			"the store answers XAdminUserNotFound: No user exists with the provided access key ID; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"},
+		{"wrong secret", "s3://bucket" + parameters + address, map[string]string{"AWS_SECRET_ACCESS_KEY": "wrong"},
+			"the store answers SignatureDoesNotMatch: The request signature we calculated does not match the signature you provided. Check your key and signing method; set AWS_ACCESS_KEY_ID"},
+		{"no credentials", "s3://bucket" + parameters + address, map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "HOME": dir},
+			"there are no credentials for the store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"},
+		{"unknown profile", "s3://bucket" + parameters + address + "&profile=nobody", map[string]string{"HOME": dir},
+			"there are no credentials for the store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"},
+		{"no region", "s3://bucket?use_path_style=true&endpoint=http://" + address, map[string]string{"HOME": dir, "AWS_REGION": ""},
+			`the region "" is wrong; expecting "us-east-1"; set the region of the bucket with ?region=REGION in the URL of --stage, or with AWS_REGION`},
+		{"no server", "s3://bucket" + parameters + "127.0.0.1:1", nil,
+			"the store is not reachable: dial tcp 127.0.0.1:1: connect: connection refused; correct the endpoint in --stage, or check the network"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for key, value := range test.env {
+				t.Setenv(key, value)
+			}
+			app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
+			set := found(t, app)
+			s, err := Open(t.Context(), test.url, "")
+			if err == nil {
+				defer func() { _ = s.Close() }()
+				_, err = s.Upload(t.Context(), set, "jobs", func(*File, int64, bool) {})
+			} else {
+				err = explained(err)
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error is %v, want %q in it", err, test.want)
+			}
+		})
+	}
 }
 
 // startS3 starts an S3 server whose buckets are the directories below root, and returns its address.

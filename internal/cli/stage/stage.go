@@ -6,8 +6,10 @@ package stage
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -61,13 +63,39 @@ func Find(app *v1beta2.SparkApplication) (*Set, error) {
 		s.Files = append(s.Files, f)
 		return "", nil
 	})
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	return s, s.checkNames()
 }
 
-// rewrite replaces the URI of each local file in the application. The function uri returns the new URI of a file.
-func (s *Set) rewrite(app *v1beta2.SparkApplication, uri func(*File) string) error {
-	return walk(app, func(_, path string) (string, error) { return uri(s.byPath[path]), nil })
+// checkNames returns an error if two files have the same name and different contents. Spark copies all files of an
+// application into one directory, so one of them would replace the other, or the driver would fail.
+func (s *Set) checkNames() error {
+	first := map[string]*File{}
+	for _, f := range s.Files {
+		other := first[f.Name()]
+		if other == nil {
+			first[f.Name()] = f
+		} else if other.Digest != f.Digest {
+			return fmt.Errorf("%s and %s have the same name and different contents, and Spark puts both into one directory; rename one of them",
+				other.Path, f.Path)
+		}
+	}
+	return nil
 }
+
+// rewrite replaces the URI of each local file in the application. The function uri returns the new URI of a file that
+// an option of spark-submit names.
+func (s *Set) rewrite(app *v1beta2.SparkApplication, uri func(option string, f *File) string) error {
+	return walk(app, func(option, path string) (string, error) { return uri(option, s.byPath[path]), nil })
+}
+
+// The options of spark-submit whose files Spark gives to the working directories of driver and executors.
+const (
+	filesOption    = "--files"
+	archivesOption = "--archives"
+)
 
 // walk calls visit with each local file that an application names, and with the name of the option of spark-submit that
 // names the file. If visit returns a URI, it replaces that of the file, and keeps the URI's fragment.
@@ -85,7 +113,7 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 		option string
 		uris   *[]string
 	}{
-		{"--jars", &spec.Deps.Jars}, {"--files", &spec.Deps.Files}, {"--py-files", &spec.Deps.PyFiles}, {"--archives", &spec.Deps.Archives},
+		{"--jars", &spec.Deps.Jars}, {filesOption, &spec.Deps.Files}, {"--py-files", &spec.Deps.PyFiles}, {archivesOption, &spec.Deps.Archives},
 	} {
 		if *list.uris, err = replaced(list.option, *list.uris, visit); err != nil {
 			return err
@@ -151,7 +179,7 @@ func matching(path string) ([]string, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("no file matches %s", path)
+		return nil, fmt.Errorf("no file matches %s; %s", path, otherPlaces)
 	}
 	return paths, nil
 }
@@ -159,25 +187,43 @@ func matching(path string) ([]string, error) {
 // plainName matches the names that have the same text in a URI.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9._+=@-]+$`)
 
+// otherPlaces says what an option can name if a local file is missing.
+const otherPlaces = "name a file of this machine, local:///PATH for a file of the image, or a URL that the driver can read"
+
 // read returns the size and the digest of a local file.
 func read(path string) (*File, error) {
 	if name := filepath.Base(path); !plainName.MatchString(name) {
 		return nil, fmt.Errorf("%s cannot be staged, because its name %q has characters that a URI escapes; rename it", path, name)
 	}
+	info, err := os.Stat(path) // opening a named pipe would block
+	switch {
+	case err != nil:
+		return nil, readError(err)
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory; name its files, for example %s, or pack it and name the archive", path, filepath.Join(path, "*"))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file; copy its content into a file and name that", path)
+	}
 	in, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, readError(err)
 	}
 	defer in.Close()
-	if info, err := in.Stat(); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file; name files", path)
-	}
 	hash := sha256.New()
 	size, err := io.Copy(hash, in)
 	if err != nil {
-		return nil, err
+		return nil, readError(err)
 	}
 	return &File{Path: path, Size: size, Digest: hex.EncodeToString(hash.Sum(nil))}, nil
+}
+
+// readError adds the way out to an error about reading a local file.
+func readError(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w; %s", err, otherPlaces)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; give yourself the right to read it (chmod u+r), or %s", err, otherPlaces)
+	}
+	return err
 }

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // write writes files into a new directory and returns the directory.
@@ -54,7 +57,7 @@ func found(t *testing.T, app *v1beta2.SparkApplication) *Set {
 }
 
 func TestConfigMapHoldsTheFiles(t *testing.T) {
-	dir := write(t, map[string]string{"app.py": "main", "lib/a.jar": "a", "lib/b.jar": "b", "other/a.jar": "second", "x.txt": "a", "env.tgz": "\xff\x00"})
+	dir := write(t, map[string]string{"app.py": "main", "lib/a.jar": "a", "lib/b.jar": "b", "other/a.jar": "a", "x.txt": "a", "env.tgz": "\xff\x00"})
 	app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{
 		Jars: []string{"file:DIR/lib/*.jar", "file:///DIR/other/a.jar", "https://h/c.jar", "local:///d.jar"}, Files: []string{"file:DIR/x.txt", "file:DIR/app.py"},
 		Archives: []string{"file:DIR/env.tgz#env"},
@@ -64,10 +67,9 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := set.Files[3]
 	want := v1beta2.Dependencies{
-		Jars:  []string{"local:///mnt/sparkctl/a.jar", "local:///mnt/sparkctl/b.jar", "local:///mnt/sparkctl/" + second.Digest[:16] + "/a.jar", "https://h/c.jar", "local:///d.jar"},
-		Files: []string{"local:///mnt/sparkctl/x.txt", "local:///mnt/sparkctl/app.py"}, Archives: []string{"local:///mnt/sparkctl/env.tgz#env"},
+		Jars:  []string{"local:///mnt/sparkctl/a.jar", "local:///mnt/sparkctl/b.jar", "local:///mnt/sparkctl/a.jar", "https://h/c.jar", "local:///d.jar"},
+		Files: []string{"viewfs://sparkctl/files/x.txt", "viewfs://sparkctl/files/app.py"}, Archives: []string{"viewfs://sparkctl/files/env.tgz#env"},
 	}
 	if diff := cmp.Diff(want, app.Spec.Deps); diff != "" || app.Spec.MainApplicationFile != "local:///mnt/sparkctl/app.py" {
 		t.Errorf("the main file is %s; (-want +got):\n%s", app.Spec.MainApplicationFile, diff)
@@ -76,12 +78,16 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 	for _, item := range app.Spec.Volumes[0].ConfigMap.Items {
 		content[item.Path] = string(config.BinaryData[item.Key])
 	}
-	wantContent := map[string]string{"app.py": "main", "a.jar": "a", "b.jar": "b", second.Digest[:16] + "/a.jar": "second", "x.txt": "a", "env.tgz": "\xff\x00"}
+	wantContent := map[string]string{"app.py": "main", "a.jar": "a", "b.jar": "b", "x.txt": "a", "env.tgz": "\xff\x00"}
 	if diff := cmp.Diff(wantContent, content); diff != "" {
 		t.Errorf("the files (-want +got):\n%s", diff)
 	}
-	if len(config.BinaryData) != 5 { // a.jar and x.txt have the same content
-		t.Errorf("the ConfigMap has %d contents", len(config.BinaryData))
+	// Both a.jar and x.txt have the same content, and both a.jar also have the same name.
+	if contents, items := len(config.BinaryData), len(app.Spec.Volumes[0].ConfigMap.Items); contents != 4 || items != 5 {
+		t.Errorf("the ConfigMap has %d contents, and %d files are mounted", contents, items)
+	}
+	if got := app.Spec.SparkConf["spark.hadoop.fs.viewfs.mounttable.sparkctl.link./files"]; got != "file:///mnt/sparkctl" {
+		t.Errorf("viewfs leads to %q", got)
 	}
 	mount := []corev1.VolumeMount{{Name: app.Spec.Volumes[0].Name, MountPath: "/mnt/sparkctl", ReadOnly: true}}
 	if diff := cmp.Diff(mount, app.Spec.Driver.VolumeMounts) + cmp.Diff(mount, app.Spec.Executor.VolumeMounts); diff != "" {
@@ -121,28 +127,46 @@ func TestPythonPathOfExecutors(t *testing.T) {
 }
 
 func TestFilesThatCannotBeStaged(t *testing.T) {
-	dir := write(t, map[string]string{"app.py": "main", "a b.jar": "a", "large.jar": strings.Repeat("x", MaxConfigMap), "d/x": "x", "d/y": "y"})
+	dir := write(t, map[string]string{"app.py": "main", "a b.jar": "a", "large.jar": strings.Repeat("x", MaxConfigMap), "d/x": "x", "d/y": "y", "e/x": "other"})
+	for link, target := range map[string]string{"loop.jar": "loop.jar", "gone.jar": "missing"} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const elsewhere = "no such file or directory; name a file of this machine, local:///PATH for a file of the image, or a URL"
 	for _, c := range []struct {
 		main string
 		jars []string
 		says string
 	}{
-		{"file:DIR/none.py", nil, "the application's file: open"},
+		{"file:DIR/none.py", nil, "the application's file: stat DIR/none.py: " + elsewhere},
 		{"file:DIR/d/*", nil, "2 files match"},
-		{"file:DIR/app.py", []string{"file:DIR/none.jar"}, "--jars: open"},
-		{"file:DIR/app.py", []string{"file:DIR/*.zip"}, "--jars: no file matches"},
-		{"file:DIR/app.py", []string{"file:DIR/d"}, "is not a regular file"},
+		{"file:DIR/app.py", []string{"file:DIR/none.jar"}, "--jars: stat DIR/none.jar: " + elsewhere},
+		{"file:DIR/app.py", []string{"file:DIR/gone.jar"}, "--jars: stat DIR/gone.jar: " + elsewhere},
+		{"file:DIR/app.py", []string{"file:DIR/loop.jar"}, "--jars: stat DIR/loop.jar: too many levels of symbolic links"},
+		{"file:DIR/app.py", []string{"file:DIR/*.zip"}, "--jars: no file matches DIR/*.zip; name a file of this machine"},
+		{"file:DIR/app.py", []string{"file:DIR/d"}, "--jars: DIR/d is a directory; name its files, for example DIR/d/*, or pack it"},
+		{"file:DIR/app.py", []string{"file:DIR/pipe"}, "--jars: DIR/pipe is not a regular file; copy its content into a file"},
 		{"file:DIR/app.py", []string{"file:DIR/a%20b.jar"}, `its name "a b.jar" has characters that a URI escapes; rename it`},
-		{"file:DIR/app.py", []string{"file:DIR/large.jar"}, "the local files have 900 kB, and a ConfigMap takes at most 900 kB; name an object store with --stage"},
+		{"file:DIR/app.py", []string{"file:DIR/d/x", "file:DIR/e/x"}, "DIR/d/x and DIR/e/x have the same name and different contents, and Spark puts both into one directory; rename one"},
+		{"file:DIR/app.py", []string{"file:DIR/large.jar"},
+			"the local files have 900004 bytes together (DIR/large.jar has 900000), and a ConfigMap takes at most 900000; name an object store with --stage"},
 	} {
 		app := appWith(dir, c.main, v1beta2.Dependencies{Jars: c.jars})
 		set, err := Find(app)
 		if err == nil {
 			_, err = set.UseConfigMap(app)
 		}
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s %v: the error is %v, want %q in it", c.main, c.jars, err, c.says)
+		if says := strings.ReplaceAll(c.says, "DIR", dir); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s %v: the error is %v, want %q in it", c.main, c.jars, err, says)
 		}
+	}
+	denied := readError(&os.PathError{Op: "open", Path: "/secret.jar", Err: syscall.EACCES}) // root may read all files
+	if want := "open /secret.jar: permission denied; give yourself the right to read it (chmod u+r), or name a file"; !strings.HasPrefix(denied.Error(), want) {
+		t.Errorf("the error is %v, want %q", denied, want)
 	}
 }
 
@@ -185,13 +209,16 @@ func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []
 		t.Fatal(err)
 	}
 	var lines []string
-	err = s.Upload(t.Context(), set, app.Namespace, func(f *File, n int64, existed bool) {
+	keys, err := s.Upload(t.Context(), set, app.Namespace, func(f *File, n int64, existed bool) {
 		if n == f.Size {
 			lines = append(lines, fmt.Sprint(f.Name(), " ", existed))
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if added := strings.Count(strings.Join(lines, "\n"), "false"); len(keys) != added {
+		t.Errorf("the new keys are %v, but %d files were stored", keys, added)
 	}
 	return lines
 }
@@ -271,6 +298,57 @@ func TestRemoveTouchesNothingElse(t *testing.T) {
 	}
 }
 
+// TestDirectoryOfThePods checks the URIs of files in a directory that the pods mount. Spark copies files and archives
+// to the executors only if their scheme is not local.
+func TestDirectoryOfThePods(t *testing.T) {
+	dir := write(t, map[string]string{"app.py": "main", "a.py": "a", "x.txt": "x"})
+	app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py"}, Files: []string{"file:DIR/x.txt"}})
+	app.Spec.SparkVersion = "3.5.9"
+	root := t.TempDir()
+	staging(t, "file://"+root, "local:///mnt/store", app)
+	for _, test := range []struct{ got, pattern string }{
+		{app.Spec.MainApplicationFile, `^local:///mnt/store/jobs/[0-9a-f]{32}/app.py$`},
+		{app.Spec.Deps.PyFiles[0], `^local:///mnt/store/jobs/[0-9a-f]{32}/a.py$`},
+		{app.Spec.Deps.Files[0], `^viewfs://sparkctl/files/jobs/[0-9a-f]{32}/x.txt$`},
+		{app.Spec.SparkConf["spark.hadoop.fs.viewfs.mounttable.sparkctl.link./files"], `^file:///mnt/store$`},
+		{app.Spec.SparkConf["spark.executorEnv.PYTHONPATH"], `^/mnt/store/jobs/[0-9a-f]{32}$`},
+	} {
+		if !regexp.MustCompile(test.pattern).MatchString(test.got) {
+			t.Errorf("%q does not match %s", test.got, test.pattern)
+		}
+	}
+}
+
+// TestProgress checks the lines of a progress bar: a bar fits a narrow terminal and ends with a line break, and without
+// a terminal each file has one line.
+func TestProgress(t *testing.T) {
+	long, empty := &File{Path: "/d/a-name-that-is-longer-than-a-narrow-terminal.jar", Size: 2000}, &File{Path: "/d/empty"}
+	for width, want := range map[int]string{
+		0: "a-name-that-is-longer-than-a-narrow-terminal.jar (2 kB) stored\nempty (0 bytes) stored\nempty (0 bytes) is in the store\n",
+		60: "\r#####---------------  25% …han-a-narrow-terminal.jar (2 kB)\r##########----------  50% …han-a-narrow-terminal.jar (2 kB)" +
+			"\r#################### 100% …han-a-narrow-terminal.jar (2 kB)\n\r#################### 100% empty (0 bytes)\nempty (0 bytes) is in the store\n",
+	} {
+		var out strings.Builder
+		bar := progressBar{streams: terminal.Streams{Err: &out, Width: width}}
+		for _, stored := range []int64{500, 501, 1000, 2000} {
+			bar.show(long, stored, false)
+		}
+		bar.show(empty, 0, false)
+		bar.show(empty, 0, true)
+		bar.end()
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("width %d (-want +got):\n%s", width, diff)
+		}
+	}
+	var out strings.Builder
+	bar := progressBar{streams: terminal.Streams{Err: &out, Width: 60}}
+	bar.show(long, 500, false)
+	bar.end() // the upload failed
+	if !strings.HasSuffix(out.String(), "\n") {
+		t.Errorf("after a failure the line does not end: %q", out.String())
+	}
+}
+
 // TestChangedFilesAreNotStored checks that a file that changes after it was read leaves nothing in the store.
 func TestChangedFilesAreNotStored(t *testing.T) {
 	dir := write(t, map[string]string{"app.py": "main"})
@@ -285,7 +363,7 @@ func TestChangedFilesAreNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	err = s.Upload(t.Context(), set, "jobs", func(*File, int64, bool) {})
+	_, err = s.Upload(t.Context(), set, "jobs", func(*File, int64, bool) {})
 	if err == nil || !strings.Contains(err.Error(), "was changed while it was read") {
 		t.Errorf("the error is %v", err)
 	}

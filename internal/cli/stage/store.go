@@ -13,11 +13,13 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/fileblob" // a directory: file://
 	_ "gocloud.dev/blob/s3blob"   // S3 and compatible stores: s3://
+	"gocloud.dev/gcerrors"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
@@ -40,6 +42,11 @@ var schemes = map[string]string{"s3": "s3a"}
 // URL that begins with readAs. If readAs is empty, it is the store's URL with the scheme of Spark's client. For a
 // directory (file:///DIR), it is local:///DIR, because the pods have to mount the directory at the same path.
 func Open(ctx context.Context, store, readAs string) (*Store, error) {
+	return open(ctx, store, readAs, true)
+}
+
+// open opens a store. The argument create controls whether a missing directory is created.
+func open(ctx context.Context, store, readAs string, create bool) (*Store, error) {
 	u, err := url.Parse(store)
 	if err != nil || u.Scheme == "" {
 		return nil, fmt.Errorf("%q is not the URL of a store; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX or file:///DIRECTORY", store)
@@ -61,7 +68,7 @@ func Open(ctx context.Context, store, readAs string) (*Store, error) {
 	target := *u
 	if u.Scheme == "file" {
 		query := u.Query()
-		query.Set("create_dir", "true")
+		query.Set("create_dir", strconv.FormatBool(create))
 		query.Set("no_tmp_dir", "true")
 		query.Set("metadata", "skip")
 		target.RawQuery = query.Encode()
@@ -123,16 +130,19 @@ func (s *Store) Use(set *Set, app *v1beta2.SparkApplication) error {
 		app.Annotations = map[string]string{}
 	}
 	app.Annotations[Annotation] = string(text)
-	return set.rewrite(app, func(f *File) string {
-		return s.readAs + "/" + strings.TrimPrefix(s.key(app.Namespace, f), s.prefix+"/")
-	})
+	name := func(f *File) string { return strings.TrimPrefix(s.key(app.Namespace, f), s.prefix+"/") }
+	if directory, mounted := strings.CutPrefix(s.readAs, "local://"); mounted {
+		return set.useDirectory(app, directory, name)
+	}
+	return set.rewrite(app, func(_ string, f *File) string { return s.readAs + "/" + name(f) })
 }
 
-// Progress receives the progress of one file: the bytes that are stored, and whether the store had the file before.
+// Progress receives the progress of one file: the bytes that are stored, and whether the store had the file before. All
+// bytes are stored only after the store confirmed the file.
 type Progress func(f *File, stored int64, existed bool)
 
-// Upload stores the files of the set that the store does not have.
-func (s *Store) Upload(ctx context.Context, set *Set, namespace string, progress Progress) error {
+// Upload stores the files of the set that the store does not have, and returns their keys.
+func (s *Store) Upload(ctx context.Context, set *Set, namespace string, progress Progress) (keys []string, err error) {
 	for _, f := range set.Files {
 		key := s.key(namespace, f)
 		attributes, err := s.bucket.Attributes(ctx, key)
@@ -140,17 +150,22 @@ func (s *Store) Upload(ctx context.Context, set *Set, namespace string, progress
 			progress(f, f.Size, true)
 			continue
 		}
-		if err := s.upload(ctx, key, f, progress); err != nil {
-			return fmt.Errorf("%s was not stored in %s: %w", f.Path, s.url, withCredentials(err))
+		// A store may answer "forbidden" for a missing object. If it does not answer at all, it cannot store the file.
+		if _, answered := answerOf(err); answered || err == nil || gcerrors.Code(err) == gcerrors.NotFound {
+			err = s.upload(ctx, key, f, progress)
 		}
+		if err != nil {
+			return keys, fmt.Errorf("%s was not stored in %s: %w", f.Path, s.url, explained(err))
+		}
+		keys = append(keys, key)
 	}
-	return nil
+	return keys, nil
 }
 
 func (s *Store) upload(ctx context.Context, key string, f *File, progress Progress) error {
 	in, err := os.Open(f.Path)
 	if err != nil {
-		return err
+		return readError(err)
 	}
 	defer in.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -162,8 +177,9 @@ func (s *Store) upload(ctx context.Context, key string, f *File, progress Progre
 	var done int64
 	counted := writerFunc(func(part []byte) (int, error) {
 		n, err := out.Write(part)
-		done += int64(n)
-		progress(f, done, false)
+		if done += int64(n); done < f.Size {
+			progress(f, done, false)
+		}
 		return n, err
 	})
 	hash := sha256.New()
@@ -175,7 +191,11 @@ func (s *Store) upload(ctx context.Context, key string, f *File, progress Progre
 		_ = out.Close() // err is the cause
 		return err
 	}
-	return out.Close()
+	if err := out.Close(); err != nil {
+		return err
+	}
+	progress(f, f.Size, false)
+	return nil
 }
 
 // writerFunc is a function that is an io.Writer.
@@ -190,24 +210,34 @@ func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1b
 	if !ok {
 		return 0, nil
 	}
+	s, err := open(ctx, record.Store, "", false)
+	if err != nil {
+		return 0, explained(err)
+	}
+	defer func() { _ = s.Close() }()
+	return s.remove(ctx, app, record.Keys, remaining)
+}
+
+// remove deletes those of the keys in an application's namespace that no other application of the namespace names. It
+// returns the number of deleted files.
+func (s *Store) remove(ctx context.Context, app *v1beta2.SparkApplication, keys []string, remaining []*v1beta2.SparkApplication) (int, error) {
 	var inUse []string
 	for _, other := range remaining {
-		if kept, ok := recordOf(other); ok && other.UID != app.UID && kept.Store == record.Store {
+		if kept, ok := recordOf(other); ok && (app.UID == "" || other.UID != app.UID) && kept.Store == s.url {
 			inUse = append(inUse, kept.Keys...)
 		}
 	}
-	s, err := Open(ctx, record.Store, "")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = s.Close() }()
 	deleted := 0
-	for _, key := range record.Keys {
+	for _, key := range keys {
 		if slices.Contains(inUse, key) || !s.owns(key, app.Namespace) {
 			continue
 		}
-		if err := s.bucket.Delete(ctx, key); err != nil {
-			return deleted, fmt.Errorf("%s in %s was not deleted: %w", key, record.Store, withCredentials(err))
+		err := s.bucket.Delete(ctx, key)
+		if gcerrors.Code(err) == gcerrors.NotFound { // somebody else deleted it
+			continue
+		}
+		if err != nil {
+			return deleted, fmt.Errorf("%s in %s was not deleted: %w", key, s.url, explained(err))
 		}
 		deleted++
 	}

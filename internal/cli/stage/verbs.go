@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +23,7 @@ type Staging struct {
 	storeURL, readAs string
 	files            *Set
 	store            *Store
+	uploaded         []string // keys that this submission stored
 	config           *corev1.ConfigMap
 }
 
@@ -39,7 +40,7 @@ func (s *Staging) AddFlags(flags *pflag.FlagSet) {
 // stores nothing. The function namespace returns the namespace in which the application will be created.
 func (s *Staging) Prepare(ctx context.Context, app *v1beta2.SparkApplication, namespace func() (string, error)) (err error) {
 	if s.files, err = Find(app); err != nil {
-		return exit.Errorf(exit.Invalid, "%w; name a file of this machine, local:///PATH for a file of the image, or a URL that the driver can read", err)
+		return exit.With(exit.Invalid, err)
 	}
 	if len(s.files.Files) == 0 {
 		return nil
@@ -49,7 +50,7 @@ func (s *Staging) Prepare(ctx context.Context, app *v1beta2.SparkApplication, na
 		return exit.With(exit.Invalid, err)
 	}
 	if s.store, err = Open(ctx, s.storeURL, s.readAs); err != nil {
-		return exit.Errorf(exit.Usage, "--stage: %w", err)
+		return exit.Errorf(exit.Usage, "--stage: %w", explained(err))
 	}
 	if app.Namespace, err = namespace(); err != nil {
 		return err
@@ -71,16 +72,41 @@ func (s *Staging) Describe(streams terminal.Streams) {
 }
 
 // Upload stores the files in the object store, if there is one.
-func (s *Staging) Upload(ctx context.Context, streams terminal.Streams, namespace string) error {
+func (s *Staging) Upload(ctx context.Context, streams terminal.Streams, namespace string) (err error) {
 	if s.store == nil {
 		return nil
 	}
 	bar := progressBar{streams: streams}
-	return exit.With(exit.Cluster, s.store.Upload(ctx, s.files, namespace, bar.show))
+	s.uploaded, err = s.store.Upload(ctx, s.files, namespace, bar.show)
+	bar.end()
+	return exit.With(exit.Cluster, err)
 }
 
-// Attach creates the ConfigMap of a created application, if it has one.
+// Undo deletes the files that this submission stored, because its application was not created. Files that another
+// application of the namespace names remain.
+func (s *Staging) Undo(ctx context.Context, c client.Client, app *v1beta2.SparkApplication) error {
+	if len(s.uploaded) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout) // also after Ctrl-C
+	defer cancel()
+	remaining, err := applications(ctx, c, app.Namespace)
+	if err == nil {
+		_, err = s.store.remove(ctx, app, s.uploaded, remaining)
+	}
+	return remain(err)
+}
+
+// undoTimeout bounds the time that Undo takes.
+const undoTimeout = 10 * time.Second
+
+// Attach creates the ConfigMap of a created application, if it has one. In a store, it replaces files that were deleted
+// with another application before this application was created.
 func (s *Staging) Attach(ctx context.Context, c client.Client, app *v1beta2.SparkApplication) error {
+	if s.store != nil {
+		_, err := s.store.Upload(ctx, s.files, app.Namespace, func(*File, int64, bool) {})
+		return exit.With(exit.Cluster, err)
+	}
 	if s.config == nil {
 		return nil
 	}
@@ -98,58 +124,36 @@ func (s *Staging) Close() {
 	}
 }
 
-// progressBar shows the progress of uploads: one line for each file, which is drawn again on a terminal.
-type progressBar struct {
-	streams terminal.Streams
-	drawn   int // per cent
-}
-
-// barWidth is the number of columns of the bar.
-const barWidth = 20
-
-// show is a Progress.
-func (b *progressBar) show(f *File, stored int64, existed bool) {
-	name, size := f.Name(), Bytes(f.Size)
-	switch {
-	case existed:
-		fmt.Fprintf(b.streams.Err, "%s (%s) is in the store\n", name, size)
-	case b.streams.Width == 0:
-		if stored == f.Size {
-			fmt.Fprintf(b.streams.Err, "%s (%s) stored\n", name, size)
-		}
-	default:
-		percent := int(100 * stored / max(1, f.Size))
-		if percent == b.drawn && stored < f.Size {
-			return
-		}
-		b.drawn = percent
-		full := barWidth * percent / 100
-		end := ""
-		if stored == f.Size {
-			end = "\n"
-			b.drawn = 0
-		}
-		fmt.Fprintf(b.streams.Err, "\r%s%s %3d%% %s (%s)%s", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), percent, name, size, end)
-	}
-}
-
 // Unstage deletes the files of a deleted object from the store into which the verb submit has put them.
 func Unstage(ctx context.Context, c client.Client, object client.Object) error {
 	app, ok := object.(*v1beta2.SparkApplication)
 	if !ok || app.Annotations[Annotation] == "" {
 		return nil
 	}
-	var list v1beta2.SparkApplicationList
-	err := c.List(ctx, &list, client.InNamespace(app.Namespace))
+	remaining, err := applications(ctx, c, app.Namespace)
 	if err == nil {
-		remaining := make([]*v1beta2.SparkApplication, len(list.Items))
-		for i := range list.Items {
-			remaining[i] = &list.Items[i]
-		}
 		_, err = Remove(ctx, app, remaining)
 	}
-	if err != nil {
-		return fmt.Errorf("the staged files remain in the store: %w", err)
+	return remain(err)
+}
+
+// applications returns the applications of a namespace.
+func applications(ctx context.Context, c client.Client, namespace string) ([]*v1beta2.SparkApplication, error) {
+	var list v1beta2.SparkApplicationList
+	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return nil, err
 	}
-	return nil
+	found := make([]*v1beta2.SparkApplication, len(list.Items))
+	for i := range list.Items {
+		found[i] = &list.Items[i]
+	}
+	return found, nil
+}
+
+// remain returns an error that says why staged files were not deleted.
+func remain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the staged files remain in the store: %w", err)
 }

@@ -1,0 +1,77 @@
+package stage
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// progressBar shows the progress of uploads: one line for each file, which is drawn again on a terminal.
+type progressBar struct {
+	streams terminal.Streams
+	// current is the file whose line is drawn and not finished; drawn is its percentage.
+	current *File
+	drawn   int
+}
+
+// barWidth is the number of columns of the bar.
+const barWidth = 20
+
+// show is a Progress.
+func (b *progressBar) show(f *File, stored int64, existed bool) {
+	out, label := b.streams.Err, fmt.Sprintf("%s (%s)", f.Name(), Bytes(f.Size))
+	switch {
+	case existed:
+		fmt.Fprintf(out, "%s is in the store\n", label)
+	case b.streams.Width == 0 || !drawsOn(out):
+		if stored == f.Size {
+			fmt.Fprintf(out, "%s stored\n", label)
+		}
+	default:
+		percent := 100
+		if f.Size > 0 {
+			percent = int(100 * stored / f.Size)
+		}
+		if b.current == f && percent == b.drawn && stored < f.Size {
+			return
+		}
+		b.current, b.drawn = f, percent
+		full := barWidth * percent / 100
+		line := fmt.Sprintf("%s%s %3d%% ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), percent)
+		// The last column stays empty, because some terminals break the line there.
+		fmt.Fprint(out, "\r"+line+shortened(label, b.streams.Width-len(line)-1))
+		if stored == f.Size {
+			b.end()
+		}
+	}
+}
+
+// end finishes the line of a file, also if its upload failed.
+func (b *progressBar) end() {
+	if b.current != nil {
+		fmt.Fprintln(b.streams.Err)
+		b.current = nil
+	}
+}
+
+// drawsOn reports whether a line can be drawn again on an output. The standard error can be a file while the standard
+// output is a terminal.
+func drawsOn(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return !ok || term.IsTerminal(int(file.Fd()))
+}
+
+// shortened cuts the beginning of a text so that it fits a number of columns.
+func shortened(text string, columns int) string {
+	if over := utf8.RuneCountInString(text) - columns; over > 0 {
+		runes := []rune(text)
+		return "…" + string(runes[min(over+1, len(runes)):])
+	}
+	return text
+}
