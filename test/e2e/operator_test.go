@@ -78,6 +78,7 @@ func (w *suite) together(t *testing.T) {
 	run(t, "spark.apache.org", w.apache)
 	run(t, "lines", w.lines)
 	run(t, "monitoring", w.monitoring)
+	run(t, "staging", w.staging)
 }
 
 // applications tests runs that succeed, fail, are retried or are deleted.
