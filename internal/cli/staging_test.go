@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
@@ -29,6 +31,14 @@ func localFiles(t *testing.T, more ...string) []string {
 	line := append([]string{"submit"}, more...)
 	return append(line, "--deploy-mode", "cluster", "--object-name", "job", image, "--py-files", filepath.Join(dir, "lib.py"), "--files", filepath.Join(dir, "data.txt"),
 		filepath.Join(dir, "app.py"), "arg")
+}
+
+// fill replaces the content of data.txt in a command line of localFiles.
+func fill(t *testing.T, line []string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(line[slices.Index(line, "--files")+1], content, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestSubmitStagesDryRun checks the manifests of applications whose files are local, without a cluster.
@@ -84,12 +94,25 @@ func TestSubmitStages(t *testing.T) {
 		t.Errorf("the application is %+v", job.Spec)
 	}
 
+	full := localFiles(t)
+	full[4] = "full"
+	fill(t, full, make([]byte, stage.MaxConfigMap-len("print('main')")-len("x = 1")))
+	u.does(exit.OK, "full created", full...)
+
 	root := filepath.Join(t.TempDir(), "store")
 	stored := localFiles(t, "--stage", "file://"+root)
 	stored[6] = "stored"
 	u.does(exit.OK, "app.py (13 bytes) stored", stored...)
 	if files, _ := filepath.Glob(root + "/" + w.Namespace + "/*/*"); len(files) != 3 {
 		t.Errorf("the store has %v", files)
+	}
+	// The files of a submission that is rejected are deleted, except those of the existing application.
+	rejected := localFiles(t, "--stage", "file://"+root)
+	rejected[6] = "stored"
+	fill(t, rejected, []byte("other data"))
+	u.does(exit.Cluster, "stored exists already", rejected...)
+	if files, _ := filepath.Glob(root + "/" + w.Namespace + "/*/*"); len(files) != 3 {
+		t.Errorf("after a rejected submission the store has %v", files)
 	}
 	u.does(exit.OK, "stored deleted", "delete", "stored", "--yes")
 	testkit.Wait(t, "the files of the deleted application", func(context.Context) error {
