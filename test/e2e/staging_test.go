@@ -38,11 +38,12 @@ type stagingTest struct {
 	sparkctl string
 }
 
-// goBuild builds a program of a module without cgo, so that it runs in any image.
-func goBuild(t *testing.T, module, out, pkg string) {
+// goBuild builds a program of a module. The other tests build the same programs with the same environment, so that the
+// build cache has them.
+func goBuild(t *testing.T, module, out, pkg string, env ...string) {
 	t.Helper()
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-o", out, pkg)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), env...)
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -251,7 +252,8 @@ const (
 func (s *stagingTest) startStore(t *testing.T) {
 	t.Helper()
 	server := filepath.Join(t.TempDir(), "versitygw")
-	goBuild(t, filepath.Join(root, "tools/s3"), server, "github.com/versity/versitygw/cmd/versitygw")
+	// Without cgo, the program runs in any image.
+	goBuild(t, filepath.Join(root, "tools/s3"), server, "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
 	meta := metav1.ObjectMeta{Name: storeName, Namespace: "default", Labels: map[string]string{"app": storeName}}
 	secret := &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"user": storeUser, "secret": storeSecret}}
 	data := corev1.VolumeMount{Name: "data", MountPath: "/data"}

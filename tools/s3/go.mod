@@ -1,5 +1,5 @@
-// The S3 server of the tests of internal/cli/stage. It has a module of its own, so that its dependencies stay out of the
-// others.
+// The S3 server of the tests of internal/cli/stage and test/e2e. It has a module of its own, so that its dependencies
+// stay out of the others.
 module github.com/sparkoperator/spark-operator/tools/s3
 
 go 1.26.0

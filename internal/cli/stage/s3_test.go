@@ -90,6 +90,7 @@ func startS3(t *testing.T, root string) string {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-tester")
 	server := filepath.Join(t.TempDir(), "versitygw")
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../../tools/s3", "-o", server, "github.com/versity/versitygw/cmd/versitygw")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the end-to-end tests build it
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
