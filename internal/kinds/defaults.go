@@ -19,10 +19,10 @@ import (
 // nil if the labels are unknown.
 //
 // The rules of the platform are selected by Observed.NamespaceLabels instead, from the same cache. Rules judge only
-// decisions and auxiliary objects, both of which get the observed facts, and a pass must end with an error if the labels
-// are unknown: a rule must not be skipped. Defaults are also needed where nothing is observed: to render objects and
-// executors, to emit events, and to adopt pods. Without the labels, the defaults of all namespaces apply there. A single
-// source would have to pass the labels through each of these functions of a kind.
+// decisions and auxiliary objects, both of which get the observed facts. A pass must end with an error if the labels
+// are unknown, because no rule may be skipped. Defaults are also needed where nothing is observed: to render objects
+// and executors, to emit events, and to adopt pods. Without the labels, the defaults of all namespaces apply there. A
+// single source would have to pass the labels through each of these functions of a kind.
 type NamespaceLabels func(namespace string) map[string]string
 
 // platformDefaults returns a function that returns the platform's defaults for an object. Only the first function of

@@ -30,9 +30,10 @@ func (h *hooked) decided(name string, object *unstructured.Unstructured, want de
 	}
 }
 
-// TestKubeflowCasesOfIngresses checks entries of driverIngressOptions that the webhook of kubeflow's operator refuses. A
-// missing port is refused here too. A port or an address that is used twice keeps no application from running, so it is
-// admitted with a warning, and a pass reports it in the condition Exposed. An entry without an address has a Service.
+// TestKubeflowCasesOfIngresses checks entries of driverIngressOptions that the webhook of kubeflow's operator refuses.
+// A missing port is refused here too. A port or an address that is used twice keeps no application from running, so it
+// is admitted with a warning, and a pass reports it in the condition Exposed. An entry without an address has a
+// Service.
 func TestKubeflowCasesOfIngresses(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

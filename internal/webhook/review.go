@@ -131,8 +131,8 @@ func (r *Reviewer) before(req admission.Request) client.Object {
 }
 
 // startsNothing reports whether an update leaves the spec as it is, apart from a suspension. Such an update must be
-// admitted for every stored object, even if the object's spec is invalid or breaks a rule that is newer than the object:
-// otherwise nobody could remove a finalizer, or stop what runs. An update that resumes the object is reviewed. The API
+// admitted for every stored object, even if its spec is invalid or breaks a rule that is newer than the object.
+// Otherwise nobody could remove a finalizer, or stop what runs. An update that resumes the object is reviewed. The API
 // server encodes both objects in the same way, with sorted keys.
 func startsNothing(before, after []byte) bool {
 	type stored struct {
@@ -151,8 +151,8 @@ func startsNothing(before, after []byte) bool {
 	return oldErr == nil && err == nil && !resumes && maps.EqualFunc(oldFields, fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// cutSuspend returns the field suspend of a spec, and the other fields. A spec of a kind without suspensions has no such
-// field, so it counts as not suspended.
+// cutSuspend returns the field suspend of a spec, and the other fields. A spec of a kind without suspensions has no
+// such field, so it counts as not suspended.
 func cutSuspend(spec json.RawMessage) (suspended bool, others map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(spec, &others); err != nil {
 		return false, nil, err

@@ -74,7 +74,7 @@ func (c *Client) Raw(ctx context.Context, path string, parameters ...string) ([]
 }
 
 // NamespaceLabels returns the labels of a namespace. If the user may not read them, or if the namespace does not exist,
-// it returns nil and a note that says so.
+// it returns nil and a note with the reason.
 func (c *Client) NamespaceLabels(ctx context.Context, name string) (found map[string]string, note string, err error) {
 	namespace, err := c.core.Namespaces().Get(ctx, name, metav1.GetOptions{})
 	switch {

@@ -227,9 +227,9 @@ func (r *record) of(resources ...string) (lines []string) {
 }
 
 // TestWebhookOfARelease upgrades a release from the last chart without a webhook to the current one, then to one with
-// fewer kinds, and to one without the webhook. Nothing of the webhook is left when it is off, except for the policy that
-// the API server applies by itself, and nothing at all when the release is uninstalled. OLD_CHART can name the directory
-// of another chart to begin with.
+// fewer kinds, and to one without the webhook. Nothing of the webhook is left when it is off, except for the policy
+// that the API server applies by itself, and nothing at all when the release is uninstalled. OLD_CHART can name the
+// directory of another chart to begin with.
 func TestWebhookOfARelease(t *testing.T) {
 	r := newRelease(t)
 	r.install(cmp.Or(os.Getenv("OLD_CHART"), filepath.Join("test", "e2e", "release", "testdata", "before-webhook")), "{}")
