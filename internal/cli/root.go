@@ -40,6 +40,11 @@ func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Cod
 	err := cmd.ExecuteContext(ctx)
 	code := exit.CodeOf(err)
 	switch message := messageOf(err); {
+	case code == exit.Interrupted && !errors.Is(err, context.Canceled):
+		if streams.Width > 0 {
+			fmt.Fprintln(streams.Err) // the terminal has printed ^C
+		}
+		fmt.Fprintln(streams.Err, terminal.Wrap("", message, streams.Width))
 	case code == exit.Interrupted:
 		fmt.Fprintln(streams.Err, "interrupted")
 	case message != "":

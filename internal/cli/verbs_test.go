@@ -122,6 +122,7 @@ func TestVerbsOnACluster(t *testing.T) {
 	t.Run("submit", func(t *testing.T) { (&user{w, t, u.kubeconfig}).submits() })
 	t.Run("schedules", func(t *testing.T) { (&user{w, t, u.kubeconfig}).schedules() })
 	t.Run("log", func(t *testing.T) { (&user{w, t, u.kubeconfig}).logs() })
+	t.Run("detach", func(t *testing.T) { (&user{w, t, u.kubeconfig}).detaches() })
 	t.Run("scale", func(t *testing.T) { (&user{w, t, u.kubeconfig}).scales() })
 	t.Run("explain", func(t *testing.T) { (&user{w, t, u.kubeconfig}).explains() })
 	t.Run("diff", func(t *testing.T) { (&user{w, t, u.kubeconfig}).diffs() })
@@ -283,6 +284,24 @@ func (u *user) logs() {
 	if got := <-followed; got.code != exit.OK || got.out != "first\nwithout an end\nsecond\n" {
 		u.t.Errorf("the log of both attempts: %+v", got)
 	}
+}
+
+// detaches checks that verbs which wait for a log print the states meanwhile, and that Ctrl-C ends them with a text that
+// says how to come back. Without the states, a user cannot see why there is no log, for example that an image is
+// missing.
+func (u *user) detaches() {
+	for _, args := range [][]string{{"create", "-f", u.manifest("slow", ""), "--wait", "--log"}, {"log", "slow", "-f"}, {"wait", "slow"}} {
+		s := u.begin(args...)
+		s.until("SparkApplication " + u.Namespace + "/slow: SUBMITTED")
+		s.interrupt()
+		goal := "ended"
+		if args[0] == "wait" {
+			goal = "succeeded"
+		}
+		s.until("to come back: sparkctl wait app/slow -n " + u.Namespace + " --for=" + goal + ", or sparkctl log app/slow -n " + u.Namespace + " -f")
+		s.stop()
+	}
+	u.does(exit.OK, "SUBMITTED", "status", "slow")
 }
 
 // onNode waits until the pod with this name exists and its UID is not notUID, and then binds the pod to a node.

@@ -31,6 +31,8 @@ type LogOptions struct {
 	Previous bool          // the container before its last restart
 	Since    time.Duration // only newer lines; 0 means all
 	Tail     int64         // only the last lines; negative means all
+	// Waiting receives each state of the object while Logs waits for the next log; nil means that nobody needs them.
+	Waiting func(*Summary)
 }
 
 // AllExecutors is the value of LogOptions.Executor that selects the logs of all executors.
@@ -66,6 +68,7 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()
+	o.Waiting = changesOnly(o.Waiting)
 	for {
 		pods, err := c.Pods(ctx, object)
 		if err != nil {
@@ -84,6 +87,18 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil, c.ended(ctx, ctx.Err())
+		}
+	}
+}
+
+// changesOnly returns a function that passes a summary on if its line differs from the previous line. A nil function
+// receives nothing.
+func changesOnly(pass func(*Summary)) func(*Summary) {
+	last := ""
+	return func(s *Summary) {
+		if text := s.String(); pass != nil && s.State != "" && text != last {
+			last = text
+			pass(s)
 		}
 	}
 }
@@ -108,6 +123,7 @@ func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions,
 	s := Summarize(live)
 	switch {
 	case o.Follow && (!s.Over() || waiting):
+		o.Waiting(&s)
 		return false, nil
 	case some:
 		return true, nil

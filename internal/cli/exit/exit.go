@@ -58,6 +58,10 @@ func Errorf(code Code, format string, args ...any) error {
 // Usagef returns an error about a wrong command line, with the exit code for wrong usage.
 func Usagef(format string, args ...any) error { return Errorf(Usage, format, args...) }
 
+// Detached returns an error for a verb that the user interrupted while an object continues. Its text says how to come
+// back.
+func Detached(format string, args ...any) error { return Errorf(Interrupted, format, args...) }
+
 // With returns the error with an exit code. It returns an error that already has a code unchanged, and nil for nil.
 func With(code Code, err error) error {
 	if _, has := errors.AsType[*Error](err); has || err == nil {

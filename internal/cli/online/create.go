@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/target"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -128,17 +129,24 @@ func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.
 	if after.dryRun || !after.wait && !after.log {
 		return nil
 	}
-	goal := cluster.GoalReady
-	switch object.(type) {
-	case *v1beta2.SparkApplication, *sparkv1.SparkApplication:
-		goal = cluster.GoalEnded
-	}
+	goal := goalAfterwards(object)
 	if after.log && goal == cluster.GoalEnded {
-		if err := c.Logs(cmd.Context(), object, cluster.LogOptions{Follow: true, Tail: -1}, r.Out); err != nil && cmd.Context().Err() != nil {
-			return err
+		waiting := func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) }
+		err := c.Logs(cmd.Context(), object, cluster.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
+		if err != nil && cmd.Context().Err() != nil {
+			return target.Detached(err, object, goal)
 		} else if err != nil {
 			fmt.Fprintln(r.Err, terminal.Wrap("note: ", err.Error(), r.Width))
 		}
 	}
 	return r.waitFor(cmd, c, object, goal, after.timeout)
+}
+
+// goalAfterwards returns the state for which a verb waits after it has created an object.
+func goalAfterwards(object client.Object) string {
+	switch object.(type) {
+	case *v1beta2.SparkApplication, *sparkv1.SparkApplication:
+		return cluster.GoalEnded
+	}
+	return cluster.GoalReady
 }

@@ -1,6 +1,8 @@
 package online
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -54,10 +57,14 @@ func (r *verbs) deleteCommand() *cobra.Command {
 			if !wait {
 				break
 			}
-			if err := c.Wait(cmd.Context(), object, cluster.GoalDeleted, nil); err != nil {
-				return err
+			err := c.Wait(cmd.Context(), object, cluster.GoalDeleted, nil)
+			if err == nil {
+				err = c.WaitPodsGone(cmd.Context(), object)
 			}
-			if err := c.WaitPodsGone(cmd.Context(), object); err != nil {
+			if errors.Is(err, context.Canceled) {
+				return exit.Detached("interrupted: the deletion of %s continues", screen.Title(object))
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -1,9 +1,13 @@
 package online
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 func (r *verbs) logCommand() *cobra.Command {
@@ -15,7 +19,7 @@ func (r *verbs) logCommand() *cobra.Command {
 		Long: "Prints the log of the driver of an application, of a Connect server or of a cluster's master. With --executor, it is the log\n" +
 			"of one executor or worker, or of all, each line with the name of its pod.\n\n" +
 			"With --follow, the verb continues across restarts and attempts until the application is over. Ctrl-C ends it, and the\n" +
-			"application continues. A log lasts as long as its pod.",
+			"application continues. While there is no log yet, the states go to the standard error. A log lasts as long as its pod.",
 		Example: "  sparkctl log spark-pi -f\n" +
 			"  sparkctl log spark-pi --executor all --since 10m\n" +
 			"  sparkctl log spark-pi --attempt 1 --tail 100",
@@ -28,7 +32,11 @@ func (r *verbs) logCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.Logs(cmd.Context(), object, o, r.Out)
+		if !o.Follow {
+			return c.Logs(cmd.Context(), object, o, r.Out)
+		}
+		o.Waiting = func(s *cluster.Summary) { fmt.Fprintln(r.Err, terminal.Wrap("", s.String(), r.Width)) }
+		return target.Detached(c.Logs(cmd.Context(), object, o, r.Out), object, goalAfterwards(object))
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Executor, "executor", "", "`id` of an executor, name of its pod, or all")

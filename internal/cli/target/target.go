@@ -130,5 +130,16 @@ func WaitFor(ctx context.Context, streams terminal.Streams, c *cluster.Client, o
 	if err != nil && ctx.Err() == nil && within.Err() != nil {
 		return fmt.Errorf("%s did not reach the state %s within %s", screen.Title(object), goal, limit)
 	}
-	return err
+	return Detached(err, object, goal)
+}
+
+// Detached returns the error of a verb that waits for an object or follows its log. If the user interrupted the verb,
+// the error says that the object continues, and how to come back. The argument goal is the state to wait for.
+func Detached(err error, object client.Object, goal string) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	name := fmt.Sprintf("%s/%s -n %s", cluster.KindOf(object).Name, object.GetName(), object.GetNamespace())
+	return exit.Detached("interrupted: detached from %s, which continues; to come back: sparkctl wait %s --for=%s, or sparkctl log %s -f",
+		screen.Title(object), name, goal, name)
 }
