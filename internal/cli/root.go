@@ -44,7 +44,9 @@ func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Cod
 		if streams.Width > 0 {
 			fmt.Fprintln(streams.Err) // the terminal has printed ^C
 		}
-		fmt.Fprintln(streams.Err, terminal.Wrap("", message, streams.Width))
+		for line := range strings.SplitSeq(message, "\n") {
+			fmt.Fprintln(streams.Err, terminal.Wrap("", line, streams.Width))
+		}
 	case code == exit.Interrupted:
 		fmt.Fprintln(streams.Err, "interrupted")
 	case message != "":

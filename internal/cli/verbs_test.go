@@ -195,6 +195,7 @@ func (u *user) waits() {
 	u.does(exit.Usage, "succeeded", "wait", "pi", "--for=lunch")
 	u.driver("pi", corev1.PodSucceeded, scene.Exited(0, ""))
 	u.does(exit.OK, "COMPLETED", "wait", "pi")
+	u.does(exit.OK, "sparkctl restart app/pi -n "+u.Namespace, "explain", "pi")
 	ended := make(chan result, 1)
 	go func() {
 		ended <- runWith(u.t.Context(), terminal.Streams{}, "create", "--kubeconfig", u.kubeconfig, "-f", u.manifest("unlucky", ""), "--wait")

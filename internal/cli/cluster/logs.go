@@ -91,12 +91,12 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 	}
 }
 
-// changesOnly returns a function that passes a summary on if its line differs from the previous line. A nil function
-// receives nothing.
+// changesOnly returns a function that passes a summary on if its line differs from the previous line, and if the object
+// does not run: the log of an attempt ends shortly before the status says so. A nil function receives nothing.
 func changesOnly(pass func(*Summary)) func(*Summary) {
 	last := ""
 	return func(s *Summary) {
-		if text := s.String(); pass != nil && s.State != "" && text != last {
+		if text := s.String(); pass != nil && s.State != "" && s.Result != Running && text != last {
 			last = text
 			pass(s)
 		}

@@ -93,7 +93,15 @@ func (r *verbs) list(cmd *cobra.Command, c *cluster.Client, o *listOptions) erro
 	if err := r.printList(rows, o); err != nil || !o.watch {
 		return err
 	}
-	return c.Changes(cmd.Context(), query, objects, func(change cluster.Change) { r.printChange(change, o) })
+	var layout *terminal.Layout
+	if len(rows) > 0 {
+		table := listTable(o)
+		for i := range rows {
+			table.Rows = append(table.Rows, cellsOf(&rows[i].Summary, o))
+		}
+		layout = table.Layout(r.Width)
+	}
+	return c.Changes(cmd.Context(), query, objects, func(change cluster.Change) { layout = r.printChange(change, o, layout) })
 }
 
 // query returns the objects that the verb reads.
@@ -201,24 +209,26 @@ func (r *verbs) painted(table string, rows []listed) string {
 }
 
 // printChange prints the row of an object that changed, if the filters of the verb select it. The word DELETED takes
-// the place of the state of an object that is gone.
-func (r *verbs) printChange(change cluster.Change, o *listOptions) {
+// the place of the state of an object that is gone. The row has the layout of the rows before it, which is nil before
+// the first; printChange returns the layout for the next row.
+func (r *verbs) printChange(change cluster.Change, o *listOptions, layout *terminal.Layout) *terminal.Layout {
 	s := cluster.Summarize(change.Object)
 	if !o.shows(&s) {
-		return
+		return layout
 	}
 	if change.Deleted {
 		s.State = "DELETED"
 	}
 	row := []listed{{change.Object, s}}
-	if o.output == "name" {
+	if o.output == "name" || layout == nil {
 		_ = r.printList(row, o) // prints to a writer whose errors have no effect
-		return
+		table := listTable(o)
+		table.Rows = [][]string{cellsOf(&s, o)}
+		return table.Layout(r.Width)
 	}
-	table := listTable(o)
-	table.Rows = [][]string{cellsOf(&s, o)}
-	_, line, _ := strings.Cut(r.painted(table.String(r.Width), row), "\n")
+	line := strings.Replace(layout.Line(cellsOf(&s, o)), s.State, r.Colours().As(string(s.Result), s.State), 1)
 	fmt.Fprint(r.Out, line)
+	return layout
 }
 
 func attemptOf(s *cluster.Summary) string {

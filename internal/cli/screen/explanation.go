@@ -120,7 +120,7 @@ func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan life
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
 	case s.Over() && plan.RequeueAfter == 0:
-		return "nothing: it has ended; an edit of its spec, or a new object, starts it again"
+		return fmt.Sprintf("nothing: it has ended; an edit of its spec starts it again, or sparkctl restart %s/%s -n %s", s.Kind.Name, s.Name, s.Namespace)
 	case s.Over():
 		return fmt.Sprintf("it has ended; the operator handles it again in %s, such as for its time to live", Short(plan.RequeueAfter))
 	case s.Result == cluster.Suspended:

@@ -109,7 +109,11 @@ func Confirm(streams terminal.Streams, what string, objects []client.Object, yes
 	for _, object := range objects {
 		fmt.Fprintln(streams.Err, "  "+screen.Title(object))
 	}
-	fmt.Fprintf(streams.Err, "%s %d objects? [y/N] ", what, len(objects))
+	number := "this object"
+	if len(objects) > 1 {
+		number = fmt.Sprintf("these %d objects", len(objects))
+	}
+	fmt.Fprintf(streams.Err, "%s %s? [y/N] ", what, number)
 	answer, _ := bufio.NewReader(streams.In).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return exit.With(exit.Usage, errors.New("nothing was changed"))
@@ -140,6 +144,6 @@ func Detached(err error, object client.Object, goal string) error {
 		return err
 	}
 	name := fmt.Sprintf("%s/%s -n %s", cluster.KindOf(object).Name, object.GetName(), object.GetNamespace())
-	return exit.Detached("interrupted: detached from %s, which continues; to come back: sparkctl wait %s --for=%s, or sparkctl log %s -f",
+	return exit.Detached("interrupted: detached from %s, which continues\nto come back: sparkctl wait %s --for=%s, or sparkctl log %s -f",
 		screen.Title(object), name, goal, name)
 }

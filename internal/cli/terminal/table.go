@@ -26,31 +26,56 @@ type Table struct {
 // String returns the table for a terminal of the given width. Columns are left out until the table fits. If it still
 // does not fit, the longest cells of the widest column are cut. A width of 0 means no limit.
 func (t Table) String(width int) string {
-	kept := make([]int, len(t.Columns))
-	for i := range kept {
-		kept[i] = i
-	}
-	widths := t.widths()
-	for width > 0 && total(widths, kept) > width {
-		worst := slices.MaxFunc(kept, func(a, b int) int { return t.Columns[a].Drop - t.Columns[b].Drop })
-		if t.Columns[worst].Drop == 0 {
-			break
-		}
-		kept = slices.DeleteFunc(kept, func(i int) bool { return i == worst })
-	}
-	if over := total(widths, kept) - width; width > 0 && over > 0 && len(kept) > 0 {
-		widest := slices.MaxFunc(kept, func(a, b int) int { return widths[a] - widths[b] })
-		widths[widest] = max(widths[widest]-over, 8)
-	}
+	l := t.Layout(width)
 	var b strings.Builder
 	header := make([]string, len(t.Columns))
 	for i, column := range t.Columns {
 		header[i] = column.Header
 	}
 	for _, row := range append([][]string{header}, t.Rows...) {
-		b.WriteString(line(row, kept, widths) + "\n")
+		b.WriteString(line(row, l.kept, l.widths) + "\n")
 	}
 	return b.String()
+}
+
+// Layout is the choice of columns and their widths, so that rows that are printed later stand below the others.
+type Layout struct {
+	width        int
+	kept, widths []int
+}
+
+// Layout returns the layout of the table for a terminal of the given width.
+func (t Table) Layout(width int) *Layout {
+	l := &Layout{width: width, kept: make([]int, len(t.Columns)), widths: t.widths()}
+	for i := range l.kept {
+		l.kept[i] = i
+	}
+	for width > 0 && total(l.widths, l.kept) > width {
+		worst := slices.MaxFunc(l.kept, func(a, b int) int { return t.Columns[a].Drop - t.Columns[b].Drop })
+		if t.Columns[worst].Drop == 0 {
+			break
+		}
+		l.kept = slices.DeleteFunc(l.kept, func(i int) bool { return i == worst })
+	}
+	l.shrink()
+	return l
+}
+
+// shrink makes the widest column narrower if the columns do not fit the terminal.
+func (l *Layout) shrink() {
+	if over := total(l.widths, l.kept) - l.width; l.width > 0 && over > 0 && len(l.kept) > 0 {
+		widest := slices.MaxFunc(l.kept, func(a, b int) int { return l.widths[a] - l.widths[b] })
+		l.widths[widest] = max(l.widths[widest]-over, 8)
+	}
+}
+
+// Line returns one more row of the table. A longer cell widens its column, if the terminal has the space.
+func (l *Layout) Line(row []string) string {
+	for _, i := range l.kept {
+		l.widths[i] = max(l.widths[i], utf8.RuneCountInString(row[i]))
+	}
+	l.shrink()
+	return line(row, l.kept, l.widths) + "\n"
 }
 
 func (t Table) widths() []int {

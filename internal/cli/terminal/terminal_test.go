@@ -44,6 +44,31 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// TestLaterRowsStandBelowTheOthers checks that a row that is printed after its table has the same columns, and that it
+// fits the terminal.
+func TestLaterRowsStandBelowTheOthers(t *testing.T) {
+	table := Table{
+		Columns: []Column{{"NAME", 0}, {"STATE", 0}, {"EXECUTORS", 2}, {"AGE", 1}},
+		Rows:    [][]string{{"first-pi", "RUNNING", "1", "5s"}},
+	}
+	const want = "NAME       STATE     EXECUTORS   AGE\n" +
+		"first-pi   RUNNING   1           5s\n"
+	if got := table.String(40); got != want {
+		t.Errorf("%q", got)
+	}
+	layout := table.Layout(40)
+	for _, test := range []struct{ state, want string }{
+		{"FAILED", "first-pi   FAILED    2           12s\n"},
+		{"SUSPENDED", "first-pi   SUSPENDED   2           12s\n"},
+		{"RUNNING", "first-pi   RUNNING     2           12s\n"},
+		{"PENDING_RERUN", "first-pi   PEND..RERUN   2           12s\n"},
+	} {
+		if got := layout.Line([]string{"first-pi", test.state, "2", "12s"}); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	const text = "The driver pod waits for a node with enough memory."
 	if got := Wrap("why: ", text, 0); got != "why: "+text {
