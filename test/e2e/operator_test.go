@@ -80,6 +80,7 @@ func (w *suite) together(t *testing.T) {
 	run(t, "lines", w.lines)
 	run(t, "monitoring", w.monitoring)
 	run(t, "staging", w.staging)
+	run(t, "terminal", w.terminal)
 }
 
 // applications tests runs that succeed, fail, are retried or are deleted.

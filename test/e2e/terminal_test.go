@@ -1,0 +1,373 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+	"github.com/sparkoperator/spark-operator/test/e2e/terminal"
+)
+
+// updateScreens writes the screens of this run into docs/terminal.md.
+var updateScreens = flag.Bool("update", false, "write the captured screens into docs/terminal.md")
+
+const (
+	screensPage = root + "/docs/terminal.md"
+	wide        = 120
+	narrow      = 60
+)
+
+// desk is the place at which a user of sparkctl works: a directory with programs and settings, and terminals.
+type desk struct {
+	*suite
+	dir, conf, bin, tmux string
+	env                  []string
+}
+
+// terminal uses sparkctl in a terminal, as a new user does: submits an application and follows it, looks at it from
+// other terminals, detaches with Ctrl-C, and comes back. A second application cannot pull its image.
+func (w *suite) terminal(t *testing.T) {
+	d := w.newDesk(t)
+	first := d.open(t, wide)
+	first.enter("sparkctl submit --deploy-mode cluster --object-name first-pi --num-executors 1 --wait --log pi.py")
+	d.stuck(t)
+	first.until("after 4 rounds")
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first-pi"}}
+	w.await(t, app, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
+		return a.Status.Executors != nil && a.Status.Executors.Running > 0
+	})
+	d.looks(t, app)
+	first.interrupted("SparkApplication default/first-pi created", "SparkApplication default/first-pi, which continues")
+	first.withoutLog().capture("submit")
+
+	second := d.open(t, wide)
+	second.enter("sparkctl log first-pi -f")
+	second.until("after 4 rounds")
+	if err := w.Kubectl(t.Context(), "exec", "-n", app.Namespace, app.Status.DriverInfo.PodName, "--", "touch", "/tmp/enough"); err != nil {
+		t.Fatal(err)
+	}
+	second.ends(0)
+	second.withoutLog().capture("log")
+	w.awaitEnd(t, app, patience, completed)
+	d.atEnd(t, app)
+	if *wholeLife {
+		d.otherVerbs(t, app)
+		return
+	}
+	w.remove(t, app)
+}
+
+// newDesk builds sparkctl, and writes the settings and the program of the user.
+func (w *suite) newDesk(t *testing.T) *desk {
+	t.Helper()
+	tmux, err := exec.CommandContext(t.Context(), filepath.Join(root, "tools/tmux.sh")).Output()
+	if err != nil {
+		t.Fatalf("tools/tmux.sh: %v", err)
+	}
+	d := &desk{suite: w, dir: t.TempDir(), conf: t.TempDir(), bin: t.TempDir(), tmux: strings.TrimSpace(string(tmux))}
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", root, "-o", filepath.Join(d.bin, "sparkctl"), "./cmd/sparkctl")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for name, text := range map[string]string{
+		filepath.Join(d.bin, "kubectl"): "#!/bin/sh\nexec '" + strings.Join(w.KubectlLine(), "' '") + "' \"$@\"\n",
+		filepath.Join(d.conf, "spark-defaults.conf"): "spark.kubernetes.container.image " + cluster.SparkImage + "\n" +
+			"spark.kubernetes.authenticate.driver.serviceAccountName " + cluster.ServiceAccount + "\n" +
+			"spark.driver.memory 512m\nspark.executor.memory 512m\n" +
+			"spark.kubernetes.driver.request.cores 100m\nspark.kubernetes.executor.request.cores 100m\nspark.log.level WARN\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("sparkctl", filepath.Join(d.bin, "kubectl-spark")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(d.dir, os.DirFS("testdata/terminal")); err != nil {
+		t.Fatal(err)
+	}
+	d.env = []string{"KUBECONFIG=" + w.Kubeconfig(), "SPARK_CONF_DIR=" + d.conf, "PATH=" + d.bin + ":" + os.Getenv("PATH")}
+	return d
+}
+
+// stuck submits an application whose image does not exist, detaches from it, and looks for the cause, all in a narrow
+// terminal.
+func (d *desk) stuck(t *testing.T) {
+	s := d.open(t, narrow)
+	s.enter("image=docker.io/apache/spark:no-such-tag")
+	s.enter(`sparkctl submit --wait --log --deploy-mode cluster \`)
+	s.enter(`  --object-name stuck-pi --spark-version 4.1.4 \`)
+	s.enter(`  --conf spark.kubernetes.container.image=$image pi.py`)
+	s.until("ImagePull")
+	s.interrupted("no-such-tag", "SparkApplication default/stuck-pi, which")
+	s.fits(narrow)
+	s.capture("stuck")
+	s.run("sparkctl explain stuck-pi", "state:  SparkApplication default/stuck-pi is SUBMITTED", "do:", "check the image's name and tag", "next:").fits(narrow)
+	s.capture("explain-stuck")
+	s.run("sparkctl delete stuck-pi --wait --yes", "SparkApplication default/stuck-pi deleted")
+	var gone v1beta2.SparkApplication
+	if err := d.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "stuck-pi"}, &gone); client.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("after delete --wait: %v", err)
+	}
+}
+
+// looks shows the running application on wide and narrow terminals, and without a terminal.
+func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
+	driver := app.Status.DriverInfo.PodName
+	status := []string{"name:      default/first-pi", "state:     RUNNING (running)", "phases:", driver, "conditions:", "events:"}
+	d.open(t, wide).run("sparkctl status first-pi", status...).fits(wide).capture("status")
+	d.open(t, wide).run("sparkctl explain first-pi", "first-pi is RUNNING (running)", "next:").fits(wide).capture("explain")
+	small := d.open(t, narrow).run("sparkctl status first-pi", status...).fits(narrow)
+	small.capture("status-narrow")
+	small.run("sparkctl explain first-pi", "first-pi is RUNNING", "next:").fits(narrow)
+	small.run("sparkctl top first-pi", driver, "stages: ").fits(narrow)
+	small.run("sparkctl events first-pi", "SparkApplicationSubmitted").fits(narrow)
+	small.run("sparkctl list --kind app --newer 1h", "first-pi", "RUNNING").fits(narrow)
+	if rows := small.coloured(); !strings.Contains(rows, "\x1b[32mRUNNING") {
+		t.Errorf("a terminal without colours: %q", rows)
+	}
+	for _, args := range [][]string{
+		{"status", app.Name}, {"explain", app.Name}, {"events", app.Name}, {"list", "-A"}, {"top", app.Name}, {"log", app.Name},
+	} {
+		d.plain(t, args...)
+	}
+	text := d.plain(t, "status", app.Name)
+	for _, c := range app.Status.Conditions {
+		if c.Message != "" && !strings.Contains(text, c.Reason+": "+c.Message+"\n") {
+			t.Errorf("without a terminal, the condition %s is not one line:\n%s", c.Type, text)
+		}
+	}
+}
+
+// atEnd shows the application after its end.
+func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
+	s := d.open(t, wide).run("sparkctl status first-pi", "state:     COMPLETED (succeeded)").fits(wide)
+	s.capture("status-end")
+	s.run("sparkctl explain first-pi", "next:", "it has ended", "sparkctl restart app/first-pi -n default").fits(wide)
+	s.run("sparkctl wait "+app.Name, "COMPLETED")
+	if log := d.driverLog(t, app); !strings.Contains(log, "Pi is known well enough") {
+		t.Errorf("the application did not continue after Ctrl-C:\n%s", log)
+	}
+}
+
+// plain runs a verb without a terminal, and checks that its output has no escape sequences.
+func (d *desk) plain(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(d.bin, "sparkctl"), args...)
+	cmd.Env = append(os.Environ(), append(d.env, "TERM=xterm-256color", "COLUMNS=40")...)
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("sparkctl %s: %v\n%s", strings.Join(args, " "), err, text)
+	}
+	if strings.ContainsAny(string(text), "\x1b\r\b") {
+		t.Errorf("sparkctl %s writes escape sequences without a terminal: %q", strings.Join(args, " "), text)
+	}
+	return string(text)
+}
+
+// console is a terminal of a desk, with the last command's output.
+type console struct {
+	*desk
+	t      *testing.T
+	screen *terminal.Terminal
+	begin  int // number of characters of the screen before the last command
+	output string
+}
+
+func (d *desk) open(t *testing.T, columns int) *console {
+	t.Helper()
+	screen, err := terminal.Open(t.Context(), d.tmux, d.dir, columns, 50, d.env...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := screen.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &console{desk: d, t: t, screen: screen}
+	c.await("a prompt", terminal.Idle)
+	return c
+}
+
+// await waits until the part of the screen since the last command satisfies a condition.
+func (c *console) await(goal string, done func(string) bool) {
+	c.t.Helper()
+	eventually(c.t, patience, goal+" on the screen", func() (string, bool) {
+		text, err := c.screen.Screen(c.t.Context())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.output = text[min(c.begin, len(text)):]
+		return text, done(c.output)
+	})
+}
+
+// enter types a line. It is the beginning of a command, or continues one.
+func (c *console) enter(line string) {
+	c.t.Helper()
+	if err := c.screen.Enter(c.t.Context(), line); err != nil {
+		c.t.Fatal(err)
+	}
+	c.until(line)
+}
+
+// until waits until the screen shows a text, wherever its lines are broken.
+func (c *console) until(has string) {
+	c.t.Helper()
+	c.await(has, func(text string) bool { return strings.Contains(words(text), words(has)) })
+}
+
+// words returns a text with one blank between two words.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// run types a command, waits until it has ended with the exit code 0, and checks that its output has the given texts.
+func (c *console) run(line string, has ...string) *console {
+	c.t.Helper()
+	text, err := c.screen.Screen(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.begin = len(strings.TrimSuffix(text, terminal.Prompt))
+	c.enter(line)
+	c.ends(0)
+	for _, text := range has {
+		if !strings.Contains(words(c.output), words(text)) {
+			c.t.Errorf("%s: the screen lacks %q:\n%s", line, text, c.output)
+		}
+	}
+	return c
+}
+
+// ends waits until the command has ended, and checks its exit code.
+func (c *console) ends(code int) {
+	c.t.Helper()
+	c.await("a prompt", terminal.Idle)
+	shown := c.output
+	c.enter(`echo "exit code $?"`)
+	c.await("the exit code", func(text string) bool { return terminal.Idle(text) && exitCode.MatchString(text) })
+	if got := exitCode.FindStringSubmatch(c.output)[1]; got != fmt.Sprint(code) {
+		c.t.Errorf("exit code %s, want %d:\n%s", got, code, c.output)
+	}
+	if code == 0 {
+		c.output = shown
+	}
+}
+
+var exitCode = regexp.MustCompile(`(?m)^exit code ([0-9]+)$`)
+
+// interrupted presses Ctrl-C and checks what the command has shown, and that it ends with the exit code 130.
+func (c *console) interrupted(has ...string) {
+	c.t.Helper()
+	if err := c.screen.Press(c.t.Context(), "C-c"); err != nil {
+		c.t.Fatal(err)
+	}
+	c.until("to come back: sparkctl wait app/")
+	c.ends(130)
+	for _, text := range has {
+		if !strings.Contains(words(c.output), words(text)) {
+			c.t.Errorf("the screen lacks %q:\n%s", text, c.output)
+		}
+	}
+}
+
+// fits checks that the terminal broke no line of the output: each line has at most as many characters as the terminal
+// has columns. Only a word that no line can hold, such as the address of an image's manifest, has a line of its own.
+func (c *console) fits(columns int) *console {
+	c.t.Helper()
+	for line := range strings.SplitSeq(c.output, "\n") {
+		if n := utf8.RuneCountInString(line); n > columns && len(strings.Fields(line)) > 1 {
+			c.t.Errorf("a line has %d characters on a terminal of %d columns: %q", n, columns, line)
+		}
+	}
+	return c
+}
+
+func (c *console) coloured() string {
+	c.t.Helper()
+	text, err := c.screen.Coloured(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return text
+}
+
+// kept matches the lines of a screen that are not Spark's log.
+var kept = regexp.MustCompile(`^(\$|>|\^C|SparkApplication |Pi is |interrupted|to come back|exit code)`)
+
+// unresolved matches what the kubelet reports after it could not find an image. The text depends on the network of the
+// node.
+var unresolved = regexp.MustCompile(`(?ms)(failed\s+to\s+resolve\s+reference\s+"[^"]+":).*?^(SparkApplication|pod:|do:|\^C)`)
+
+// withoutLog replaces Spark's log in the output by three points.
+func (c *console) withoutLog() *console {
+	c.output = terminal.Condense(c.output, kept)
+	return c
+}
+
+// capture compares the screen of the last command with that of the documentation. With the flag -update, it writes the
+// screen into the documentation instead.
+func (c *console) capture(name string) {
+	c.t.Helper()
+	screen := strings.TrimSpace(strings.TrimSuffix(c.output, terminal.Prompt))
+	screen = strings.ReplaceAll(screen, c.nodeName(c.t), "sparklocal")
+	screen = unresolved.ReplaceAllString(screen, "$1 (...)\n$2")
+	text, err := os.ReadFile(screensPage)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if *updateScreens {
+		page, err := terminal.WithScreen(string(text), name, screen)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if err := os.WriteFile(screensPage, []byte(page), 0o644); err != nil {
+			c.t.Fatal(err)
+		}
+		return
+	}
+	shown, err := terminal.Shown(string(text), name)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if want, got := terminal.Stable(shown), terminal.Stable(screen); want != got {
+		c.t.Errorf("docs/terminal.md shows another screen %q than this one; in test/e2e, run go test -run TestOperator/together/terminal . -update:\n%s", name, screen)
+	}
+}
+
+// otherVerbs uses the verbs that change an application, on the application that has ended.
+func (d *desk) otherVerbs(t *testing.T, app *v1beta2.SparkApplication) {
+	watch := d.open(t, narrow)
+	watch.enter("sparkctl list --kind app --newer 1h --watch")
+	watch.until("first-pi")
+	s := d.open(t, wide)
+	s.run("sparkctl restart first-pi --yes", "a restart is requested")
+	s.run("sparkctl wait first-pi --for=running --timeout=5m", "RUNNING")
+	s.run("sparkctl suspend first-pi --yes", "first-pi")
+	d.await(t, app, patience, "SUSPENDED", func(a *v1beta2.SparkApplication) bool {
+		return a.Status.AppState.State == v1beta2.ApplicationStateSuspended
+	})
+	watch.until("SUSPENDED")
+	watch.fits(narrow)
+	s.run("sparkctl explain first-pi", "sparkctl resume app/first-pi")
+	s.run("sparkctl resume first-pi --yes", "first-pi")
+	s.run("kubectl spark wait first-pi --for=running --timeout=5m", "RUNNING")
+	d.awaitEvent(t, app, "a restart", func(e corev1.Event) bool { return strings.Contains(e.Reason, "Submitted") })
+	s.run("kubectl spark delete first-pi --wait --yes", "first-pi deleted")
+	if left := d.dependents(t, app); len(left) > 0 {
+		t.Errorf("after delete --wait there are still %v", left)
+	}
+}
