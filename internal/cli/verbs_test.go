@@ -287,9 +287,8 @@ func (u *user) logs() {
 	}
 }
 
-// detaches checks that verbs which wait for a log print the states meanwhile, and that Ctrl-C ends them with a text that
-// says how to come back. Without the states, a user cannot see why there is no log, for example that an image is
-// missing.
+// detaches checks that verbs print the states while they wait for a log, and that the text after Ctrl-C says how to
+// come back. Without the states, a user cannot see why there is no log, for example that an image is missing.
 func (u *user) detaches() {
 	for _, args := range [][]string{{"create", "-f", u.manifest("slow", ""), "--wait", "--log"}, {"log", "slow", "-f"}, {"wait", "slow"}} {
 		s := u.begin(args...)

@@ -92,7 +92,7 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 }
 
 // changesOnly returns a function that passes a summary on if its line differs from the previous line, and if the object
-// does not run: the log of an attempt ends shortly before the status says so. A nil function receives nothing.
+// does not run: the log of an attempt ends shortly before the status shows its end. A nil function receives nothing.
 func changesOnly(pass func(*Summary)) func(*Summary) {
 	last := ""
 	return func(s *Summary) {
