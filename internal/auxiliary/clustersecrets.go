@@ -64,7 +64,7 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 	err := k.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(w.Owner.GetNamespace()),
 		client.MatchingLabels{identity.AppUIDLabel: string(w.Owner.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
 	if err != nil && !apierrors.IsForbidden(err) { // without the right to delete Secrets, the operator has created none
-		log.FromContext(ctx).Info("Could not delete the earlier Secrets of a cluster", "cause", err.Error())
+		log.FromContext(ctx).Info("Could not delete Secrets that a cluster no longer needs", "cause", err.Error())
 		return
 	}
 	k.Memory.sweep(key, digest)

@@ -315,8 +315,8 @@ func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, ed
 }
 
 // correct reads an existing object, and applies the wanted state if the object differs or was edited. It returns the
-// object as it is afterwards. If it returns an error, the result old reports whether clients can still use the object
-// in its old state.
+// object as it is afterwards. If it returns an error, the second result reports whether clients can still use the
+// object in its old state.
 func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edited bool) (now *unstructured.Unstructured, old bool, err error) {
 	existing, err := k.readTree(ctx, object)
 	if err != nil {
@@ -375,7 +375,7 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	case identity.OwnedBy(existing, w.Owner.GetUID()):
 		return nil
 	case w.drivenElsewhere(existing):
-		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created it"}}
+		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created this object"}}
 	}
 	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
 		return &apianswer.Wait{Message: why} // the object will be deleted: retried soon, reported if that lasts

@@ -66,7 +66,7 @@ func TestRetryIntervals(t *testing.T) {
 	}
 }
 
-// TestUnwanted checks that only auxiliary objects are deleted when they are no longer wanted.
+// TestUnwanted checks that unwanted auxiliary objects are deleted, and that no other objects are deleted.
 func TestUnwanted(t *testing.T) {
 	object := func(kind, name string, labels map[string]string) metav1.PartialObjectMetadata {
 		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}

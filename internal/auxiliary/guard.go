@@ -91,7 +91,7 @@ func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructure
 	}
 	if wait := EditInterval - w.Now.Sub(k.Memory.seen(identity.Key(w.Owner), existing).at); wait > 0 {
 		return false, &causeError{lifecycle.Cause{Reason: ReasonEdited, Message: fmt.Sprintf(
-			"another client changes it repeatedly, and the operator reverts that at most once in %s; metadata.managedFields names the client", EditInterval)}}
+			"another client repeatedly changes this object, and the operator reverts its changes at most once in %s; stop the client, which metadata.managedFields names", EditInterval)}}
 	}
 	return true, nil
 }

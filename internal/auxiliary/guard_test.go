@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestSaysAll checks that fields that others add to an object do not count as an edit, except fields in a selector.
-func TestSaysAll(t *testing.T) {
+// TestMatchesAll checks that fields that others add to an object do not count as an edit, except fields in a selector.
+func TestMatchesAll(t *testing.T) {
 	wanted := func() *corev1.Service {
 		return &corev1.Service{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}},
@@ -56,9 +56,9 @@ func TestSaysAll(t *testing.T) {
 	}
 }
 
-// TestEditions checks that an object counts as edited if it has changed since the operator last wrote or read it, or if
+// TestEdited checks that an object counts as edited if it has changed since the operator last wrote or read it, or if
 // the operator has neither written nor read it.
-func TestEditions(t *testing.T) {
+func TestEdited(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
 	}

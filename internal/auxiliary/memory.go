@@ -25,18 +25,17 @@ type Memory struct {
 	sweeps memory.ByKey[types.NamespacedName, string]
 }
 
-// swept reports whether the unwanted Secrets of a cluster were already deleted for the present wanted objects. The
-// argument wanted is the digest of these objects.
-func (m *Memory) swept(key types.NamespacedName, wanted string) bool {
+// swept reports whether the unwanted Secrets of a cluster were already deleted for the wanted objects with the given
+// digest.
+func (m *Memory) swept(key types.NamespacedName, current string) bool {
 	digest, known := m.sweeps.Get(key)
-	return known && digest == wanted
+	return known && digest == current
 }
 
-// sweep records that the unwanted Secrets of a cluster were deleted for the present wanted objects. The argument wanted
-// is the digest of these objects.
-func (m *Memory) sweep(key types.NamespacedName, wanted string) { m.sweeps.Set(key, wanted) }
+// sweep records that the unwanted Secrets of a cluster were deleted for the wanted objects with the given digest.
+func (m *Memory) sweep(key types.NamespacedName, digest string) { m.sweeps.Set(key, digest) }
 
-// revision is the version of an object when the operator last wrote or read it.
+// revision is the version that an object had when the operator last wrote or read it.
 type revision struct {
 	uid        types.UID
 	generation int64
@@ -64,13 +63,13 @@ func (m *Memory) verified(key types.NamespacedName, object client.Object, now ti
 	m.remember(key, object, func(e *revision) { e.verifiedAt = now })
 }
 
-// forgetSecrets drops the memory of Secrets, because these Secrets are about to be deleted, and have to be created
-// again if they are wanted again. It keeps the Secrets whose nameOf is in the list but.
-func (m *Memory) forgetSecrets(key types.NamespacedName, but []string) {
+// forgetSecrets drops the memory of Secrets that are about to be deleted, because they have to be created again if they
+// are wanted again. It keeps the Secrets whose keys (nameOf) are in the list kept.
+func (m *Memory) forgetSecrets(key types.NamespacedName, kept []string) {
 	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map
 		maps.DeleteFunc(all, func(name string, _ revision) bool {
-			return strings.HasPrefix(name, "Secret/") && !slices.Contains(but, name)
+			return strings.HasPrefix(name, "Secret/") && !slices.Contains(kept, name)
 		})
 		return all, len(all) > 0
 	})

@@ -102,7 +102,8 @@ func isOwnedBySet(pod *corev1.Pod, name string) bool {
 	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, dependents.StatefulSet.GroupKind()) && set.Name == name
 }
 
-// adoptStrays raises the number of replicas of a new StatefulSet to the number that the existing pods of its name need.
+// adoptStrays raises the number of replicas of a new StatefulSet so that the StatefulSet adopts all existing pods that
+// are named after it.
 func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	left := replicasFor(object.GetName(), pods)
 	tree, err := AppliedTree(object)
@@ -115,7 +116,8 @@ func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// replicasFor returns the number of replicas that a StatefulSet needs to keep the existing pods of its name.
+// replicasFor returns the number of replicas that a StatefulSet needs to keep the existing pods that are named after
+// it.
 func replicasFor(set string, pods []corev1.Pod) int64 {
 	left, count := int64(0), int64(0)
 	for _, pod := range pods {
@@ -140,9 +142,9 @@ func inheritedContent(generation int64) string {
 }
 
 // keptAsInherited reports whether an object is an inherited StatefulSet that stays as it is, because nobody has edited
-// the cluster since the StatefulSet was marked. The argument cached is the object's content label in the cache.
-func (w *work) keptAsInherited(object client.Object, cached string) bool {
-	return isSet(object) && cached == w.inheritedMark
+// the cluster since the StatefulSet was marked. The argument label is the object's content label in the cache.
+func (w *work) keptAsInherited(object client.Object, label string) bool {
+	return isSet(object) && label == w.inheritedMark
 }
 
 // isInherited reports whether an object is an inherited StatefulSet that the operator has marked and not updated yet.
@@ -150,9 +152,10 @@ func isInherited(existing *unstructured.Unstructured) bool {
 	return isSet(existing) && strings.HasPrefix(existing.GetLabels()[lifecycle.ContentLabel], inheritedPrefix)
 }
 
-// markSet sets our labels on an inherited StatefulSet. It changes nothing else, because an update would restart the
-// pods, with one exception: it raises the number of pods if more are wanted. It never lowers that number, because the
-// other operator ignored edits of the number in the custom resource, so users scaled its StatefulSets directly.
+// markSet sets our labels on an inherited StatefulSet. If more pods are wanted than the StatefulSet has, markSet also
+// raises the number of pods. It never lowers that number: the other operator ignored edits of the number in the custom
+// resource, so users scaled its StatefulSets directly. markSet changes nothing else, because an update would restart
+// the pods.
 func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	marks := maps.Clone(object.GetLabels())
 	marks[lifecycle.ContentLabel] = w.inheritedMark

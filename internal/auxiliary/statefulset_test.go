@@ -146,8 +146,8 @@ func TestKeepScale(t *testing.T) {
 	}
 }
 
-// TestMarkOf checks that each generation has a content label of its own, which is a valid label value.
-func TestMarkOf(t *testing.T) {
+// TestInheritedContent checks that each generation has a content label of its own, which is a valid label value.
+func TestInheritedContent(t *testing.T) {
 	t.Parallel()
 	if first, other := inheritedContent(1), inheritedContent(math.MaxInt64); first == other || len(other) > 63 {
 		t.Errorf("%q and %q", first, other)
