@@ -1,6 +1,6 @@
 // Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes dependents. If an
-// action finds a fact that was not known when the decision was made, the remaining actions are not carried out before a
-// new decision.
+// action finds a fact that was not known when the decision was made, Apply stops. A new decision then replaces the
+// remaining actions.
 package apply
 
 import (

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// TestTargets checks which objects of two attempts each delete action deletes.
+// TestTargets checks which objects each action that deletes removes, if objects of two attempts exist.
 func TestTargets(t *testing.T) {
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
 	app.Spec.Image = new("image")
@@ -102,8 +102,9 @@ func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 	}
 }
 
-// TestHinder checks that a rejected deletion becomes a fact, and that this fact never replaces an earlier rejection.
-func TestHinder(t *testing.T) {
+// TestRejectedDeletion checks that a rejected deletion becomes a fact, and that this fact never replaces an earlier
+// rejection.
+func TestRejectedDeletion(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 	var view dependents.View
 	if outcome, err := reportRejection(view, errors.New("timeout")); outcome.Fact != nil || err == nil || outcome.Rejected != nil {

@@ -56,10 +56,9 @@ func reportRejection(view dependents.View, err error) (Outcome, error) {
 	return rejectedAction(view, cause, err.Error()), nil
 }
 
-// rejectedAction returns the outcome of an action that the API server rejected. The argument why is the message of the
-// rejection.
-func rejectedAction(view dependents.View, cause lifecycle.Cause, why string) Outcome {
-	outcome := Outcome{Rejected: &apianswer.Wait{Reason: cause.Reason, Message: why}}
+// rejectedAction returns the outcome of an action that the API server rejected with the given message.
+func rejectedAction(view dependents.View, cause lifecycle.Cause, message string) Outcome {
+	outcome := Outcome{Rejected: &apianswer.Wait{Reason: cause.Reason, Message: message}}
 	if view.Seen.Rejection == nil {
 		outcome.Fact = RejectionFact(cause)
 	}
@@ -71,7 +70,7 @@ func rejectedAction(view dependents.View, cause lifecycle.Cause, why string) Out
 func (a Applier) expire(ctx context.Context, owner client.Object) error {
 	err := a.Dependents.Client.Delete(ctx, owner, client.Preconditions{UID: new(owner.GetUID()), ResourceVersion: new(owner.GetResourceVersion())})
 	if apierrors.IsConflict(err) {
-		return &apianswer.Wait{Message: "it was changed just before its deletion, so the operator decides again whether to delete it"}
+		return &apianswer.Wait{Message: "the custom resource was changed just before its deletion, so the operator decides again whether to delete it"}
 	}
 	return client.IgnoreNotFound(err)
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// left creates a run as an earlier operator or a user may have created it. If owner is empty, the run has no owner
-// reference; if label is empty, the run has no label of a schedule.
-func left(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
+// existingRun creates a run as an earlier operator or a user may have created it. If owner is empty, the run has no
+// owner reference; if label is empty, the run has no label of a schedule.
+func existingRun(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}
 	if label != "" {
@@ -40,13 +40,13 @@ func TestConfirmRuns(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	s, other := w.Schedule("nightly", scene.Seldom), w.Schedule("weekly", scene.Seldom)
-	seen := left(w, s, "nightly-1", s.UID, "nightly")
-	left(w, s, "nightly-2", s.UID, "nightly")
-	left(w, s, "nightly-3", s.UID, "nightly")
-	left(w, s, "nightly-4", "of-one-that-was-deleted", "nightly")
-	left(w, s, "nightly-5", "", "nightly")
-	left(w, other, "weekly-1", other.UID, "weekly")
-	left(w, s, "manual", s.UID, "") // only the cache finds this run, because it selects by owners
+	seen := existingRun(w, s, "nightly-1", s.UID, "nightly")
+	existingRun(w, s, "nightly-2", s.UID, "nightly")
+	existingRun(w, s, "nightly-3", s.UID, "nightly")
+	existingRun(w, s, "nightly-4", "of-one-that-was-deleted", "nightly")
+	existingRun(w, s, "nightly-5", "", "nightly")
+	existingRun(w, other, "weekly-1", other.UID, "weekly")
+	existingRun(w, s, "manual", s.UID, "") // only the cache finds this run, because it selects by owners
 	w.EndRun("nightly-3", v1beta2.ApplicationStateCompleted)
 
 	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Live: w.API}}
@@ -84,7 +84,7 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	s := w.Schedule("nightly", scene.Seldom)
-	left(w, s, "nightly-1", s.UID, "nightly")
+	existingRun(w, s, "nightly-1", s.UID, "nightly")
 	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Client: w.API, Live: w.Powerless()}}
 	for _, name := range []string{"", "nightly-1"} {
 		outcome, err := a.Apply(t.Context(), dependents.View{Owner: s}, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name}}}})

@@ -18,8 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ReasonNameTaken is the reason of a cause that says that an object of another owner has the name that our object
-// needs.
+// ReasonNameTaken is the Cause.Reason if an object of another owner has the name that our object needs.
 const ReasonNameTaken = "NameTaken"
 
 // Creation is the result of creating an object. The zero value means that a suitable object already existed.

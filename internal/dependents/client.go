@@ -80,12 +80,12 @@ const (
 // pagesInMemory is a semaphore that bounds the number of pages in memory.
 var pagesInMemory = make(chan struct{}, livePages)
 
-// EachLive lists objects live and calls do with each object. The function do may keep copies of parts of an object, but
-// must not keep the object itself.
-func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, do func(runtime.Object) error, options ...client.ListOption) error {
+// EachLive lists objects live and calls visit for each object. The function visit may keep copies of parts of an
+// object, but must not keep the object itself.
+func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, visit func(runtime.Object) error, options ...client.ListOption) error {
 	more := ""
 	for {
-		next, err := c.onePage(ctx, empty(), do, append([]client.ListOption{client.Limit(LivePage), client.Continue(more)}, options...))
+		next, err := c.onePage(ctx, empty(), visit, append([]client.ListOption{client.Limit(LivePage), client.Continue(more)}, options...))
 		if err != nil || next == "" {
 			return err
 		}
@@ -93,9 +93,9 @@ func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, do
 	}
 }
 
-// onePage reads one page of a list and calls do with each object. It returns the token for the request of the next
+// onePage reads one page of a list and calls visit for each object. It returns the token for the request of the next
 // page, which is "" after the last page.
-func (c Client) onePage(ctx context.Context, page client.ObjectList, do func(runtime.Object) error, options []client.ListOption) (string, error) {
+func (c Client) onePage(ctx context.Context, page client.ObjectList, visit func(runtime.Object) error, options []client.ListOption) (string, error) {
 	select {
 	case pagesInMemory <- struct{}{}:
 		defer func() { <-pagesInMemory }()
@@ -105,7 +105,7 @@ func (c Client) onePage(ctx context.Context, page client.ObjectList, do func(run
 	if err := c.Live.List(ctx, page, options...); err != nil {
 		return "", err
 	}
-	return page.GetContinue(), meta.EachListItem(page, do)
+	return page.GetContinue(), meta.EachListItem(page, visit)
 }
 
 // LivePods lists pods live. The pods are trimmed as in the cache, but keep the volume that holds a driver's
@@ -181,24 +181,24 @@ func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...clie
 // objects.
 const requestsAtOnce = 8
 
-// InParallel calls do with each number from 0 to n-1, at most requestsAtOnce calls at a time, and returns when all
-// calls have returned.
-func InParallel(n int, do func(i int)) {
+// InParallel calls f(i) for each i from 0 to n-1, at most requestsAtOnce calls at a time, and returns when all calls
+// have returned.
+func InParallel(n int, f func(i int)) {
 	slots := make(chan struct{}, requestsAtOnce)
 	var all sync.WaitGroup
 	for i := range n {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			do(i)
+			f(i)
 		})
 	}
 	all.Wait()
 }
 
-// ForEach calls do with each object, at most requestsAtOnce calls at a time, and returns the error of each call.
-func ForEach(objects []client.Object, do func(client.Object) error) []error {
+// ForEach calls f for each object, at most requestsAtOnce calls at a time, and returns the error of each call.
+func ForEach(objects []client.Object, f func(client.Object) error) []error {
 	errs := make([]error, len(objects))
-	InParallel(len(objects), func(i int) { errs[i] = do(objects[i]) })
+	InParallel(len(objects), func(i int) { errs[i] = f(objects[i]) })
 	return errs
 }

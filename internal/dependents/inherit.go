@@ -79,8 +79,8 @@ func withIdentity(in kind.Inherited, owner, object client.Object) client.Object 
 	return &WithIdentities(in, owner, []corev1.Pod{*pod})[0]
 }
 
-// Selector returns the selector for live reads of a custom resource's pods. If all is false, it selects only drivers
-// and submitter pods.
+// Selector returns the selector for live reads of a custom resource's pods. If the argument all is false, the selector
+// leaves out executors: it selects only drivers and submitter pods.
 func Selector(in kind.Inherited, owner client.Object, all bool) labels.Selector {
 	key, value := in.NameLabel, owner.GetName()
 	if in.Adopt == nil {

@@ -60,7 +60,7 @@ func strayPod(pod corev1.Pod) corev1.Pod {
 	return pod
 }
 
-// setOwner says who owns a StatefulSet.
+// setOwner is the sort of owner that a StatefulSet has.
 type setOwner int
 
 const (

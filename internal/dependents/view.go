@@ -23,7 +23,7 @@ type View struct {
 // Add returns the view with additional dependents, which were found or created after the view was read.
 func (v View) Add(found Set, made []client.Object) View {
 	v.Set = v.Set.Add(found)
-	v.Created = with(v.Created, made)
+	v.Created = joined(v.Created, made)
 	return v
 }
 
@@ -40,15 +40,15 @@ func (v *View) Deletable() []client.Object { return slices.Concat(v.Set.Deletabl
 
 // Add returns the set with the drivers, submitters, other objects and runs of another set.
 func (s Set) Add(found Set) Set {
-	s.Drivers = with(s.Drivers, found.Drivers)
-	s.Submitters = with(s.Submitters, found.Submitters)
-	s.Others = with(s.Others, found.Others)
-	s.Runs = with(s.Runs, found.Runs)
+	s.Drivers = joined(s.Drivers, found.Drivers)
+	s.Submitters = joined(s.Submitters, found.Submitters)
+	s.Others = joined(s.Others, found.Others)
+	s.Runs = joined(s.Runs, found.Runs)
 	return s
 }
 
-// with returns a new list that has the elements of both lists. It does not change either list.
-func with[T any](list, more []T) []T {
+// joined returns a new list that has the elements of both lists. It does not change either list.
+func joined[T any](list, more []T) []T {
 	if len(more) == 0 {
 		return list
 	}

@@ -64,7 +64,7 @@ func WhyNameFrees(object client.Object, objectKind string, owner client.Object, 
 	switch {
 	case Orphan(object, owner, kind):
 		return fmt.Sprintf("%s %q belongs to a deleted resource of the same name; "+
-			"the operator waits until it is gone", objectKind, object.GetName())
+			"the operator waits until the old %s is gone", objectKind, object.GetName(), objectKind)
 	case object.GetDeletionTimestamp() != nil:
 		return fmt.Sprintf("%s %q does not belong to this resource (%s) and is being deleted; "+
 			"the operator waits until it is gone", objectKind, object.GetName(), DescribeOwner(object))
@@ -97,9 +97,9 @@ func Verify(object, owner client.Object, attempt int32) error {
 
 // CustomResource returns the key of the custom resource of the given kind that has to be reconciled when a dependent
 // changes. This is the owner to which both the UID label and an owner reference of the dependent refer. If no such
-// owner exists, it is the custom resource that the label nameLabel names; if nameLabel is empty, the result is false.
-// No such owner exists if another operator created the dependent, if a workload controller owns it, or if the dependent
-// is an executor that only a Connect server's pod owns.
+// owner exists, the dependent's label with the key nameLabel contains the name of the custom resource. If nameLabel is
+// empty then, the result is false. No such owner exists if another operator created the dependent, if a workload
+// controller owns it, or if the dependent is an executor that only a Connect server's pod owns.
 //
 // The key says only which custom resource to reconcile. The pass decides who owns the dependent.
 func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel string) (types.NamespacedName, bool) {

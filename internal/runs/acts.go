@@ -82,7 +82,7 @@ func (a Client) adopt(ctx context.Context, run client.Object) (Created, error) {
 		return Created{Run: existing, Since: existing.GetCreationTimestamp().Time}, nil
 	case identity.Orphan(existing, a.Owner, a.Dependents.GroupKind(a.Owner)):
 		return Created{}, &apianswer.Wait{Reason: dependents.ReasonNameTaken,
-			Message: fmt.Sprintf("%s %q belongs to a deleted object of the same name; the run starts when it is gone", gvk.Kind, existing.GetName())}
+			Message: fmt.Sprintf("%s %q belongs to a deleted schedule of the same name; the run starts when the old %s is gone", gvk.Kind, existing.GetName(), gvk.Kind)}
 	}
 	return Created{Refused: &lifecycle.Cause{Reason: dependents.ReasonNameTaken, Message: fmt.Sprintf("the run cannot be started: %s %q already exists and does not belong to this schedule (%s); delete or rename it",
 		gvk.Kind, existing.GetName(), identity.DescribeOwner(existing))}}, nil
