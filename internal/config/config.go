@@ -1,7 +1,8 @@
 // Package config holds the operator's configuration: one typed, versioned file, its defaults and its validation.
 //
-// All settings are in the file: command line flags name only the file, and the environment names only the cluster. An
-// unknown field is an error that names the field, so that a misspelt field never leaves the default in place unnoticed.
+// All settings are in the file. The command line flags only name the file, and environment variables only say how to
+// reach the cluster. An unknown field is an error that names the field, so that a misspelt field never leaves the
+// default in place unnoticed.
 package config
 
 import (

@@ -268,9 +268,8 @@ func TestStringHidesAddresses(t *testing.T) {
 	}
 }
 
-// TestIdentity checks that a service account without its namespace is a fault, because the operator would not reject
-// any request with such a setting. It also checks that metrics without authentication cannot be combined with
-// metrics.authentication.
+// TestIdentity checks that a service account without its namespace is a fault. It also checks that metrics without
+// authentication cannot be combined with metrics.authentication.
 func TestIdentity(t *testing.T) {
 	for text, field := range map[string]string{
 		"identity: {serviceAccount: operator}":                                               "identity.namespace",

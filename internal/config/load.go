@@ -39,7 +39,8 @@ func Parse(data []byte) (Configuration, error) {
 	return c, nil
 }
 
-// removed maps each field that only earlier versions of the file had to an explanation of what to do instead.
+// removed contains the fields that existed only in earlier versions of the file, each with an explanation of what to
+// use instead.
 var removed = map[string]string{
 	"sharding": "it was removed, because several replicas were no faster than one; leave it out. " +
 		"To split the work, run one operator for each group of namespaces (docs/tuning.md#several-releases)",

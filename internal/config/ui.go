@@ -132,7 +132,7 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	ingress, route := &c.UI.Ingress, &c.UI.Route
 	switch {
 	case route.URLFormat == "" && ingress.URLFormat == "" && len(route.ParentRefs) > 0:
-		return field.ErrorList{field.Required(path, "with ui.route.parentRefs every web UI has a route, which needs a host or a path; set it here or in ui.ingress.urlFormat")}
+		return field.ErrorList{field.Required(path, "with ui.route.parentRefs every web UI has a route, which needs a host or a path; set a format with one of them here or in ui.ingress.urlFormat")}
 	case route.URLFormat == "":
 		return nil
 	}

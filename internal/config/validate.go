@@ -186,7 +186,7 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 }
 
 // validateIdentity checks the names of the operator's namespace and service account. A service account without its
-// namespace is a fault, because the operator would not reject any request with such a setting.
+// namespace is a fault, because the two together identify the account.
 func validateIdentity(c *Configuration) (errs field.ErrorList) {
 	path, i := field.NewPath("identity"), &c.Identity
 	errs = append(errs, accountName(path.Child("serviceAccount"), i.ServiceAccount)...)

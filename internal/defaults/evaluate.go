@@ -206,13 +206,13 @@ func (m *merger) entries(setting string, to *map[string]string, from map[string]
 	}
 }
 
-// mergedFields returns to with the fields that from sets. T is a struct.
-func mergedFields[T any](m *merger, setting string, to, from *T) *T {
-	if from == nil {
-		return to
+// mergedFields returns the fields of base, with the fields that are set in over merged over them. T is a struct.
+func mergedFields[T any](m *merger, setting string, base, over *T) *T {
+	if over == nil {
+		return base
 	}
 	tree, merged := map[string]any{}, new(T)
-	for _, context := range []*T{to, from} {
+	for _, context := range []*T{base, over} {
 		text, err := json.Marshal(context)
 		if err != nil || context == nil {
 			continue
@@ -220,7 +220,7 @@ func mergedFields[T any](m *merger, setting string, to, from *T) *T {
 		fields := map[string]any{}
 		_ = json.Unmarshal(text, &fields)
 		maps.Copy(tree, fields)
-		if context == from {
+		if context == over {
 			for name := range fields {
 				m.Origins[setting+"."+name] = m.origin
 			}
@@ -228,7 +228,7 @@ func mergedFields[T any](m *merger, setting string, to, from *T) *T {
 	}
 	text, err := json.Marshal(tree)
 	if err != nil || json.Unmarshal(text, merged) != nil {
-		return from // unreachable: both are valid values of the same type
+		return over // unreachable: both are valid values of the same type
 	}
 	return merged
 }

@@ -32,7 +32,8 @@ var sparkLabels = []string{
 	"spark-app-selector", "spark-app-name", "spark-role", "spark-exec-id", "spark-exec-resourceprofile-id", "spark-version",
 }
 
-// denied maps configuration keys, in lower case, that cannot have a default to what to do instead.
+// denied contains the configuration keys that cannot have a default, in lower case. The value of each entry says what
+// to do instead.
 var denied = map[string]string{
 	"spark.master":                                       "the operator sets it",
 	"spark.submit.deploymode":                            "the operator sets it",
@@ -175,7 +176,7 @@ func validateTyped(at *field.Path, d *Default, keys map[string]string) (errs fie
 	return errs
 }
 
-// line is the form of a line of Spark.
+// line matches a line of Spark releases, such as 4.1.
 var line = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
 
 func validateImages(at *field.Path, d *Default) (errs field.ErrorList) {

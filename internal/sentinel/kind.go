@@ -79,7 +79,7 @@ func (k *Kind) write(ctx context.Context, from client.Reader, name types.Namespa
 		return 0, err
 	}
 	if !Is(object) {
-		return 0, errors.New("it is not a sentinel any more")
+		return 0, errors.New("the object is no longer a sentinel")
 	}
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"resourceVersion":%q},"spec":{"sparkConf":{"sentinel.dummy.number":"%d"}}}`,
 		object.GetUID(), object.GetResourceVersion(), number)

@@ -53,9 +53,8 @@ var _ manager.LeaderElectionRunnable = &follower{}
 const readTimeout, watchAgain = time.Minute, time.Minute
 
 // Follow adds a follower of the dynamic settings to the manager if the configuration enables them. It reads the source
-// once before it returns, so that no pass uses the configuration of the start if the source has newer settings. A
-// failed read is logged and does not stop the start, because the follower reads again. Errors name the field of the
-// configuration.
+// once before it returns, so that no pass uses outdated settings. A failed read is logged and does not stop the start,
+// because the follower reads again. Errors name the field of the configuration.
 func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 	cfg := live.initial.DynamicConfig
 	if !cfg.Enabled {
@@ -213,8 +212,8 @@ func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]s
 // section as YAML.
 const policyKey = "policy"
 
-// override returns the configuration of the start with the properties merged over it, and the properties that have no
-// effect.
+// override returns the configuration with which the operator started, with the properties merged over it, and the
+// properties that have no effect.
 func (d *follower) override(values map[string]string) (config.Configuration, []peer.Unused, error) {
 	text, ruled := values[policyKey]
 	values = maps.Clone(values)
@@ -227,15 +226,15 @@ func (d *follower) override(values map[string]string) (config.Configuration, []p
 		return next, nil, err
 	}
 	if next.Policy.NeedsNamespaceLabels() && !d.live.initial.WatchesNamespaces() {
-		return next, nil, errors.New("policy: a selector needs the labels of namespaces, which the operator watches only if a selector is in its configuration file, " +
-			"in policy or in namespaces; add one there and restart the operator")
+		return next, nil, errors.New("policy: a selector needs the labels of namespaces, which the operator watches only if its configuration file has a selector " +
+			"in policy or in namespaces; add a selector to the file and restart the operator")
 	}
 	return next, unused, nil
 }
 
-// apply merges the properties over the configuration of the start, and logs the changes. If the list of namespaces or
-// the policy is invalid, it applies no property at all, because properties that were written together are applied
-// together.
+// apply merges the properties over the configuration with which the operator started, and logs the changes. If the list
+// of namespaces or the policy is invalid, it applies no property at all, because properties that were written together
+// are applied together.
 func (d *follower) apply(values map[string]string) {
 	next, unused, err := d.override(values)
 	if err != nil {

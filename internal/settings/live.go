@@ -21,7 +21,7 @@ type Live struct {
 	wakes []func(namespace string)
 }
 
-// New returns settings whose current configuration is the configuration of the start.
+// New returns settings whose current configuration is the configuration with which the operator starts.
 func New(initial config.Configuration) *Live {
 	s := &Live{initial: initial}
 	s.current.Store(&initial)

@@ -48,7 +48,7 @@ func (forbidden) List(context.Context, client.ObjectList, ...client.ListOption) 
 }
 
 // TestUnreadableSettingsKeepConfiguration checks that an operator without the right to list ConfigMaps keeps the
-// configuration of the start and logs the reason once.
+// configuration with which it started and logs the reason once.
 func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	var log strings.Builder
 	cfg := config.Default()
@@ -68,8 +68,8 @@ func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 	}
 }
 
-// TestInvalidPolicyKeepsSettings checks that a dynamic policy replaces the rules of the platform, and that the last
-// rules stay if the next ones are invalid. The log names the path of the invalid setting.
+// TestInvalidPolicyKeepsSettings checks that a dynamic policy replaces the rules of the platform, and that an invalid
+// policy leaves the last rules in place. The log names the path of the invalid setting.
 func TestInvalidPolicyKeepsSettings(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
@@ -83,7 +83,7 @@ func TestInvalidPolicyKeepsSettings(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`rules: [{name: a, images: {allowed: ["regexp:("]}}]`: "policy.rules[0].images.allowed[0]",
-		`rules: [{name: b, selector: tier=tenant}]`:           "which the operator watches only if a selector is in its configuration file",
+		`rules: [{name: b, selector: tier=tenant}]`:           "which the operator watches only if its configuration file has a selector",
 		`rule: []`: "unknown field",
 	} {
 		d.apply(map[string]string{policyKey: text, "spark.kubernetes.operator.watchedNamespaces": "team"})

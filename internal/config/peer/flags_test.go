@@ -17,8 +17,8 @@ import (
 
 const header = "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\n"
 
-// given parses the arguments of "controller start" and returns the flags.
-func given(t *testing.T, args ...string) *Flags {
+// parseFlags parses the arguments of "controller start" and returns the flags.
+func parseFlags(t *testing.T, args ...string) *Flags {
 	t.Helper()
 	f := &Flags{}
 	set := pflag.NewFlagSet("controller start", pflag.ContinueOnError)
@@ -90,7 +90,7 @@ func TestFlagsAreAliases(t *testing.T) {
 		{"--zap-devel=false", func(*config.Configuration) {}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
-			got, unused, err := given(t, strings.Fields(c.args)...).Load("")
+			got, unused, err := parseFlags(t, strings.Fields(c.args)...).Load("")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,20 +113,20 @@ func TestFlagsOverTheFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(header+"controller: {workers: 5, shutdownTimeout: 7s}\nlogging: {level: warn}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := given(t, "--controller-threads=3", "--zap-encoder=console").Load(path)
+	got, _, err := parseFlags(t, "--controller-threads=3", "--zap-encoder=console").Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Controller.Workers != 3 || got.Controller.ShutdownTimeout.Duration != 7*time.Second || got.Logging != (config.Logging{Level: "warn", Format: "text"}) {
 		t.Errorf("%+v %+v", got.Controller, got.Logging)
 	}
-	if _, _, err := given(t, "--controller-threads=3").Load(path + ".missing"); err == nil {
+	if _, _, err := parseFlags(t, "--controller-threads=3").Load(path + ".missing"); err == nil {
 		t.Error("a missing file is no error")
 	}
 	if err := os.WriteFile(path, []byte("controller: {workres: 5}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := given(t, "--controller-threads=3").Load(path); err == nil || !strings.Contains(err.Error(), "workres") {
+	if _, _, err := parseFlags(t, "--controller-threads=3").Load(path); err == nil || !strings.Contains(err.Error(), "workres") {
 		t.Errorf("an unknown field beside a flag: %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 			continue
 		}
 		value := map[kind]string{number: "20", boolean: "true", period: "1m", text: "x", texts: "x,y"}[k.kind]
-		got, unused, err := given(t, "--"+k.name+"="+value).Load("")
+		got, unused, err := parseFlags(t, "--"+k.name+"="+value).Load("")
 		if diff := cmp.Diff([]Unused{{Name: k.name, Why: k.why}}, unused); err != nil || diff != "" {
 			t.Errorf("%s: %v, told (-want +got):\n%s", k.name, err, diff)
 		}
@@ -146,7 +146,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 			t.Errorf("%s changes:\n%s", k.name, diff)
 		}
 	}
-	_, unused, err := given(t, "--feature-gates=PartialRestart=true,RestSubmitter=true,DefaultTimeToLive=true").Load("")
+	_, unused, err := parseFlags(t, "--feature-gates=PartialRestart=true,RestSubmitter=true,DefaultTimeToLive=true").Load("")
 	if err != nil || len(unused) != 1 || !strings.Contains(unused[0].Why, "PartialRestart:") || !strings.Contains(unused[0].Why, "RestSubmitter:") || strings.Contains(unused[0].Why, "TimeToLive") {
 		t.Errorf("gates: %v, %v", unused, err)
 	}
@@ -161,7 +161,7 @@ func TestFlagsThatAreRefused(t *testing.T) {
 		{"--metrics-job-start-latency-buckets=30;60", "30;60"},
 		{"--ingress-tls={", "JSON"},
 		{"--leader-election=perhaps", "perhaps"},
-		{"--secure-metrics", "--secure-metrics=true: metrics are not served over TLS"},
+		{"--secure-metrics", "--secure-metrics=true: this flag does not enable TLS for metrics"},
 		{"--feature-gates=Telepathy=true", `unknown feature gate "Telepathy"`},
 		{"--feature-gates=PartialRestart=perhaps", "PartialRestart"},
 		{"--feature-gates=LoadSparkDefaults=true", "sparkConf"},
@@ -210,7 +210,7 @@ func TestFlagsAreThePeers(t *testing.T) {
 
 // TestPeersDeployment checks that the arguments that the kubeflow chart writes with its default values are accepted.
 func TestPeersDeployment(t *testing.T) {
-	got, unused, err := given(t,
+	got, unused, err := parseFlags(t,
 		"--zap-log-level=info", "--zap-encoder=console", "--namespaces=default", "--controller-threads=10",
 		"--enable-ui-service=true", "--enable-metrics=true", "--metrics-bind-address=:8080", "--metrics-endpoint=/metrics", "--metrics-prefix=",
 		"--metrics-labels=app_type", "--metrics-job-submit-latency-buckets=0.5,1,2,4,8,16,32,64,128,256", "--metrics-job-start-latency-buckets=30,60,90,120,150,180,210,240,270,300",

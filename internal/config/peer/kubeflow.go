@@ -77,8 +77,8 @@ var controllerFlags = []known{
 	{name: "zap-time-encoding", kind: text, why: fixedLog},
 }
 
-// IgnoredEnvironment maps each environment variable that the kubeflow operator passes to its spark-submit to the reason
-// why that variable has no effect in this operator.
+// IgnoredEnvironment contains the environment variables that the kubeflow operator passes to its spark-submit. The
+// value of each entry is the reason why the variable has no effect in this operator.
 var IgnoredEnvironment = map[string]string{
 	"SPARK_CONF_DIR":    "no spark-submit runs in the operator, so a spark-defaults.conf of its image has no effect; use an application's sparkConf or sparkConfigMap",
 	"SPARK_SUBMIT_OPTS": "no spark-submit runs in the operator; use an application's driver.javaOptions",
@@ -125,7 +125,7 @@ func secureMetrics(_ overlay, value string) error {
 	if on, err := strconv.ParseBool(value); err != nil || !on {
 		return err
 	}
-	return fmt.Errorf("metrics are not served over TLS by this flag; leave it out and use metrics.authentication, or a proxy in front of the controller")
+	return fmt.Errorf("this flag does not enable TLS for metrics; remove the flag and use metrics.authentication, or a proxy in front of the controller")
 }
 
 // gates are the feature gates of the kubeflow operator. The feature of a gate is either always on in this operator, or

@@ -43,7 +43,7 @@ type property struct {
 
 // errRefused marks an invalid value that the operator must not ignore, because without the value the operator would
 // serve more than was requested.
-var errRefused = errors.New("correct it: the operator cannot ignore it, because it would then serve more than was requested")
+var errRefused = errors.New("correct the value: if the operator ignored it, it would serve more namespaces or objects than you requested")
 
 // refused returns an error for an invalid value that the operator must not ignore (errRefused).
 func refused(format string, args ...any) error {
@@ -100,9 +100,11 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 // propertiesEntry is the name of the entry of defaults that contains the applications' properties of a properties file.
 const propertiesEntry = "operator-properties"
 
-// applicationProperties splits the properties of the operator of spark.apache.org into those that configure the
-// operator (others) and those that are Spark configuration of applications (sparkConf). In that operator the latter are
-// the defaults of all applications and clusters. denied are the properties that cannot have a default.
+// applicationProperties splits the properties of the operator of spark.apache.org into three parts:
+//
+//   - others: properties that configure the operator.
+//   - sparkConf: Spark configuration. That operator uses it as the defaults of all applications and clusters.
+//   - denied: Spark configuration that cannot have a default.
 func applicationProperties(values map[string]string) (sparkConf map[string]any, others map[string]string, denied []Unused) {
 	sparkConf, others = map[string]any{}, map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -134,7 +136,7 @@ func layProperties(to overlay, values map[string]string) (unused []Unused, _ err
 			case errors.Is(err, errRefused):
 				return nil, fmt.Errorf("%s: %w", p.key, err)
 			case err != nil:
-				unused = append(unused, Unused{Name: p.key, Why: err.Error() + "; the value is ignored", Property: true})
+				unused = append(unused, Unused{Name: p.key, Why: err.Error() + "; it is ignored", Property: true})
 			}
 		}
 	}
@@ -199,12 +201,12 @@ func Override(c *config.Configuration, values map[string]string) (config.Configu
 	if err != nil {
 		return config.Configuration{}, nil, err
 	}
-	next, err := with(c, laid)
+	next, err := withOverlay(c, laid)
 	return next, append(unused, more...), err
 }
 
-// with returns the configuration with some fields of a configuration file merged over it.
-func with(c *config.Configuration, over overlay) (config.Configuration, error) {
+// withOverlay returns the configuration with some fields of a configuration file merged over it.
+func withOverlay(c *config.Configuration, over overlay) (config.Configuration, error) {
 	file, err := asOverlay(c)
 	if err != nil {
 		return config.Configuration{}, err
@@ -225,7 +227,7 @@ func toField(field string) func(overlay, string) error {
 func boolTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		if value != "true" && value != "false" {
-			return errors.New("it must be true or false")
+			return errors.New("the value must be true or false")
 		}
 		to.set(field, value == "true")
 		return nil
@@ -239,9 +241,9 @@ func seconds(field string) func(overlay, string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
 		case err != nil:
-			return errors.New("it must be an integer")
+			return errors.New("the value must be an integer")
 		case n < 1 || n > config.MaxSeconds:
-			return errors.New("it must be at least 1 second and at most 100 years")
+			return errors.New("the value must be at least 1 second and at most 100 years")
 		}
 		to.set(field, (time.Duration(n) * time.Second).String())
 		return nil
@@ -254,7 +256,7 @@ func portTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
 		if err != nil || n == 0 {
-			return errors.New("it must be a port between 1 and 65535")
+			return errors.New("the value must be a port between 1 and 65535")
 		}
 		to.set(field, ":"+value)
 		return nil
@@ -265,11 +267,11 @@ func layParallelism(to overlay, value string) error {
 	n, err := strconv.Atoi(value)
 	switch {
 	case err != nil:
-		return errors.New("it must be an integer")
+		return errors.New("the value must be an integer")
 	case n < 1:
-		return errors.New("it must be at least 1: an unlimited number of workers is not supported")
+		return errors.New("the value must be at least 1: an unlimited number of workers is not supported")
 	case n > config.MaxWorkers:
-		return fmt.Errorf("it must be at most %d", config.MaxWorkers)
+		return fmt.Errorf("the value must be at most %d", config.MaxWorkers)
 	}
 	to.set("controller.workers", n)
 	return nil
@@ -296,7 +298,7 @@ func layNamespaces(to overlay, value string) error {
 		}
 	}
 	if len(names) == 0 {
-		return refused("it names no namespace; write * for all namespaces")
+		return refused("the value names no namespace; write * for all namespaces")
 	}
 	to.set("namespaces.names", names)
 	return nil
@@ -304,7 +306,7 @@ func layNamespaces(to overlay, value string) error {
 
 func laySelector(to overlay, value string) error {
 	if _, err := labels.Parse(value); err != nil {
-		return refused("it is not a label selector: %v", err)
+		return refused("the value is not a label selector: %v", err)
 	}
 	to.set("apache.labelSelector", value)
 	return nil
@@ -332,7 +334,7 @@ func layReload(to overlay, value string) error {
 // layNamespace sets the namespace of the lease and of the ConfigMaps with dynamic settings.
 func layNamespace(to overlay, value string) error {
 	if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
-		return errors.New("it is not the name of a namespace: " + problems[0])
+		return errors.New("the value is not the name of a namespace: " + problems[0])
 	}
 	to.set("leaderElection.namespace", value)
 	to.set("dynamicConfig.namespace", value)
@@ -342,7 +344,7 @@ func layNamespace(to overlay, value string) error {
 // layName sets the operator's name, which must be a valid label value.
 func layName(to overlay, value string) error {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		return errors.New("it is not the value of a label: " + problems[0])
+		return errors.New("the value is not valid as the value of a label: " + problems[0])
 	}
 	to.set("apache.operatorName", value)
 	return nil
@@ -361,7 +363,7 @@ func layDelay(to overlay, value string) error {
 // layConfigSelector sets the label selector of the ConfigMaps with dynamic settings.
 func layConfigSelector(to overlay, value string) error {
 	if selector, err := labels.Parse(value); err != nil || selector.Empty() {
-		return errors.New("it is not a label selector, or it selects everything")
+		return errors.New("the value is not a label selector, or it selects everything")
 	}
 	to.set("dynamicConfig.selector", value)
 	return nil
@@ -369,7 +371,7 @@ func layConfigSelector(to overlay, value string) error {
 
 func layLeaseName(to overlay, value string) error {
 	if problems := validation.IsDNS1123Subdomain(value); len(problems) > 0 {
-		return errors.New("it is not the name of a Lease: " + problems[0])
+		return errors.New("the value is not the name of a Lease: " + problems[0])
 	}
 	to.set("leaderElection.leaseName", value)
 	return nil

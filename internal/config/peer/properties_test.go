@@ -161,9 +161,8 @@ func TestDynamicProperties(t *testing.T) {
 	}
 }
 
-// TestValuesOfProperties checks that a blank value is ignored, and that an invalid value is ignored and reported, with
-// one exception: an invalid value stops the start if the operator would serve more than was requested without the
-// value.
+// TestValuesOfProperties checks that a blank value is ignored, and that an invalid value is ignored and reported. There
+// is one exception: if the operator would serve more namespaces without the invalid value, the value stops the start.
 func TestValuesOfProperties(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	for _, test := range []struct{ name, properties, wants, err string }{
