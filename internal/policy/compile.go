@@ -66,7 +66,7 @@ func (p *Policy) contradictions(path *field.Path) (errs field.ErrorList) {
 				a, b := p.Rules[i].Selector, p.Rules[j].Selector
 				if (a == b || a == "" || b == "") && other.denied.matches(key) {
 					errs = append(errs, field.Invalid(path.Child("rules").Index(i).Child("sparkConf", "required").Key(key), key,
-						fmt.Sprintf("rules[%d].sparkConf.denied has this key too, so no application could run; remove one of the two", j)))
+						fmt.Sprintf("rules[%d].sparkConf.denied has this key too, so no application could run; remove the key from one of the two", j)))
 				}
 			}
 		}
@@ -116,7 +116,7 @@ func (c *compiler) set(p *Policy, r *Rules) *set {
 	return s
 }
 
-// level adds the rules of a level that the set does not have.
+// level adds to a set those rules of a level (Rules.Level) that the set itself does not configure.
 func (c *compiler) level(s *set, level string) {
 	preset := func(rule **patterns) {
 		if *rule == nil {
@@ -140,7 +140,8 @@ func (c *compiler) level(s *set, level string) {
 	}
 }
 
-// needed compiles a list of which every pod needs a value, so that an empty list is a fault.
+// needed compiles a list of allowed patterns for a value that every pod has. An empty list is a fault, because no pod
+// would be allowed.
 func (c *compiler) needed(name string, allowed *Allowed) *patterns {
 	if allowed != nil && len(allowed.Allowed) == 0 {
 		c.errs = append(c.errs, field.Invalid(c.path.Child(name, "allowed"), []string{}, fmt.Sprintf("is empty: no pod could be created; list patterns, or leave %s out to allow all", name)))

@@ -74,12 +74,12 @@ const (
 	maxValue  = 200
 )
 
-// add adds the refusal of a value. what names the value, rule is the path of the rule in its set, and way says what the
-// user can do.
-func (r *refusals) add(field, what, rule, way string) {
-	message := fmt.Sprintf("%s is not allowed by the rule %s of the policy %s%s; %s", what, rule, r.set.name, ownedBy(r.set.owner), way)
+// add adds the refusal of a value. The argument value describes the value, rule is the path of the rule in its set, and
+// remedy says what the user can do.
+func (r *refusals) add(field, value, rule, remedy string) {
+	message := fmt.Sprintf("%s is not allowed by the rule %s of the policy %s%s; %s", value, rule, r.set.name, ownedBy(r.set.owner), remedy)
 	if r.set.name == "" {
-		message = fmt.Sprintf("%s is not allowed by the operator's setting %s%s; %s", what, rule, ownedBy(r.set.owner), way)
+		message = fmt.Sprintf("%s is not allowed by the operator's setting %s%s; %s", value, rule, ownedBy(r.set.owner), remedy)
 	}
 	fault := &dialect.FieldError{Field: field, Message: message}
 	same := func(other *dialect.FieldError) bool { return *other == *fault }

@@ -49,18 +49,18 @@ func (r *refusals) pods(subject *dialect.Subject) {
 	r.amounts(pods, subject)
 }
 
-// unpredictableKeys are keys that change pods in ways that only a running JVM knows.
+// unpredictableKeys are keys whose effect on pods only a running JVM can determine.
 var unpredictableKeys = []string{
 	"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile",
 	"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.executor.pod.featureSteps",
 	"spark.kubernetes.allocation.pods.allocator",
 }
 
-// predictableValues are values of these keys whose effect is known.
+// predictableValues are those values of unpredictableKeys whose effect is known.
 var predictableValues = []string{"", "direct", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
 
-// unpredictable refuses settings with which the operator cannot compute the pods, since no rule about pods would be
-// worth anything with them.
+// unpredictable refuses settings with which the operator cannot compute the pods, because it could then not check the
+// rules about pods.
 func (r *refusals) unpredictable(subject *dialect.Subject) {
 	for _, setting := range subject.Settings() {
 		if setting.Field != "" && slices.Contains(unpredictableKeys, setting.Key) && !slices.Contains(predictableValues, strings.TrimSpace(setting.Value)) {
