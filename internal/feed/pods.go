@@ -17,18 +17,18 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// gather is the delay of events that no decision waits for, so that one pass handles several of them. For example, five
-// executors that start cause fifteen events within a second or two, and one pass costs as much as all these events.
-// Users do not notice the delay, because changes of executors are written to the status with an even longer delay
-// (statuswrite.Quiet).
-const gather = time.Second
+// gatherDelay is the delay for events that no decision waits for, so that one pass handles several of them. For
+// example, five executors that start cause fifteen events within a second or two, and one pass costs as much as all
+// these events. Users do not notice the delay, because changes of executors are written to the status with an even
+// longer delay (statuswrite.Quiet).
+const gatherDelay = time.Second
 
-// gathered is a queue whose Add delays the key by gather.
-type gathered struct {
+// delayedQueue is a queue whose Add delays the key by gatherDelay.
+type delayedQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-func (q gathered) Add(request reconcile.Request) { q.AddAfter(request, gather) }
+func (q delayedQueue) Add(request reconcile.Request) { q.AddAfter(request, gatherDelay) }
 
 // Arrivals puts the owners of dependents into the queue, and delays the events of creations. If this operator created
 // the dependent, the pass that created it is probably still running. If another operator created the dependent, the
@@ -37,7 +37,7 @@ type Arrivals struct{ handler.EventHandler }
 
 // Create puts the owner of a new dependent into the queue, with a delay.
 func (a Arrivals) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	a.EventHandler.Create(ctx, e, gathered{q})
+	a.EventHandler.Create(ctx, e, delayedQueue{q})
 }
 
 // Pods puts the owners of pods into the queue: at once for drivers and for executors that fail, and with a delay for
@@ -85,7 +85,7 @@ func (w Pods) concerned(ctx context.Context, pod client.Object) bool {
 
 func gatherUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	if !fails && (pod.GetLabels()[identity.RoleLabel] == identity.RoleExecutor || isStart(pod)) {
-		return gathered{q}
+		return delayedQueue{q}
 	}
 	return q
 }
@@ -101,8 +101,8 @@ func isStart(object client.Object) bool {
 	return driver.Phase == lifecycle.DriverPending && driver.Why.Reason == ""
 }
 
-// noteEnds remembers an executor if this event is the first that shows the executor's failure, and reports whether it
-// is.
+// noteEnds reports whether this event is the first that shows an executor's failure. If it is, noteEnds also remembers
+// the executor.
 func (w Pods) noteEnds(ctx context.Context, before, now client.Object) (fails bool) {
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false

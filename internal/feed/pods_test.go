@@ -195,12 +195,12 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 		later       map[time.Duration]int
 	}{
 		{"of a driver", driver, driver, 102, map[time.Duration]int{}},
-		{"of a driver that is about to start", waits, waits, 1, map[time.Duration]int{gather: 101}},
+		{"of a driver that is about to start", waits, waits, 1, map[time.Duration]int{gatherDelay: 101}},
 		{"of a driver that lacks something", stuck, stuck, 102, map[time.Duration]int{}},
 		{"of a driver that is deleted before it starts", going, going, 102, map[time.Duration]int{}},
-		{"of a driver that starts", waits, driver, 101, map[time.Duration]int{gather: 1}},
-		{"of an executor that fails", runs, failed, 100, map[time.Duration]int{gather: 2}},
-		{"of an executor", runs, runs, 0, map[time.Duration]int{gather: 102}},
+		{"of a driver that starts", waits, driver, 101, map[time.Duration]int{gatherDelay: 1}},
+		{"of an executor that fails", runs, failed, 100, map[time.Duration]int{gatherDelay: 2}},
+		{"of an executor", runs, runs, 0, map[time.Duration]int{gatherDelay: 102}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q := &strictQueue{t: t, later: map[time.Duration]int{}}

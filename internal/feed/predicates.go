@@ -34,8 +34,8 @@ func createdOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// ChangesOf returns a predicate for one kind of dependents that passes on the events that decisions depend on. The
-// argument vital lists the kinds whose changes matter too.
+// ChangesOf returns a predicate for one kind of dependents that passes on the events that decisions depend on:
+// creations and deletions. If the kind is in the list vital, the predicate passes on changes of auxiliary objects too.
 func ChangesOf(kind string, vital []string) predicate.Predicate {
 	if slices.Contains(vital, kind) {
 		return createdOrChanged()

@@ -52,9 +52,9 @@ func (l *Leadership) End() {
 	}
 }
 
-// Begin reports, as given, whether a pass may begin. If it may, the pass must use the returned context, which ends with
-// the term, and must call done after its last request.
-func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), given bool) {
+// Begin starts a pass, and reports with the result leads whether the pass may run. If it may, the pass must use the
+// returned context, which ends with the term, and must call done after its last request.
+func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), leads bool) {
 	t := l.current()
 	if t == nil || !t.lasts() {
 		return ctx, func() {}, false

@@ -26,8 +26,8 @@ const (
 
 // turnsOfOthers is the interval of turns at which an overdue class may get the turn instead of the first class. A class
 // is overdue if it has waited longer than the patience. Of several overdue classes, the one whose last turn is the
-// oldest gets the turn. Changed must have most of the turns under overload, because an application changes several
-// times but begins once.
+// oldest gets the turn. The class Changed must have most of the turns under overload, because an application changes
+// several times but begins once.
 const turnsOfOthers = 8
 
 // order holds the ready items and selects the next one.

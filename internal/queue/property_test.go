@@ -62,8 +62,9 @@ func (m *model) at(key string) bool {
 	return worked
 }
 
-// holds returns two numbers of places: own is how many places the tenant holds, and counted is how many places of all
-// tenants count if a tenant wants another place. For each tenant, at most half of the places count.
+// holds returns two counts of places. The result own is the number of places that the tenant holds. The result counted
+// is the number of places that count if the tenant wants another place: of each tenant, at most half of the places
+// count.
 func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, counted int) {
 	held := map[string]int{}
 	for key, class := range m.working {
@@ -80,8 +81,8 @@ func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, 
 func anyClass(Class) bool      { return true }
 func isFresh(class Class) bool { return class == Fresh }
 
-// may reports, as may, whether the tenant of an item may take another place, and, as light, whether the tenant has
-// fewer than half of the places.
+// may reports two facts: whether the tenant of an item may take another place, and whether the tenant has fewer than
+// half of the places.
 func (m *model) may(key string, places int, counts func(Class) bool) (may, light bool) {
 	if places == 0 {
 		return true, true
@@ -198,7 +199,7 @@ func (m *model) pass() {
 	}
 }
 
-// overdue reports whether an item of a class, among the items in open, has waited longer than the patience.
+// overdue reports whether an item of a class, among the given items, has waited longer than the patience.
 func (m *model) overdue(open map[string]bool, class Class) bool {
 	for key := range open {
 		if w := m.waits[key]; w.class == class && time.Since(w.since) > Patience {
@@ -337,7 +338,7 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 	for range 3000 {
 		switch key := anyKey(); {
 		case random.IntN(10) < busy:
-			q.as(Class(random.IntN(classes)), key)
+			q.addAs(Class(random.IntN(classes)), key)
 			m.add(key, q.classes.get(key))
 		case random.IntN(10) == 0:
 			after := time.Duration(1 + random.Int64N(int64(time.Second)))
@@ -422,7 +423,7 @@ func TestNoneIsForgotten(t *testing.T) {
 				}
 				for range 300 {
 					key := fmt.Sprintf("%d/%d", random.IntN(3), random.IntN(40))
-					q.as(Class(random.IntN(classes)), key)
+					q.addAs(Class(random.IntN(classes)), key)
 					if random.IntN(4) == 0 {
 						q.classes.set(key, Class(random.IntN(classes))) // an item that has waited long has its class computed again
 					}
@@ -494,7 +495,7 @@ func TestWorkers(t *testing.T) {
 				if random.IntN(10) == 0 {
 					q.AddAfter(names[i], time.Microsecond)
 				} else {
-					q.as(Class(random.IntN(classes)), names[i])
+					q.addAs(Class(random.IntN(classes)), names[i])
 				}
 			}
 		})

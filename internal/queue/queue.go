@@ -193,17 +193,17 @@ func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
 		return
 	}
 	if e.state == isHeld {
-		q.handOut(e, class, now)
+		q.setClass(e, class, now)
 		return
 	}
 	q.ready.remove(e)
-	q.handOut(e, class, now)
+	q.setClass(e, class, now)
 	q.ready.add(e, now)
 	q.more.Signal() // its old class may not have been available
 }
 
-// handOut changes the class of a waiting entry.
-func (q *Queue[T]) handOut(e *entry[T], class Class, now time.Time) {
+// setClass changes the class of a waiting entry.
+func (q *Queue[T]) setClass(e *entry[T], class Class, now time.Time) {
 	q.meter.countMove(e.class, class)
 	e.class, e.classified = class, now
 }
@@ -261,7 +261,7 @@ func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	}
 	now := time.Now()
 	q.ready.release(e.tenant, e.class)
-	q.handOut(e, class, now)
+	q.setClass(e, class, now)
 	e.state = isReady
 	q.ready.add(e, now)
 	q.wake()

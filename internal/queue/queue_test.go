@@ -57,8 +57,8 @@ func newTestQueue() *testQueue {
 	return q
 }
 
-// as sets the class of items and adds them.
-func (q *testQueue) as(class Class, keys ...string) {
+// addAs sets the class of items and adds them.
+func (q *testQueue) addAs(class Class, keys ...string) {
 	for _, key := range keys {
 		q.classes.set(key, class)
 		q.Add(key)
@@ -85,35 +85,35 @@ func TestOrder(t *testing.T) {
 		want []string
 	}{
 		{"nothing", func(*testQueue) {}, nil},
-		{"in the order of one tenant", func(q *testQueue) { q.as(Changed, "a/1", "a/2", "a/3") }, []string{"a/1", "a/2", "a/3"}},
-		{"once, however often it is added", func(q *testQueue) { q.as(Changed, "a/1", "a/2", "a/1", "a/1") }, []string{"a/1", "a/2"}},
+		{"in the order of one tenant", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/3") }, []string{"a/1", "a/2", "a/3"}},
+		{"once, however often it is added", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/1", "a/1") }, []string{"a/1", "a/2"}},
 		{"higher classes first", func(q *testQueue) {
-			q.as(Settled, "a/settled")
-			q.as(Changed, "a/changed")
-			q.as(Fresh, "a/fresh")
-			q.as(Leaving, "a/leaving")
+			q.addAs(Settled, "a/settled")
+			q.addAs(Changed, "a/changed")
+			q.addAs(Fresh, "a/fresh")
+			q.addAs(Leaving, "a/leaving")
 		}, []string{"a/leaving", "a/fresh", "a/changed", "a/settled"}},
 		{"the highest class that an item was added with", func(q *testQueue) {
-			q.as(Fresh, "a/other")
-			q.as(Settled, "a/1")
-			q.as(Leaving, "a/1")
-			q.as(Changed, "a/1")
+			q.addAs(Fresh, "a/other")
+			q.addAs(Settled, "a/1")
+			q.addAs(Leaving, "a/1")
+			q.addAs(Changed, "a/1")
 		}, []string{"a/1", "a/other"}},
 		{"behind those of the class that it comes into", func(q *testQueue) {
-			q.as(Changed, "a/1")
-			q.as(Fresh, "a/2")
-			q.as(Fresh, "a/1")
+			q.addAs(Changed, "a/1")
+			q.addAs(Fresh, "a/2")
+			q.addAs(Fresh, "a/1")
 		}, []string{"a/2", "a/1"}},
-		{"tenants take turns", func(q *testQueue) { q.as(Fresh, "a/1", "a/2", "a/3", "b/1", "c/1", "b/2") },
+		{"tenants take turns", func(q *testQueue) { q.addAs(Fresh, "a/1", "a/2", "a/3", "b/1", "c/1", "b/2") },
 			[]string{"a/1", "b/1", "c/1", "a/2", "b/2", "a/3"}},
 		{"in each class", func(q *testQueue) {
-			q.as(Changed, "a/1", "a/2", "b/1")
-			q.as(Fresh, "a/3", "a/4", "b/2")
+			q.addAs(Changed, "a/1", "a/2", "b/1")
+			q.addAs(Fresh, "a/3", "a/4", "b/2")
 		}, []string{"a/3", "b/2", "a/4", "a/1", "b/1", "a/2"}},
 		{"a tenant that comes late waits for one turn of each other", func(q *testQueue) {
-			q.as(Fresh, "a/1", "b/1", "a/2", "b/2")
+			q.addAs(Fresh, "a/1", "b/1", "a/2", "b/2")
 			q.take(1)
-			q.as(Fresh, "c/1")
+			q.addAs(Fresh, "c/1")
 		}, []string{"b/1", "a/2", "c/1", "b/2"}},
 	}
 	for _, c := range cases {
@@ -137,12 +137,12 @@ func TestBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
-		q.as(Fresh, "a/1", "a/2", "a/3", "a/4")
+		q.addAs(Fresh, "a/1", "a/2", "a/3", "a/4")
 		first, _ := q.Get()
-		q.as(Fresh, first) // the cache does not show the result of the pass yet
+		q.addAs(Fresh, first) // the cache does not show the result of the pass yet
 		q.Done(first)
 		time.Sleep(Patience + 1)
-		q.as(Changed, first)
+		q.addAs(Changed, first)
 		if diff := cmp.Diff([]string{"a/1", "a/2", "a/3", "a/4"}, q.take(all)); diff != "" || first != "a/1" {
 			t.Errorf("order after %s (-want +got):\n%s", first, diff)
 		}
@@ -174,12 +174,12 @@ func TestFreshAtOnce(t *testing.T) {
 			}
 			taken = nil
 		}
-		q.as(Fresh, "a/1", "a/2", "a/3", "a/4", "a/5")
+		q.addAs(Fresh, "a/1", "a/2", "a/3", "a/4", "a/5")
 		take(4)
 		holds("of what is new", "a/1", "a/2")
-		q.as(Changed, "b/1")
+		q.addAs(Changed, "b/1")
 		holds("when something changed", "b/1")
-		q.as(Leaving, "a/5")
+		q.addAs(Leaving, "a/5")
 		holds("when something of what is new is deleted", "a/5")
 		take(2)
 		q.Done("b/1")
@@ -202,11 +202,11 @@ func TestOneAmongThousands(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
 		for i := range 5000 {
-			q.as(Fresh, "a/"+string(rune('A'+i)))
+			q.addAs(Fresh, "a/"+string(rune('A'+i)))
 		}
 		q.take(10)
 		time.Sleep(time.Minute) // all of them have waited longer than the patience
-		q.as(Fresh, "b/1")
+		q.addAs(Fresh, "b/1")
 		if taken := q.take(2); !slices.Contains(taken, "b/1") {
 			t.Errorf("before another tenant's only one: %v", taken)
 		}
@@ -238,7 +238,7 @@ func TestShares(t *testing.T) {
 				for _, class := range c.busy {
 					for range 240 {
 						next++
-						q.as(class, "a/"+string(next))
+						q.addAs(class, "a/"+string(next))
 					}
 				}
 				time.Sleep(c.wait)
@@ -270,7 +270,7 @@ func TestFell(t *testing.T) {
 			q.classes.set("a/1", Settled)
 			q.classes.set("a/2", Settled)
 		}, []string{"a/new", "b/changed", "a/1", "a/2"}},
-		{"one is over, and is told of again", Doubt + 1, func(q *testQueue) { q.as(Changed, "a/1") }, []string{"a/2", "a/new", "b/changed", "a/1"}},
+		{"one is over, and is told of again", Doubt + 1, func(q *testQueue) { q.addAs(Changed, "a/1") }, []string{"a/2", "a/new", "b/changed", "a/1"}},
 		{"one is more urgent, which is no reason to wait", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Leaving) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
 	}
 	for _, c := range cases {
@@ -278,10 +278,10 @@ func TestFell(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newTestQueue()
 				defer q.ShutDown()
-				q.as(Fresh, "a/1", "a/2")
+				q.addAs(Fresh, "a/1", "a/2")
 				time.Sleep(c.wait)
-				q.as(Fresh, "a/new")
-				q.as(Changed, "b/changed")
+				q.addAs(Fresh, "a/new")
+				q.addAs(Changed, "b/changed")
 				c.then(q)
 				if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
 					t.Errorf("order (-want +got):\n%s", diff)
@@ -302,12 +302,12 @@ func TestAddedWhileDoubted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			q := newTestQueue()
 			defer q.ShutDown()
-			q.as(Fresh, "a/1", "a/2")
+			q.addAs(Fresh, "a/1", "a/2")
 			time.Sleep(Doubt + 1)
 			class := q.options.Class
 			q.options.Class = func(key string) Class { // the call of take
 				q.options.Class = class
-				q.as(c.as, key)
+				q.addAs(c.as, key)
 				if n := q.Len(); n != 2 {
 					t.Errorf("%d wait, want 2", n)
 				}
@@ -378,8 +378,8 @@ func TestNoMoreNew(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		q.as(Fresh, "b/fresh")
-		q.as(Changed, "a/changed")
+		q.addAs(Fresh, "b/fresh")
+		q.addAs(Changed, "a/changed")
 		want := []string{"a/leaving", "b/fresh", "a/fresh", "a/changed", "a/settled"}
 		if diff := cmp.Diff(want, q.take(all)); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
@@ -429,7 +429,7 @@ func TestAddedWhileWorkedOn(t *testing.T) {
 	}{
 		{"not added", func(*testQueue) {}, []string{"a/2"}},
 		{"added", func(q *testQueue) { q.Add("a/1") }, []string{"a/2", "a/1"}},
-		{"added often, once of a higher class", func(q *testQueue) { q.Add("a/1"); q.as(Leaving, "a/1"); q.as(Changed, "a/1") }, []string{"a/1", "a/2"}},
+		{"added often, once of a higher class", func(q *testQueue) { q.Add("a/1"); q.addAs(Leaving, "a/1"); q.addAs(Changed, "a/1") }, []string{"a/1", "a/2"}},
 		{"its time came", func(q *testQueue) { q.AddAfter("a/1", time.Second); time.Sleep(time.Second); synctest.Wait() }, []string{"a/2", "a/1"}},
 		{"its time did not come", func(q *testQueue) { q.AddAfter("a/1", time.Hour) }, []string{"a/2"}},
 	}
@@ -438,7 +438,7 @@ func TestAddedWhileWorkedOn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newTestQueue()
 				defer q.ShutDown()
-				q.as(Changed, "a/1", "a/2")
+				q.addAs(Changed, "a/1", "a/2")
 				if key, _ := q.Get(); key != "a/1" {
 					t.Fatalf("got %s", key)
 				}
@@ -449,7 +449,7 @@ func TestAddedWhileWorkedOn(t *testing.T) {
 				if taken := q.take(1); !slices.Equal(taken, []string{"a/2"}) {
 					t.Errorf("while a/1 is worked on: %v", taken)
 				}
-				q.as(Changed, "a/2")
+				q.addAs(Changed, "a/2")
 				q.Done("a/1")
 				if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
 					t.Errorf("order (-want +got):\n%s", diff)
@@ -465,7 +465,7 @@ func TestShutDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
-		q.as(Changed, "a/1", "a/2")
+		q.addAs(Changed, "a/1", "a/2")
 		q.AddAfter("a/3", time.Second)
 		key, _ := q.Get()
 		q.Add(key) // it was added in time, so it comes again
@@ -560,7 +560,7 @@ func (q *testQueue) at(key string) bool {
 	return at
 }
 
-// since returns how many items of each tenant were taken since its last call.
+// since returns how many items of each tenant were taken since the last call of since.
 func (w *workers) since() map[string]int {
 	synctest.Wait()
 	w.mu.Lock()
@@ -573,8 +573,9 @@ func (w *workers) since() map[string]int {
 	return counts
 }
 
-// TestHalfOfTheWorkers checks a tenant whose work never ends. That tenant has all workers only while no other tenant
-// has items, and other tenants still find half of the workers free.
+// TestHalfOfTheWorkers checks a tenant whose passes never end. While no other tenant has items, this tenant may occupy
+// all regular workers. Items of other tenants are still handled, by the reserve workers (Reserve), which are half as
+// many.
 func TestHalfOfTheWorkers(t *testing.T) {
 	t.Parallel()
 	numbered := func(tenant string, n int) (keys []string) {
@@ -603,15 +604,15 @@ func TestHalfOfTheWorkers(t *testing.T) {
 				q.ready.workers.places, q.ready.fresh.places = c.workers, max(1, c.workers-c.workers/4)
 				w := &workers{q: q}
 				w.start(c.workers + Reserve(c.workers))
-				q.as(c.class, numbered("a", 100)...)
+				q.addAs(c.class, numbered("a", 100)...)
 				if diff := cmp.Diff(c.first, w.since()); diff != "" {
 					t.Errorf("alone (-want +got):\n%s", diff)
 				}
-				q.as(c.class, numbered("b", 100)...)
+				q.addAs(c.class, numbered("b", 100)...)
 				if diff := cmp.Diff(c.other, w.since()); diff != "" {
 					t.Errorf("of another tenant (-want +got):\n%s", diff)
 				}
-				q.as(c.class, "c/0")
+				q.addAs(c.class, "c/0")
 				if diff := cmp.Diff(c.last, w.since()); diff != "" {
 					t.Errorf("of a third (-want +got):\n%s", diff)
 				}
@@ -658,9 +659,9 @@ func TestHeavyWaits(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
 		q.ready.workers.places = 4
-		q.as(Changed, "a/1", "a/2", "a/3", "a/4", "b/1", "b/2")
-		q.as(Leaving, "a/5", "a/6")
-		q.as(Settled, "c/1", "c/2")
+		q.addAs(Changed, "a/1", "a/2", "a/3", "a/4", "b/1", "b/2")
+		q.addAs(Leaving, "a/5", "a/6")
+		q.addAs(Settled, "c/1", "c/2")
 		var taken []string
 		for range 4 {
 			key, _ := q.Get()

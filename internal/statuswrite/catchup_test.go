@@ -22,13 +22,13 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// remembers is a cache whose reads return an old state.
-type remembers struct {
+// staleCache is a cache whose reads return an old state.
+type staleCache struct {
 	client.Client
 	stored []v1beta2.SparkApplication
 }
 
-func (r *remembers) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+func (r *staleCache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	list.(*v1beta2.SparkApplicationList).Items = r.stored
 	return nil
 }
@@ -62,7 +62,7 @@ func TestLeaderAwaits(t *testing.T) {
 		"gone":     {func(app *v1beta2.SparkApplication) { w.Remove(app.DeepCopy()) }, true},
 		"replaced": {replace, true},
 	}
-	cache := &remembers{Client: w.API}
+	cache := &staleCache{Client: w.API}
 	for name := range tests {
 		cache.stored = append(cache.stored, *w.Application(name))
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestCrowdOfAServer checks that a status write of a server is debounced if it changes only the counts of executors,
-// and that a write that changes other fields, such as the state, is not debounced.
-func TestCrowdOfAServer(t *testing.T) {
+// TestChurnOfServerIsDebounced checks that a status write of a server is debounced if it changes only the counts of
+// executors, and that a write that changes other fields, such as the state, is not debounced.
+func TestChurnOfServerIsDebounced(t *testing.T) {
 	t.Parallel()
 	churn := kinds.SparkConnects(config.Default()).ExecutorChurn
 	for patch, want := range map[string]bool{

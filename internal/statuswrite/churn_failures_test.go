@@ -8,9 +8,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestFailuresInTheCrowdOfAServer checks that status changes because of failed and missing executors are debounced like
-// changes of the counts. Events about the server, and the wait reasons of its executors, are not debounced.
-func TestFailuresInTheCrowdOfAServer(t *testing.T) {
+// TestFailedExecutorsOfServerAreDebounced checks that status changes because of failed and missing executors are
+// debounced like changes of the counts. Events about the server, and the wait reasons of its executors, are not
+// debounced.
+func TestFailedExecutorsOfServerAreDebounced(t *testing.T) {
 	t.Parallel()
 	const (
 		fails = `{"status":{"executors":{"failed":1},"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"executors":{"failed":"7"}}}}`

@@ -10,9 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestOfTheCrowd checks that a status write is debounced only if it contains nothing but executor churn without
+// TestOnlyExecutorChurn checks that a status write is debounced only if it contains nothing but executor churn without
 // failures.
-func TestOfTheCrowd(t *testing.T) {
+func TestOnlyExecutorChurn(t *testing.T) {
 	t.Parallel()
 	const comes = `{"metadata":{"uid":"u"},"status":{"executorState":{"e-2":"RUNNING"},"executors":{"running":2},"operator":{"executors":{"seen":"1-2"},"shortSince":null}}}`
 	const scales = `{"status":{"conditions":[],"executors":{"pending":1},"operator":{"executors":{"seen":"1"},"phase":"Scaling","since":"s","history":[]}}}`

@@ -11,9 +11,9 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// TestPaces checks that executor churn is written once the executors have not changed for a while, and that the wait is
+// TestDelay checks that executor churn is written once the executors have not changed for a while, and that the wait is
 // bounded.
-func TestPaces(t *testing.T) {
+func TestDelay(t *testing.T) {
 	t.Parallel()
 	const few, ms = 10, time.Millisecond
 	type look struct {
@@ -54,9 +54,9 @@ func TestPaces(t *testing.T) {
 	}
 }
 
-// TestNewsRest checks that the event of the first failed executor is emitted at once, and that the following events are
-// delayed.
-func TestNewsRest(t *testing.T) {
+// TestEventDelay checks that the event of the first failed executor is emitted at once, and that the following events
+// are delayed.
+func TestEventDelay(t *testing.T) {
 	t.Parallel()
 	key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
 	var p Debouncer
@@ -78,9 +78,9 @@ func TestNewsRest(t *testing.T) {
 	}
 }
 
-// TestPauseOf checks the debounce window of each kind of change. It also checks that the delay after a minor transition
-// does not begin anew if the content changes in later passes.
-func TestPauseOf(t *testing.T) {
+// TestWindowOf checks the debounce window of each kind of change. It also checks that the delay after a minor
+// transition does not begin anew if the content changes in later passes.
+func TestWindowOf(t *testing.T) {
 	t.Parallel()
 	in := func(phases ...lifecycle.DriverPhase) (executors []lifecycle.Executor) {
 		for _, phase := range phases {

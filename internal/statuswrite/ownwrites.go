@@ -38,9 +38,9 @@ func (w *OwnWrites) Await(obj metav1.Object, version string, now time.Time) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
-// CacheIsStale reports, as ahead, whether the last recorded write is newer than obj, which was read from the cache. It
-// reports, as doubted, whether the cache has been behind for maxBehind since the delay was first noticed or last
-// doubted.
+// CacheIsStale reports two facts. The result ahead is true if the last recorded write is newer than obj, which was read
+// from the cache. The result doubted is true if ahead has been true for maxBehind: since CacheIsStale first noticed it,
+// or since CacheIsStale last returned doubted = true.
 func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)

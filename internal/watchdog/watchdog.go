@@ -57,8 +57,8 @@ type Watchdog struct {
 }
 
 // New returns a watchdog that logs to logger. The function cpu returns the CPU time that the process has used. The
-// watchdog calls the function spread when the number of jobs that use a whole core each has changed. Both functions may
-// be nil.
+// watchdog calls the function spread when there is a change in the number of jobs that each use a whole core. Both
+// functions may be nil.
 func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *Watchdog {
 	return &Watchdog{logger: logger, cpu: cpu, spread: spread}
 }

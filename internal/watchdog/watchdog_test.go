@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// after lets the watchdog count as many ticks as the duration has.
-func (h *Watchdog) after(d time.Duration) {
+// advance lets the watchdog count as many ticks as the duration has.
+func (h *Watchdog) advance(d time.Duration) {
 	for range d / Tick {
 		h.Count()
 	}
@@ -39,14 +39,14 @@ func TestHangs(t *testing.T) {
 			t.Errorf("%s: alive %t", when, got)
 		}
 	}
-	h.after(time.Minute + PassSlow - Tick)
+	h.advance(time.Minute + PassSlow - Tick)
 	holds("a pass that is within its time", true, true)
-	h.after(Tick)
+	h.advance(Tick)
 	holds("a pass that is not", false, true)
 	if got := log.String(); !strings.Contains(got, "SparkApplication") || !strings.Contains(got, "team") || !strings.Contains(got, "app") {
 		t.Errorf("the log does not name the object: %s", got)
 	}
-	h.after(Limit - time.Minute - PassSlow)
+	h.advance(Limit - time.Minute - PassSlow)
 	holds("a pass that does not end", false, false)
 	if err := h.Alive(nil); err == nil || !strings.Contains(err.Error(), "SparkApplication team/app") {
 		t.Errorf("%v, want it to name the object", err)
@@ -58,14 +58,14 @@ func TestHangs(t *testing.T) {
 	holds("a pass that has ended", true, true)
 
 	watch.Begin()
-	h.after(DecodeSlow)
+	h.advance(DecodeSlow)
 	holds("an object that is being decoded", false, true)
 	watch.End()
 	holds("one that was decoded", true, true)
-	h.after(time.Hour)
+	h.advance(time.Hour)
 	holds("a watch on which nothing comes", true, true)
 	watch.Begin()
-	h.after(Limit)
+	h.advance(Limit)
 	holds("an object whose decoding does not end", false, false)
 	if lines := strings.Count(log.String(), errHangs.Error()); lines != 3 {
 		t.Errorf("%d lines in the log, want one for each", lines)
