@@ -164,9 +164,9 @@ func faults(f file, packages table) []string {
 	return found
 }
 
-// importFault returns why a file may not import a package, or "" if it may. pure is nil if the file's package is not
-// pure.
-func importFault(f file, r *row, pure *rule, imported string) string {
+// importFault returns why a file may not import a package, or "" if it may. The argument purity is the rule of the
+// file's package, or nil if that package is not pure.
+func importFault(f file, r *row, purity *rule, imported string) string {
 	folder, isOurs := strings.CutPrefix(imported, module+"/")
 	switch {
 	case f.test:
@@ -175,15 +175,15 @@ func importFault(f file, r *row, pure *rule, imported string) string {
 		return "only tests may import " + folder
 	case isOurs && !r.allows(folder):
 		return fmt.Sprintf("%s may not import %s", r.pattern, folder)
-	case isOurs || pure == nil:
+	case isOurs || purity == nil:
 		return ""
 	case !strings.Contains(strings.Split(imported, "/")[0], "."): // the standard library
 		if isImpure(imported) {
-			return fmt.Sprintf("%s is pure and may not import %s", pure.below, imported)
+			return fmt.Sprintf("%s is pure and may not import %s", purity.below, imported)
 		}
 		return ""
-	case !slices.ContainsFunc(pure.theirs, func(prefix string) bool { return strings.HasPrefix(imported+"/", prefix) }):
-		return fmt.Sprintf("%s may not import %s", pure.below, imported)
+	case !slices.ContainsFunc(purity.theirs, func(prefix string) bool { return strings.HasPrefix(imported+"/", prefix) }):
+		return fmt.Sprintf("%s may not import %s", purity.below, imported)
 	}
 	return ""
 }
@@ -192,8 +192,8 @@ func isImpure(imported string) bool {
 	return !slices.Contains(purePackagesOfNet, imported) && isBelowAny(imported, impure)
 }
 
-// impureUses returns a message for each use of impureCalls in a file. names maps the file's name for a package to the
-// package's path.
+// impureUses returns a message for each use of impureCalls in a file. The argument names contains the paths of the
+// imported packages, by the names that the packages have in the file.
 func impureUses(f file, names map[string]string) []string {
 	var found []string
 	ast.Inspect(f.syntax, func(node ast.Node) bool {

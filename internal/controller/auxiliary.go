@@ -30,12 +30,12 @@ func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.
 		left = time.Until(end)
 	}
 	result := r.keeper().Ensure(ctx, o.View, r.kind.Auxiliary.Wanted(o.object, o.Seen), auxiliaryTimeout(time.Since(began), left))
-	return o.with(result), result.RequeueAfter
+	return o.withAuxiliary(result), result.RequeueAfter
 }
 
-// with returns the outcome with the events, the deletions and the decision that resulted from the work on auxiliary
-// objects.
-func (o outcome) with(result auxiliary.Outcome) outcome {
+// withAuxiliary returns the outcome with the events, the deletions and the decision that resulted from the work on
+// auxiliary objects.
+func (o outcome) withAuxiliary(result auxiliary.Outcome) outcome {
 	o.events, o.remove = result.Events, result.Remove
 	if result.Plan != nil {
 		o.plan.Transitions, o.plan.Notices = slices.Concat(o.plan.Transitions, result.Plan.Transitions), slices.Concat(o.plan.Notices, result.Plan.Notices)
@@ -47,7 +47,7 @@ func (o outcome) with(result auxiliary.Outcome) outcome {
 // auxiliaryTimeout returns the time limit for the work on auxiliary objects: as long as the rest of the pass took
 // (spent), but at least auxiliary.Timeout and at most auxiliary.MaxTimeout. If the API server is slow, the rest of the
 // pass takes longer and the limit is higher, so that the status write at the end of the pass can still report the
-// Service. The limit is at most half of the remaining time (left), since the status has yet to be written.
-func auxiliaryTimeout(spent, left time.Duration) time.Duration {
-	return min(max(auxiliary.Timeout, spent), auxiliary.MaxTimeout, left/2)
+// Service. The limit is at most half of the remaining time (remaining), since the status has yet to be written.
+func auxiliaryTimeout(spent, remaining time.Duration) time.Duration {
+	return min(max(auxiliary.Timeout, spent), auxiliary.MaxTimeout, remaining/2)
 }

@@ -10,19 +10,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Deletions returns a predicate that passes on all events of the kind's own objects. If leads is closed, which means
-// that this process leads, the predicate notes deleted objects before their keys reach the queue, so that their orphans
-// are swept. It does not note objects that the operator does not select, or objects of a kind with runs. While this
-// process is on standby, the predicate notes no object, because the leader deletes the orphans. If the informer missed
-// the deletion event, the object is not noted either, since its dependents may have been orphaned on purpose.
-func (r *Reconciler) Deletions(leads <-chan struct{}) predicate.Predicate {
+// Deletions returns a predicate that passes on all events of the kind's own objects. While this process leads (the
+// channel elected is closed), the predicate notes deleted objects before their keys reach the queue, so that their
+// orphans are swept. It does not note objects that the operator does not select, or objects of a kind with runs. While
+// this process is on standby, the predicate notes no object, because the leader deletes the orphans. If the informer
+// missed the deletion event, the object is not noted either, since its dependents may have been orphaned on purpose.
+func (r *Reconciler) Deletions(elected <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object := e.Object
 		if e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(object) {
 			return true
 		}
 		select {
-		case <-leads:
+		case <-elected:
 			r.deleted.Note(object)
 		default:
 		}

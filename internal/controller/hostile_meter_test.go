@@ -101,8 +101,9 @@ func meterOf(scheme *apiruntime.Scheme, kind Kind, review reviewOf) meter {
 	}
 }
 
-// decoders returns two functions that decode an object of a kind. watched decodes it from the event of a watch, as
-// controller-runtime's informer for the type does. asked decodes it as the client does after it has read one object.
+// decoders returns two functions that decode an object of a kind. The first function decodes an object from the event
+// of a watch, as controller-runtime's informer for the type does. The second function decodes an object as the client
+// does after it has read one object.
 func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte) (client.Object, error)) {
 	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
 	info, _ := apiruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), apiruntime.ContentTypeJSON)
@@ -304,7 +305,7 @@ func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
 			stand[len(stand)-1].Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 		}
 	}
-	*o = o.with(auxiliary.RecordResults(wanted, stand, o.Now))
+	*o = o.withAuxiliary(auxiliary.RecordResults(wanted, stand, o.Now))
 	return wanted.Objects
 }
 

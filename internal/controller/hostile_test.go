@@ -42,7 +42,7 @@ const (
 	hostileWorkers           = 2
 )
 
-// report is one line of JSON that a worker writes: one when a case starts and one when it ends.
+// report is a line of JSON that a worker writes at the start and at the end of a case.
 type report struct {
 	Index int
 	Name  string
@@ -231,7 +231,7 @@ func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 	return least, err
 }
 
-// watchCase calls giveUp, with the current stack, if a case exceeds its limits. done ends the watch.
+// watchCase calls giveUp, with the current stack, if a case exceeds its limits. The returned function ends the watch.
 func watchCase(giveUp func(stack string, spent cost)) (done func()) {
 	stop := make(chan struct{})
 	began := processCPU()

@@ -30,8 +30,8 @@ func (r *Reconciler) standing(object client.Object) lifecycle.Standing {
 	return r.kind.Progress.Standing(object)
 }
 
-// measure updates the metrics with the transitions in the stored status. began is the start of the pass by the
-// machine's clock.
+// measure updates the metrics with the transitions in the stored status. The argument began is the time at which the
+// pass started, by the machine's clock.
 func (r *Reconciler) measure(o outcome, began time.Time) {
 	r.metrics.Stored(r.subject(o.Owner), r.standing(o.Owner), o.plan)
 	spent := o.applied.Spent

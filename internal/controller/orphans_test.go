@@ -284,7 +284,8 @@ func TestSweepKeepsObjectsOfANamesake(t *testing.T) {
 	}
 }
 
-// webhookless is a client whose deletions fail while fails is set, as if an admission webhook did not answer.
+// webhookless is a client whose deletions fail while its field fails is true, as if an admission webhook did not
+// answer.
 type webhookless struct {
 	client.Client
 	fails atomic.Bool

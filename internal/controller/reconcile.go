@@ -195,11 +195,11 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	return r.conclude(ctx, req.NamespacedName, sight, began)
 }
 
-// missing finishes the pass over a key whose custom resource does not exist. again and unswept are the results of the
-// sweep of its orphans: the time until the next sweep, and the error.
-func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, again time.Duration, unswept error) (reconcile.Result, error) {
-	if unswept != nil || again > 0 {
-		return reconcile.Result{RequeueAfter: again}, unswept
+// missing finishes the pass over a key whose custom resource does not exist. The arguments nextSweep and sweepErr are
+// the results of the sweep of its orphans: the time until the next sweep, and the error.
+func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, nextSweep time.Duration, sweepErr error) (reconcile.Result, error) {
+	if sweepErr != nil || nextSweep > 0 {
+		return reconcile.Result{RequeueAfter: nextSweep}, sweepErr
 	}
 	r.forget(key)
 	if !r.kind.Auxiliary.Sets {

@@ -19,9 +19,9 @@ import (
 )
 
 // record writes the status if it changed, and reports whether it wrote. A change that concerns only executors may be
-// debounced: then record writes nothing and returns how long to wait (rest). The patch carries the resourceVersion from
+// debounced: then record writes nothing and returns the delay of the write. The patch carries the resourceVersion from
 // which the decision was made. Any later change of the object therefore leads to a conflict, which ends the pass.
-func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest time.Duration, _ error) {
+func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay time.Duration, _ error) {
 	key := identity.Key(o.Owner)
 	patch, err := statuswrite.Patch(o.Owner, o.object, r.kind.Status)
 	if err != nil {
@@ -34,13 +34,13 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, rest 
 	crowd := !o.acted() && statuswrite.OnlyExecutorChurn(r.kind.ExecutorChurn, o.plan, patch)
 	switch {
 	case crowd && len(o.plan.Notices) > 0:
-		rest = r.debouncer.EventDelay(key, o.Now)
+		delay = r.debouncer.EventDelay(key, o.Now)
 	case crowd:
-		rest = r.debouncer.Delay(key, o.Now, statuswrite.WindowOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
+		delay = r.debouncer.Delay(key, o.Now, statuswrite.WindowOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
 	}
-	if rest > 0 {
+	if delay > 0 {
 		r.debouncer.SetShortSince(key, o.plan.Next.ShortSince)
-		return false, rest, nil
+		return false, delay, nil
 	}
 	target, err := r.metadataOf(o.Owner)
 	if err != nil {
@@ -87,8 +87,8 @@ func writeResult(err error) string {
 }
 
 // NoEchoes returns a predicate that drops the event of our own status write, because that event would cause a useless
-// pass. It drops no event of a kind whose next decision may depend on that event (without Progress.Concludes), and no
-// event whose resourceVersion did not change.
+// pass. It drops no event of a kind whose next decision may depend on that event (a kind without Progress.Concludes),
+// and no event whose resourceVersion did not change.
 func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.IsEcho(e.ObjectNew)
@@ -122,7 +122,7 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 	if !r.writes.NewerThan(live) {
 		return true, nil
 	}
-	log.FromContext(ctx).Info("The API server has an older status than the last one written, as after a restore; continuing from the older one")
+	log.FromContext(ctx).Info("The API server returned a status that is older than the last written status, as after a restore; continuing from the older status")
 	r.writes.Forget(key)
 	return false, nil
 }

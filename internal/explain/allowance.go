@@ -30,32 +30,32 @@ type Allowance struct {
 	last       time.Duration      // the duration of the last request, used as the estimate for the next
 }
 
-// account holds how much of allowedMost is used up, either for one namespace or for all namespaces together.
+// account holds the part of allowedMost that is used up, either for one namespace or for all namespaces together.
 type account struct {
 	owed time.Duration
 	at   time.Time // the time at which owed was computed
 }
 
-// now returns the account as it is at the given time: the owed time shrinks by 1/share of the elapsed time.
-func (a account) now(now time.Time, share time.Duration) account {
+// decayed returns the account as it is at the given time: the owed time shrinks by 1/share of the elapsed time.
+func (a account) decayed(now time.Time, share time.Duration) account {
 	if !a.at.IsZero() {
 		a.owed = max(0, a.owed-max(0, now.Sub(a.at))/share)
 	}
 	return account{a.owed, now}
 }
 
-// with returns the account with a sum added to the owed time. The result is between 0 and owedMost.
-func (a account) with(sum time.Duration) account {
+// plus returns the account with a duration added to the owed time. The result is between 0 and owedMost.
+func (a account) plus(sum time.Duration) account {
 	a.owed = min(max(0, a.owed+sum), owedMost)
 	return a
 }
 
-// do calls request if a request about the namespace is allowed now, and reports whether it called request.
-func (a *Allowance) do(namespace string, request func()) bool {
+// try calls send if a request about the namespace is allowed now, and reports whether it called send.
+func (a *Allowance) try(namespace string, send func()) bool {
 	began := time.Now()
 	done, may := a.take(namespace, began)
 	if may {
-		request()
+		send()
 		done(time.Since(began))
 	}
 	return may
@@ -69,21 +69,21 @@ func (a *Allowance) take(namespace string, now time.Time) (done func(took time.D
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.all = a.all.now(now, allowedShare)
-	account := a.namespaces[namespace].now(now, 2*allowedShare)
+	a.all = a.all.decayed(now, allowedShare)
+	account := a.namespaces[namespace].decayed(now, 2*allowedShare)
 	expected := a.last
 	if a.all.owed >= allowedMost || account.owed >= allowedMost/2 {
 		a.put(namespace, account)
 		return nil, false
 	}
-	a.all = a.all.with(expected)
-	a.put(namespace, account.with(expected))
+	a.all = a.all.plus(expected)
+	a.put(namespace, account.plus(expected))
 	return func(took time.Duration) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.last = took
-		a.all = a.all.with(took - expected)
-		a.put(namespace, a.namespaces[namespace].with(took-expected))
+		a.all = a.all.plus(took - expected)
+		a.put(namespace, a.namespaces[namespace].plus(took-expected))
 	}, true
 }
 
@@ -94,7 +94,7 @@ func (a *Allowance) put(namespace string, current account) {
 	}
 	a.namespaces[namespace] = current
 	for name, other := range a.namespaces {
-		if other.now(current.at, 2*allowedShare).owed == 0 && name != namespace {
+		if other.decayed(current.at, 2*allowedShare).owed == 0 && name != namespace {
 			delete(a.namespaces, name)
 		}
 	}

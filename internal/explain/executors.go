@@ -16,9 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// allowedHolds is the time for which a driver's account is assumed to keep all its rights. A check costs a request for
-// each right, and rights rarely change.
-const allowedHolds = time.Minute
+// rightsLifetime is the time for which the operator assumes that a driver's account keeps all its rights. A check costs
+// a request for each right, and rights rarely change.
+const rightsLifetime = time.Minute
 
 // Shortage describes executors that a driver wants and that do not exist.
 type Shortage struct {
@@ -47,7 +47,7 @@ func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) An
 	if s.Driver == "" || fresh {
 		return Answer{Cause: cause}
 	}
-	if !e.allowed.do(s.Of.Namespace, func() { cause = e.probed(ctx, s, cause, now) }) {
+	if !e.allowed.try(s.Of.Namespace, func() { cause = e.probed(ctx, s, cause, now) }) {
 		return skipped(cause)
 	}
 	e.replies.Set(asked, apianswer.Reply{UID: s.UID, Attempt: s.Attempt, Until: now.Add(lifecycle.QueryInterval(now.Sub(s.Since))), Cause: cause})
@@ -78,7 +78,7 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 	switch {
 	case unmade != nil:
 	case pod.Namespace != s.Of.Namespace:
-		return lifecycle.Cause{}, fmt.Errorf("executor %s was rendered for namespace %q instead of its application's", pod.Name, pod.Namespace)
+		return lifecycle.Cause{}, fmt.Errorf("executor %s was rendered for namespace %q instead of the namespace of its application", pod.Name, pod.Namespace)
 	default:
 		cause, err := e.dryRun(ctx, pod)
 		if err != nil || cause.Reason != "" {
@@ -105,7 +105,7 @@ func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time)
 	case err != nil:
 		return lifecycle.Cause{}, err
 	case missing == "":
-		e.replies.Set(asked, apianswer.Reply{UID: s.Driver, Attempt: s.Attempt, Until: now.Add(allowedHolds)})
+		e.replies.Set(asked, apianswer.Reply{UID: s.Driver, Attempt: s.Attempt, Until: now.Add(rightsLifetime)})
 		return lifecycle.Cause{}, nil
 	}
 	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: missingRightMessage(s.Account, missing, s.Of.Namespace)}, nil

@@ -20,13 +20,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// answering is a client whose API server answers every dry run of a creation with the same error.
-type answering struct {
+// dryRunClient is a client whose API server answers every dry run of a creation with the same error.
+type dryRunClient struct {
 	client.Client
 	err error
 }
 
-func (a answering) Create(_ context.Context, _ client.Object, options ...client.CreateOption) error {
+func (a dryRunClient) Create(_ context.Context, _ client.Object, options ...client.CreateOption) error {
 	dry := &client.CreateOptions{}
 	for _, option := range options {
 		option.ApplyToCreate(dry)
@@ -37,24 +37,24 @@ func (a answering) Create(_ context.Context, _ client.Object, options ...client.
 	return a.err
 }
 
-// made returns a rendered executor.
-func made() (*corev1.Pod, error) {
+// executorPod returns a rendered executor.
+func executorPod() (*corev1.Pod, error) {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pi.Namespace}}, nil
 }
 
-// short returns the Shortage of a driver's first attempt.
-func short(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
+// shortage returns the Shortage of a driver's first attempt.
+func shortage(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
 	return Shortage{Of: pi, UID: "u", Attempt: 1, Driver: driver, Account: "default", Since: noon, Executor: executor}
 }
 
 // TestExecutorsAnswerIsKept checks that an answer is kept for a while, and that it is kept longer if a new query fails.
 func TestExecutorsAnswerIsKept(t *testing.T) {
 	message := errors.New("timeout")
-	api := &answering{err: message}
+	api := &dryRunClient{err: message}
 	asked := 0
 	executor := func() (*corev1.Pod, error) {
 		asked++
-		return made()
+		return executorPod()
 	}
 	e := New(nil, api, nil)
 	quota := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: "exceeded quota"}}
@@ -69,11 +69,11 @@ func TestExecutorsAnswerIsKept(t *testing.T) {
 		{5*time.Minute + 20*time.Second, quota, apianswer.ReasonQuota, 5},
 	} {
 		api.err = step.says
-		if got := e.Executors(t.Context(), short("d", executor), noon.Add(step.after)); got.Cause.Reason != step.reason || asked != step.asked {
+		if got := e.Executors(t.Context(), shortage("d", executor), noon.Add(step.after)); got.Cause.Reason != step.reason || asked != step.asked {
 			t.Errorf("%d, after %s: %+v, asked %d times, want %q and %d", i, step.after, got, asked, step.reason, step.asked)
 		}
 	}
-	if got := e.Executors(t.Context(), short("", executor), noon.Add(time.Hour)); got.Cause.Reason != apianswer.ReasonQuota || asked != 5 {
+	if got := e.Executors(t.Context(), shortage("", executor), noon.Add(time.Hour)); got.Cause.Reason != apianswer.ReasonQuota || asked != 5 {
 		t.Errorf("without a driver: %+v, asked %d times", got, asked)
 	}
 }
@@ -84,21 +84,21 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 	elsewhere := func() (*corev1.Pod, error) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "theirs"}}, nil
 	}
-	api := &reviewing{}
-	if got := New(nil, api, nil).Executors(t.Context(), short("d", elsewhere), noon); got.Cause.Reason != "" || api.executors+api.rightsSeen != 0 {
+	api := &rightsClient{}
+	if got := New(nil, api, nil).Executors(t.Context(), shortage("d", elsewhere), noon); got.Cause.Reason != "" || api.executors+api.rightsSeen != 0 {
 		t.Errorf("%+v; %d executors and %d rights were asked for", got, api.executors, api.rightsSeen)
 	}
 }
 
-// reviewing is a client whose API server accepts every executor, and whose reviews of rights say that the account lacks
-// one right.
-type reviewing struct {
+// rightsClient is a client whose API server accepts every executor, and whose reviews of rights say that the account
+// lacks one right.
+type rightsClient struct {
 	client.Client
 	lacks                 string // the verb of the missing right
 	executors, rightsSeen int
 }
 
-func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
+func (a *rightsClient) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
 	review, ok := object.(*authorizationv1.LocalSubjectAccessReview)
 	if !ok {
 		a.executors++
@@ -113,7 +113,7 @@ func (a *reviewing) Create(_ context.Context, object client.Object, _ ...client.
 // spec. If a right is missing too, the cause is the missing right, because Spark might still build an executor but
 // certainly cannot create it without the right.
 func TestExecutorThatCannotBeRendered(t *testing.T) {
-	api := &reviewing{}
+	api := &rightsClient{}
 	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
 	e := New(nil, api, nil)
 	for i, step := range []struct {
@@ -124,7 +124,7 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong}, {"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
 	} {
 		api.lacks = step.lacks
-		cause, err := e.executorCause(t.Context(), short("d", func() (*corev1.Pod, error) { return nil, step.refused }), noon)
+		cause, err := e.executorCause(t.Context(), shortage("d", func() (*corev1.Pod, error) { return nil, step.refused }), noon)
 		if err != nil || cause.Reason != step.reason || !strings.Contains(cause.Message, step.says) || api.executors != 0 {
 			t.Errorf("%d: %+v, %v, %d executors", i, cause, err, api.executors)
 		}
@@ -134,7 +134,7 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 // TestRightsAreTrusted checks how often an account's rights are reviewed: once a minute for each driver if the account
 // has all rights, and at each query if a right is missing.
 func TestRightsAreTrusted(t *testing.T) {
-	api := &reviewing{lacks: "watch"}
+	api := &rightsClient{lacks: "watch"}
 	e := New(nil, api, nil)
 	all := len(driverRights)
 	for i, step := range []struct {
@@ -149,7 +149,7 @@ func TestRightsAreTrusted(t *testing.T) {
 		{72 * time.Second, "another", "watch", 7, 9 + 2*all, apianswer.ReasonForbidden},
 	} {
 		api.lacks = step.lacks
-		cause, err := e.executorCause(t.Context(), short(step.driver, made), noon.Add(step.after))
+		cause, err := e.executorCause(t.Context(), shortage(step.driver, executorPod), noon.Add(step.after))
 		if err != nil || cause.Reason != step.reason || api.executors != step.executors || api.rightsSeen != step.rights {
 			t.Errorf("%d: %+v, %v; asked for %d executors and %d rights, want %d and %d", i, cause, err, api.executors, api.rightsSeen, step.executors, step.rights)
 		}

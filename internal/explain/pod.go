@@ -40,7 +40,7 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 				cause = message
 			}
 		}
-		if !e.allowed.do(owner.Namespace, asks) {
+		if !e.allowed.try(owner.Namespace, asks) {
 			return skipped(cause)
 		}
 		e.replies.Set(asked, apianswer.Reply{UID: pod.uid, Attempt: pod.attempt, Until: now.Add(lifecycle.QueryInterval(age)), Cause: cause})
@@ -48,9 +48,9 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 	return Answer{Cause: unlessUnresponsive(cause, pod.name, pod.silent, age), QueryAfter: e.replies.RetryAfter(asked, now)}
 }
 
-// unlessUnresponsive returns the given cause unless it is empty. For an empty cause, it returns the cause that the
-// pod's scheduler does not respond if the scheduler has reported nothing for too long. Kubernetes itself never reports
-// that a scheduler does not exist.
+// unlessUnresponsive returns the given cause if it is not empty. Otherwise, if the pod's scheduler has reported nothing
+// for too long, it returns a cause that says that the scheduler does not respond. Kubernetes itself never reports that
+// a scheduler does not exist.
 func unlessUnresponsive(cause lifecycle.Cause, pod, scheduler string, age time.Duration) lifecycle.Cause {
 	if cause.Reason == "" && scheduler != "" && age >= silentGrace {
 		return lifecycle.UnresponsiveSchedulerCause(pod, scheduler)

@@ -142,8 +142,8 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// pending returns a pod that has been pending for a duration before noon.
-func pending(name, uid string, age time.Duration, change ...func(*corev1.Pod)) corev1.Pod {
+// pendingPod returns a pod that, at noon, has been pending for the given duration.
+func pendingPod(name, uid string, age time.Duration, change ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pi.Namespace, Name: name, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(noon.Add(-age))},
 		Status:     corev1.PodStatus{Phase: corev1.PodPending},
@@ -162,7 +162,7 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 	tells := func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	}
-	oldest := pending("exec-1", "old", time.Minute)
+	oldest := pendingPod("exec-1", "old", time.Minute)
 	for _, test := range []struct {
 		name    string
 		pods    []corev1.Pod
@@ -172,20 +172,20 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 		lists   int
 		again   time.Duration
 	}{
-		{"the oldest", []corev1.Pod{pending("exec-2", "young", 20*time.Second), oldest}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
-		{"one of hours", []corev1.Pod{pending("exec-1", "old", 9*time.Hour)}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, time.Minute},
-		{"one of a few seconds", []corev1.Pod{pending("exec-1", "old", 4*time.Second)}, lifecycle.DriverRunning, 0, nil, 0, 6 * time.Second},
-		{"one of a clock ahead of ours", []corev1.Pod{pending("exec-1", "old", -time.Hour)}, lifecycle.DriverRunning, 0, nil, 0, submittedGrace},
-		{"another says it", []corev1.Pod{oldest, pending("exec-3", "loud", time.Minute, tells)}, lifecycle.DriverRunning, 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
-		{"one that goes", []corev1.Pod{pending("exec-1", "old", time.Minute, deleting)}, lifecycle.DriverRunning, 0, nil, 0, 0},
-		{"one that runs", []corev1.Pod{pending("exec-1", "old", time.Minute, running)}, lifecycle.DriverRunning, 0, nil, 0, 0},
+		{"the oldest", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
+		{"one of hours", []corev1.Pod{pendingPod("exec-1", "old", 9*time.Hour)}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, time.Minute},
+		{"one of a few seconds", []corev1.Pod{pendingPod("exec-1", "old", 4*time.Second)}, lifecycle.DriverRunning, 0, nil, 0, 6 * time.Second},
+		{"one of a clock ahead of ours", []corev1.Pod{pendingPod("exec-1", "old", -time.Hour)}, lifecycle.DriverRunning, 0, nil, 0, submittedGrace},
+		{"another says it", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, lifecycle.DriverRunning, 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
+		{"one that goes", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, lifecycle.DriverRunning, 0, nil, 0, 0},
+		{"one that runs", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, running)}, lifecycle.DriverRunning, 0, nil, 0, 0},
 		{"of another attempt", []corev1.Pod{oldest}, lifecycle.DriverRunning, 2, nil, 0, 0},
 		{"their driver ended", []corev1.Pod{oldest}, lifecycle.DriverFailed, 0, nil, 0, 0},
-		{"nobody knows", []corev1.Pod{pending("exec-4", "silent", time.Minute)}, lifecycle.DriverRunning, 0, nil, 1, 4 * time.Second},
+		{"nobody knows", []corev1.Pod{pendingPod("exec-4", "silent", time.Minute)}, lifecycle.DriverRunning, 0, nil, 1, 4 * time.Second},
 		{"none", nil, lifecycle.DriverRunning, 0, nil, 0, 0},
-		{"of a cluster, which has no driver", []corev1.Pod{pending("exec-2", "young", 20*time.Second), oldest}, "", 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
-		{"of a cluster, another says it", []corev1.Pod{oldest, pending("exec-3", "loud", time.Minute, tells)}, "", 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
-		{"of a cluster, one that goes", []corev1.Pod{pending("exec-1", "old", time.Minute, deleting)}, "", 0, nil, 0, 0},
+		{"of a cluster, which has no driver", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, "", 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
+		{"of a cluster, another says it", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, "", 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
+		{"of a cluster, one that goes", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, "", 0, nil, 0, 0},
 	} {
 		reads := &warnings{causes: map[types.UID]string{"old": "FailedMount", "young": "OfAnother"}}
 		e := New(reads, nil, nil)

@@ -53,8 +53,8 @@ func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName
 	return why
 }
 
-// missingRightCause returns a cause that names the right that a driver's account lacks, or an empty cause, and for how
-// long to keep the answer. The answer of a failed review is kept only briefly.
+// missingRightCause returns a cause that names the right that a driver's account lacks, or an empty cause. It also
+// returns the time for which the answer is kept. The answer of a failed review is kept only briefly.
 func (e *Explainer) missingRightCause(ctx context.Context, namespace, account, driver string) (lifecycle.Cause, time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// failed returns a driver that failed just now.
-func failed(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
+// failedDriver returns a driver that failed just now.
+func failedDriver(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
 	d := &lifecycle.Driver{Name: "d", UID: uid, Attempt: 1, Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon,
 		Why: lifecycle.Cause{Reason: "Error", Message: "at frame"}}
 	for _, c := range change {
@@ -24,18 +24,18 @@ func failed(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
 // TestFailedDriverNamesTheAccount checks that a missing right takes precedence over the driver's own message, if the
 // missing right can be the reason of the failure.
 func TestFailedDriverNamesTheAccount(t *testing.T) {
-	message := failed("u").Why
+	message := failedDriver("u").Why
 	for _, test := range []struct {
 		name   string
 		driver *lifecycle.Driver
 		asked  bool
 	}{
-		{"it just failed", failed("u"), true},
-		{"it was killed", failed("u", func(d *lifecycle.Driver) { d.ExitCode = 137 }), false},
-		{"it failed long ago", failed("u", func(d *lifecycle.Driver) { d.EndedAt = noon.Add(-time.Hour) }), false},
-		{"it succeeded", failed("u", func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }), false},
+		{"it just failed", failedDriver("u"), true},
+		{"it was killed", failedDriver("u", func(d *lifecycle.Driver) { d.ExitCode = 137 }), false},
+		{"it failed long ago", failedDriver("u", func(d *lifecycle.Driver) { d.EndedAt = noon.Add(-time.Hour) }), false},
+		{"it succeeded", failedDriver("u", func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }), false},
 	} {
-		api := &reviewing{lacks: "get"}
+		api := &rightsClient{lacks: "get"}
 		why := New(nil, api, nil).FailedDriver(t.Context(), pi, test.driver, "powerless", noon)
 		if !test.asked && (why != message || api.rightsSeen != 0) {
 			t.Errorf("%s: told %+v, asked %d times", test.name, why, api.rightsSeen)
@@ -49,10 +49,10 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 // TestFailedDriverIsAskedAboutOnce checks that the rights are reviewed once for each failed driver. The executors of
 // such a driver disappear one after the other, and each of them starts another pass.
 func TestFailedDriverIsAskedAboutOnce(t *testing.T) {
-	api := &reviewing{lacks: "get"}
+	api := &rightsClient{lacks: "get"}
 	e := New(nil, api, nil)
 	look := func(uid types.UID, after time.Duration) lifecycle.Cause {
-		return e.FailedDriver(t.Context(), pi, failed(string(uid)), "powerless", noon.Add(after))
+		return e.FailedDriver(t.Context(), pi, failedDriver(string(uid)), "powerless", noon.Add(after))
 	}
 	first := look("u", 0)
 	for i := range 5 {

@@ -24,15 +24,15 @@ import (
 // sparkapplication, which is the name of the controller of the SparkApplications of sparkoperator.k8s.io.
 const ApacheApplicationName = "apachesparkapplication"
 
-// ApacheApplications returns the kind of the SparkApplications of spark.apache.org/v1. Each pass calls now for the
-// current settings, because some settings can change while the operator runs.
-func ApacheApplications(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+// ApacheApplications returns the kind of the SparkApplications of spark.apache.org/v1. Each pass calls the function
+// settings, because some settings can change while the operator runs.
+func ApacheApplications(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	type application = sparkv1.SparkApplication
-	defaults := platformDefaults(now(), labels)
-	applications := func(app *application) apacheapp.Applications { return apacheWith(now(), defaults(app)) }
+	defaults := platformDefaults(settings(), labels)
+	applications := func(app *application) apacheapp.Applications { return apacheWith(settings(), defaults(app)) }
 	ruled := func(app *application, seen lifecycle.Observed) apacheapp.Applications {
 		a := applications(app)
-		a.Rules = now().Policy.For(seen.NamespaceLabels)
+		a.Rules = settings().Policy.For(seen.NamespaceLabels)
 		return a
 	}
 	return kind.Kind{
@@ -46,8 +46,8 @@ func ApacheApplications(now func() config.Configuration, labels ...NamespaceLabe
 			return applications(app).Render(app, action, at)
 		}),
 		Events:     typed.With(func(app *application, plan lifecycle.Plan) []kind.Event { return toEvents(apacheapp.Events(app, plan)) }),
-		Definition: kind.Definition{RequiredFields: requiredFields(now(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
-		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
+		Definition: kind.Definition{RequiredFields: requiredFields(settings(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
+		Served:     kind.Served{Selects: actsOn(settings().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(apacheStanding), Concludes: true,
 		},
@@ -72,7 +72,7 @@ func ApacheApplications(now func() config.Configuration, labels ...NamespaceLabe
 		},
 		ExecutorChurn: kind.ExecutorChurn{Fields: []string{"executors", "operator.executors.seen", "operator.shortSince"}},
 		// Only pods that run spark-submit have Secrets.
-		Secrets: kind.Secrets{Runners: now().Submission.Mode != config.SubmissionNative},
+		Secrets: kind.Secrets{Runners: settings().Submission.Mode != config.SubmissionNative},
 	}
 }
 
@@ -117,7 +117,7 @@ func apacheStanding(app *sparkv1.SparkApplication) lifecycle.Standing {
 		standing.State = string(s.CurrentState.CurrentStateSummary)
 	}
 	if s.Operator != nil {
-		remembered(&standing, &s.Operator.OperatorStatus)
+		addProgress(&standing, &s.Operator.OperatorStatus)
 	}
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
 		standing.Attempt = int32(a.AttemptInfo.ID) + 1

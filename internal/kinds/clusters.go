@@ -24,13 +24,13 @@ const ClusterName = "sparkcluster"
 // SparkClusters returns the kind of the SparkClusters of spark.apache.org/v1, which are standalone clusters. They have
 // no attempts and no drivers. All objects of a cluster are auxiliary objects, and its pods belong to the StatefulSets
 // among these objects.
-func SparkClusters(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+func SparkClusters(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	type cluster = sparkv1.SparkCluster
-	defaults := platformDefaults(now(), labels)
-	clusters := func(sc *cluster) apachecluster.Clusters { return clustersWith(now(), defaults(sc)) }
+	defaults := platformDefaults(settings(), labels)
+	clusters := func(sc *cluster) apachecluster.Clusters { return clustersWith(settings(), defaults(sc)) }
 	ruled := func(sc *cluster, seen lifecycle.Observed) apachecluster.Clusters {
 		c := clusters(sc)
-		c.Rules = now().Policy.For(seen.NamespaceLabels)
+		c.Rules = settings().Policy.For(seen.NamespaceLabels)
 		return c
 	}
 	return kind.Kind{
@@ -41,8 +41,8 @@ func SparkClusters(now func() config.Configuration, labels ...NamespaceLabels) k
 			return ruled(sc, seen).Decide(sc, seen, at)
 		}),
 		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return toEvents(clusters(sc).Events(sc, plan)) }),
-		Definition: kind.Definition{RequiredFields: requiredFields(now(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"), RequiredKinds: clusterKinds(now())},
-		Served:     kind.Served{Selects: actsOn(now().Apache.LabelSelector), Sentinels: true},
+		Definition: kind.Definition{RequiredFields: requiredFields(settings(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"), RequiredKinds: clusterKinds(settings())},
+		Served:     kind.Served{Selects: actsOn(settings().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(clusterStanding), NoApplication: true,
 		},

@@ -24,10 +24,10 @@ func SparkConnects(cfg config.Configuration, labels ...NamespaceLabels) kind.Kin
 	return LiveSparkConnects(func() config.Configuration { return cfg }, labels...)
 }
 
-// LiveSparkConnects is SparkConnects with settings that may change while the operator runs: each decision calls now for
-// the current rules of the platform.
-func LiveSparkConnects(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
-	cfg := now()
+// LiveSparkConnects returns the same kind as SparkConnects, with settings that may change while the operator runs: each
+// decision calls settings for the current rules of the platform.
+func LiveSparkConnects(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	cfg := settings()
 	fixed := sparkconnect.Connects{Options: connectOptions(cfg)} // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)
 	dialect := func(sc *v1alpha1.SparkConnect) sparkconnect.Connects {
@@ -35,7 +35,7 @@ func LiveSparkConnects(now func() config.Configuration, labels ...NamespaceLabel
 	}
 	ruled := func(sc *v1alpha1.SparkConnect, seen lifecycle.Observed) sparkconnect.Connects {
 		d := dialect(sc)
-		d.Rules = now().Policy.For(seen.NamespaceLabels)
+		d.Rules = settings().Policy.For(seen.NamespaceLabels)
 		return d
 	}
 	return kind.Kind{

@@ -25,8 +25,8 @@ import (
 // single source would have to pass the labels through each of these functions of a kind.
 type NamespaceLabels func(namespace string) map[string]string
 
-// platformDefaults returns a function that returns the platform's defaults for an object. Only the first function of
-// labels is used. Without one, no entry of the configuration that has a selector is used.
+// platformDefaults returns a function that returns the platform's defaults for an object. Only the first function in
+// labels is used. If labels is empty, the entries of the configuration that have a selector are not used.
 func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(client.Object) *platform.Settings {
 	if len(cfg.Defaults) == 0 {
 		return func(client.Object) *platform.Settings { return nil }
@@ -41,8 +41,8 @@ func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(c
 	}
 }
 
-// evaluatedOnce returns platformDefaults as a function that takes the present configuration. It evaluates the entries
-// of a configuration once, and again only if the configuration has other entries.
+// evaluatedOnce returns a function that does the same as platformDefaults for the given configuration. The function
+// evaluates the entries again only if they differ from the entries of the previous call.
 func evaluatedOnce(labels []NamespaceLabels) func(config.Configuration, client.Object) *platform.Settings {
 	type evaluated struct {
 		first *defaults.Default
@@ -67,8 +67,9 @@ func Defaults(cfg config.Configuration, object client.Object, labels ...Namespac
 	return platformDefaults(cfg, labels)(object)
 }
 
-// requiredFields returns the fields that a definition must have. If the configuration has defaults, these include the
-// field that keeps a change of the defaults from changing what runs.
+// requiredFields returns the fields that a definition must have. If the configuration has defaults, the result includes
+// the status field that records the defaults of a running custom resource. This record keeps a change of the defaults
+// from changing what runs.
 func requiredFields(cfg config.Configuration, fields ...string) []string {
 	if len(cfg.Defaults) > 0 {
 		fields = append(fields, "status.operator.defaults")

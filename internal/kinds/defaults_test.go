@@ -16,8 +16,9 @@ import (
 )
 
 // TestAdmissionUsesDefaults checks for each kind that admission reviews a custom resource with the defaults of its
-// namespace: with a default image, one without an image is accepted. Clusters have an image without a default too, so
-// for them the default is one that cannot be used.
+// namespace. A custom resource without an image is accepted in a namespace with a default image, and rejected in
+// another namespace. Clusters need no default image, so for them the test uses an invalid default, which must cause a
+// rejection.
 func TestAdmissionUsesDefaults(t *testing.T) {
 	cfg := config.Default()
 	cfg.Defaults = []defaults.Default{{NamespaceSelector: "tier=batch", Images: map[string]string{"4.1": "example.org/spark:4.1"}}}

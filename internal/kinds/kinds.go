@@ -28,10 +28,10 @@ func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind
 	return LiveSparkApplications(func() config.Configuration { return cfg }, labels...)
 }
 
-// LiveSparkApplications is SparkApplications with settings that may change while the operator runs: each decision calls
-// now for the current rules of the platform.
-func LiveSparkApplications(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
-	cfg := now()
+// LiveSparkApplications returns the same kind as SparkApplications, with settings that may change while the operator
+// runs: each decision calls settings for the current rules of the platform.
+func LiveSparkApplications(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	cfg := settings()
 	fixed := sparkapp.Dialect{Options: dialectOptions(cfg)} // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)
 	applications := func(app *v1beta2.SparkApplication) sparkapp.Dialect {
@@ -39,7 +39,7 @@ func LiveSparkApplications(now func() config.Configuration, labels ...NamespaceL
 	}
 	ruled := func(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkapp.Dialect {
 		d := applications(app)
-		d.Rules = now().Policy.For(seen.NamespaceLabels)
+		d.Rules = settings().Policy.For(seen.NamespaceLabels)
 		return d
 	}
 	return kind.Kind{

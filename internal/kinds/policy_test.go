@@ -63,8 +63,8 @@ func object(t *testing.T, i int, pieces ...string) client.Object {
 
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// ruled returns a configuration with a set of rules.
-func ruled(t *testing.T, rules string) config.Configuration {
+// configWithRules returns a configuration with a set of rules.
+func configWithRules(t *testing.T, rules string) config.Configuration {
 	t.Helper()
 	cfg, err := config.Parse([]byte("apiVersion: " + config.APIVersion + "\nkind: " + config.Kind + "\nexposure: {enabled: true}\nui: {ingress: {enabled: true}}\npolicy: {owner: data team, rules: [" + rules + "]}\n"))
 	if err != nil {
@@ -232,7 +232,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 			`a snippet, which can read the credentials of the ingress controller, is not allowed by the operator's setting policy.allowSnippetAnnotations (owner: data team); remove the annotation`,
 		},
 	} {
-		cfg, open := ruled(t, c.rules), ruled(t, "")
+		cfg, open := configWithRules(t, c.rules), configWithRules(t, "")
 		open.Policy.AllowSnippetAnnotations = true
 		for i, admitted := range kinds.Admission() {
 			if c.pieces[i] == "" {
@@ -288,7 +288,7 @@ func TestPolicyOfSparkSubmit(t *testing.T) {
 	t.Parallel()
 	const bySparkSubmit = `spec: {submission: {mode: SparkSubmit}}`
 	review := func(rules string, pieces ...string) []*dialect.FieldError {
-		return kinds.Admission()[0].Review(ruled(t, rules), nil, object(t, 0, pieces...), noon).Faults
+		return kinds.Admission()[0].Review(configWithRules(t, rules), nil, object(t, 0, pieces...), noon).Faults
 	}
 	for _, mode := range []string{none, bySparkSubmit} {
 		if faults := review(`{name: p, level: restricted}`, mode, hardened); len(faults) > 0 {

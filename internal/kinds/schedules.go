@@ -23,10 +23,10 @@ func Schedules(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	return LiveSchedules(func() config.Configuration { return cfg }, labels...)
 }
 
-// LiveSchedules is Schedules with settings that may change while the operator runs: each decision calls now for the
-// current rules of the platform.
-func LiveSchedules(now func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
-	cfg := now()
+// LiveSchedules returns the same kind as Schedules, with settings that may change while the operator runs: each
+// decision calls settings for the current rules of the platform.
+func LiveSchedules(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+	cfg := settings()
 	fixed := scheduleDialect(cfg) // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)
 	schedules := func(s client.Object) sparkschedule.Schedules { return schedulesWith(fixed, defaults(s)) }
@@ -37,7 +37,7 @@ func LiveSchedules(now func() config.Configuration, labels ...NamespaceLabels) k
 		Status: typed.Of(func(s *schedule) any { return &s.Status }),
 		Decide: typed.Decides(func(s *schedule, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			d := schedules(s)
-			d.Applications.Rules = now().Policy.For(seen.NamespaceLabels)
+			d.Applications.Rules = settings().Policy.For(seen.NamespaceLabels)
 			return d.Decide(s, seen, at)
 		}),
 		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return toEvents(fixed.Events(s, plan)) }),

@@ -14,7 +14,7 @@ import (
 func standingOf(app *v1beta2.SparkApplication) lifecycle.Standing {
 	s := &app.Status
 	standing := lifecycle.Standing{State: string(s.AppState.State), Waits: waitReason(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
-	remembered(&standing, s.Operator)
+	addProgress(&standing, s.Operator)
 	if e := s.Executors; e != nil {
 		standing.ExecutorsRunning, standing.ExecutorsCompleted, standing.ExecutorsFailed = e.Running, e.Completed, e.Failed
 	}
@@ -29,14 +29,14 @@ func serverStanding(sc *v1alpha1.SparkConnect) lifecycle.Standing {
 		State: string(s.State), Waits: waitReason(s.Conditions, s.State == v1alpha1.SparkConnectStateNew), ExecutorsRunning: int32(s.Executors["running"]),
 	}
 	if s.Operator != nil {
-		remembered(&standing, &s.Operator.OperatorStatus)
+		addProgress(&standing, &s.Operator.OperatorStatus)
 	}
 	return standing
 }
 
-// remembered copies the phase, the attempt and the start of the phase from the operator's own part of a status into the
-// standing.
-func remembered(standing *lifecycle.Standing, o *v1beta2.OperatorStatus) {
+// addProgress copies the phase, the attempt and the start of the phase from the operator's own part of a status into
+// the standing.
+func addProgress(standing *lifecycle.Standing, o *v1beta2.OperatorStatus) {
 	if o == nil {
 		return
 	}

@@ -109,7 +109,7 @@ func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface
 	builtIn := c.mgr.GetScheme().Recognizes(kind) // built-in kinds are always served
 	again := time.NewTicker(c.Interval)
 	defer again.Stop()
-	var now *watching // nil if the kind is not watched
+	var now *kindWatch // nil if the kind is not watched
 	logged := false
 	for {
 		if now.failed() {
@@ -145,14 +145,14 @@ func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface
 	}
 }
 
-// watching is one watch of an optional kind.
-type watching struct {
+// kindWatch is the watch of an optional kind.
+type kindWatch struct {
 	stop func()
 	gone chan struct{} // closed on failure
 }
 
 // failed reports whether the cache could not be created, so that the watch has to be started again.
-func (w *watching) failed() bool {
+func (w *kindWatch) failed() bool {
 	if w == nil {
 		return false
 	}
@@ -183,10 +183,10 @@ func isServed(client discovery.DiscoveryInterface, kind schema.GroupVersionKind)
 }
 
 // watch starts a watch that fills a cache with the objects of a kind and queues their owners.
-func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) *watching {
+func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) *kindWatch {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	w := &watching{gone: make(chan struct{}), stop: func() {
+	w := &kindWatch{gone: make(chan struct{}), stop: func() {
 		c.mu.Lock()
 		delete(c.caches, kind)
 		c.mu.Unlock()
