@@ -57,7 +57,8 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets returns the values of the configured labels. No combination loses its place, as counters would lose counts.
+// labelSets holds the values of the configured labels, for each combination that is in use. No combination loses its
+// place, because its counters would lose their counts.
 type labelSets struct {
 	names []string
 

@@ -45,7 +45,7 @@ func TestEventsOnTheServer(t *testing.T) {
 	}
 	r.Event(reference(namespace), now, corev1.EventTypeWarning, "Failed", "out of memory")
 	r.Event(reference(namespace), now.Add(time.Minute), corev1.EventTypeWarning, "Failed", "out of memory")
-	stop() // queued events are still written
+	stop() // spanLimiter events are still written
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestEventsOnTheServer(t *testing.T) {
 	}
 }
 
-// writer is a client whose Create returns the result of answer.
+// writer is a client whose Create returns the result of its function answer.
 type writer struct {
 	client.Client
 	mu     sync.Mutex

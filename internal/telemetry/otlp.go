@@ -76,19 +76,19 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// queued is a span processor that limits the spans in OpenTelemetry's batch queue. The batch queue drops spans without
-// reporting them, so a span beyond the limit does not enter the batch queue but is counted and logged here.
-type queued struct {
+// spanLimiter is a span processor that limits the spans in OpenTelemetry's batch queue. The batch queue drops spans
+// without reporting them, so a span beyond the limit does not enter the batch queue but is counted and logged here.
+type spanLimiter struct {
 	sdktrace.SpanProcessor
 	to *exporter
 }
 
 func (e *exporter) queue() sdktrace.SpanProcessor {
-	return queued{sdktrace.NewBatchSpanProcessor(e, sdktrace.WithMaxQueueSize(maxWaiting)), e}
+	return spanLimiter{sdktrace.NewBatchSpanProcessor(e, sdktrace.WithMaxQueueSize(maxWaiting)), e}
 }
 
 // OnEnd implements sdktrace.SpanProcessor.
-func (q queued) OnEnd(span sdktrace.ReadOnlySpan) {
+func (q spanLimiter) OnEnd(span sdktrace.ReadOnlySpan) {
 	if q.to.waiting.Add(1) > maxWaiting {
 		q.to.waiting.Add(-1)
 		q.to.metrics.SpansDropped(1)

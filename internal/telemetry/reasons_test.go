@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// elsewhere holds reasons that are not wait reasons: the reasons of conditions other than Ready and Degraded.
-var elsewhere = map[string]bool{
+// otherReasons holds reasons that are not wait reasons: the reasons of conditions other than Ready and Degraded.
+var otherReasons = map[string]bool{
 	// The first reasons are those of the condition Exposed.
 	"InvalidPort": true, "InvalidAddress": true, "SwitchedOff": true, "NoGateway": true, "LeftByAnotherOperator": true,
 	"SetBySpark": true,                                                                    // FieldsOverwritten
@@ -74,12 +74,12 @@ func TestEveryReasonIsToldApart(t *testing.T) {
 		}
 		for reason, where := range found {
 			all[reason] = where
-			if reason != "" && !elsewhere[reason] && reasonValue(reason) != reason {
+			if reason != "" && !otherReasons[reason] && reasonValue(reason) != reason {
 				t.Errorf("%s: reason %q is %q in metrics: add it to reasons in bounded.go, or say here where else it is told", where, reason, reasonValue(reason))
 			}
 		}
 	}
-	for reason := range elsewhere {
+	for reason := range otherReasons {
 		if all[reason] == "" {
 			t.Errorf("there is no reason %q any more", reason)
 		}

@@ -18,14 +18,15 @@ func (m *Metrics) ExpectRuns(kind string) {
 	}
 }
 
-// RunStarted counts a run that started and measures the delay from due to at. The time due is zero for a requested run.
-func (m *Metrics) RunStarted(kind string, due, at time.Time) {
+// RunStarted counts a run that started, and measures the delay from its due time to its start. If due is the zero time,
+// the run was requested and has no delay.
+func (m *Metrics) RunStarted(kind string, due, start time.Time) {
 	if due.IsZero() {
 		m.Run(kind, schedule.ResultAsked)
 		return
 	}
 	m.Run(kind, schedule.ResultStarted)
-	m.runDelaySeconds.WithLabelValues(kind).Observe(between(due, at))
+	m.runDelaySeconds.WithLabelValues(kind).Observe(between(due, start))
 }
 
 // Run counts a run by its result: schedule.ResultSkipped...

@@ -64,7 +64,7 @@ type wait struct {
 	since time.Time // since when the one that has waited longest waits
 }
 
-// counted holds the numbers of executors that have ended since the last record.
+// counted holds the counts of executors that have ended since the last record.
 type counted struct {
 	labels            []string
 	completed, failed int32

@@ -107,8 +107,8 @@ func textOf(attributes []*common.KeyValue) map[string]string {
 	return out
 }
 
-// apiServer returns a transport that answers a request of a pass and stores the request's Traceparent header in
-// reported.
+// apiServer returns a transport that answers a request of a pass and stores the request's Traceparent header in the
+// given variable.
 func apiServer(reported *string) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
 		*reported = r.Header.Get("Traceparent")

@@ -16,9 +16,10 @@ import (
 )
 
 // Client returns a client for caches. Requests for pods use their own connection, on which events that arrive within
-// pause are read together. All other requests use the client others. Objects in protobuf are reduced to the fields in
-// kept. Events in JSON lose only their managed fields. The function decode, which may be nil, returns the Work of a
-// watch. That Work is notified when the decoding of the bytes that were read begins and ends.
+// the given pause are read together. All other requests use the given other client. Objects in protobuf are reduced to
+// the fields that the argument kept specifies. Events in JSON lose only their managed fields. The function decode,
+// which may be nil, returns the Work of a watch. That Work is notified when the decoding of the bytes of one read
+// begins and ends.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
 	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as in client-go

@@ -31,7 +31,7 @@ func (c *counting) RoundTrip(request *http.Request) (*http.Response, error) {
 	return c.RoundTripper.RoundTrip(request)
 }
 
-// kinds returns the specification for pods in the variable names, and an additional one for lists of such pods.
+// kinds returns the specification for pods from the variable names, and a specification for lists of such pods.
 func kinds() Kinds {
 	pod := names["Pod"]
 	return Kinds{"Pod": pod, "PodList": Fields(parts{1: Whole, 2: pod})}
@@ -68,8 +68,8 @@ func podOf(name string) *corev1.Pod {
 	}
 }
 
-// less returns the parts of podOf that kinds keeps.
-func less(namespace, name string) *corev1.Pod {
+// keptPod returns the parts of podOf that kinds keeps.
+func keptPod(namespace, name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"a": "kept"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "one"}}},
@@ -89,7 +89,7 @@ func TestClientListsAndWatches(t *testing.T) {
 	want := map[string]*corev1.Pod{}
 	for i := range many {
 		name := fmt.Sprintf("p%d", i)
-		want[name] = less(namespace, name)
+		want[name] = keptPod(namespace, name)
 		if _, err := plain.CoreV1().Pods(namespace).Create(ctx, podOf(name), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

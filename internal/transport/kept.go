@@ -8,8 +8,8 @@ import (
 // keptKey is the key under which a context holds Kinds.
 type keptKey struct{}
 
-// WithKept returns a context for requests whose responses are reduced to the parts that kept specifies. The client that
-// sends the requests must use a transport of Shedding.
+// WithKept returns a context for requests whose responses are reduced to the parts that the argument kept specifies.
+// The client that sends the requests must use a transport of Shedding.
 func WithKept(ctx context.Context, kept Kinds) context.Context {
 	return context.WithValue(ctx, keptKey{}, kept)
 }

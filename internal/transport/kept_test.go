@@ -36,7 +36,7 @@ func TestShedding(t *testing.T) {
 		if err != nil || len(page.Items) != 1 {
 			t.Fatalf("%s: %d items, %v", name, len(page.Items), err)
 		}
-		isLess := cmp.Equal(&page.Items[0], less(namespace, "b"))
+		isLess := cmp.Equal(&page.Items[0], keptPod(namespace, "b"))
 		if whole := page.Items[0].Spec.Containers[0].Image != ""; isLess != (name == "less") || whole != (name == "all") {
 			t.Errorf("%s: %+v", name, page.Items[0])
 		}
