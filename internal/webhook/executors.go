@@ -22,8 +22,8 @@ const ExecutorPath = "/mutate--v1-pod"
 // Executors changes the pods of executors as their annotations say (package admit). It reads nothing but the pod, so it
 // needs no cache and gives the same answer on every replica.
 //
-// The API server creates no executor without an answer. A fault therefore refuses the pod, so that no executor silently
-// lacks its settings; the driver requests executors again.
+// The API server creates no executor without an answer. If Executors cannot change a pod, it rejects the pod, so that
+// no executor silently lacks its settings. The driver then requests another executor.
 type Executors struct {
 	Log logr.Logger
 }
@@ -33,7 +33,7 @@ func (e *Executors) Handle(_ context.Context, req admission.Request) (response a
 	defer func() {
 		if fault := recover(); fault != nil {
 			err := fmt.Errorf("panic: %v", fault)
-			e.Log.Error(err, "Change of an executor failed", "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
+			e.Log.Error(err, "Could not change an executor pod", "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
 			response = admission.Errored(http.StatusInternalServerError, err)
 		}
 	}()

@@ -48,9 +48,9 @@ type factory struct {
 	calls atomic.Int32 // of the webhook
 }
 
-// mutated creates a namespace whose labelled pods the given mechanism changes, and waits until the API server uses the
-// mechanism.
-func mutated(t *testing.T, by admit.Mechanism) *factory {
+// newFactory creates a namespace whose labelled pods the given mechanism changes, and waits until the API server uses
+// the mechanism.
+func newFactory(t *testing.T, by admit.Mechanism) *factory {
 	t.Helper()
 	f := &factory{World: scene.New(t)}
 	if by == admit.Webhook {
@@ -225,7 +225,7 @@ func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got 
 // field that Spark overwrites. For each line, the pods were built by Spark's own code.
 func TestExecutorsGetWhatSparkOverwrites(t *testing.T) {
 	t.Parallel()
-	f := mutated(t, admit.Webhook)
+	f := newFactory(t, admit.Webhook)
 	for _, version := range executorVersions {
 		app := application(t, "overwritten", version, "{}")
 		sent, got := f.created("overwritten", version, template(t, app, admit.Available{Webhook: true, Policy: true}))
@@ -260,7 +260,7 @@ func TestExecutorsGetWhatSparkOverwrites(t *testing.T) {
 	}
 }
 
-// effective returns the value, or the field that the value comes from, of the last variable with a name.
+// effective returns the value of the last variable with the given name, or the field that the value comes from.
 func effective(env []corev1.EnvVar, name string) (value string) {
 	for _, v := range env {
 		if v.Name == name {
@@ -276,7 +276,7 @@ func effective(env []corev1.EnvVar, name string) (value string) {
 // them the memory limit and the GPUs, as the webhook does.
 func TestPolicySetsMemoryLimitAndGPU(t *testing.T) {
 	t.Parallel()
-	f := mutated(t, admit.Policy)
+	f := newFactory(t, admit.Policy)
 	for _, version := range executorVersions {
 		app := application(t, "overwritten", version, `{spec: {hadoopConfigMap: null, executor: {lifecycle: null, env: null}}}`)
 		of := template(t, app, admit.Available{Webhook: true, Policy: true})
@@ -301,7 +301,7 @@ func TestPolicySetsMemoryLimitAndGPU(t *testing.T) {
 // webhook has put a container.
 func TestPolicyFindsTheContainer(t *testing.T) {
 	t.Parallel()
-	f := mutated(t, admit.Policy)
+	f := newFactory(t, admit.Policy)
 	pod := f.pod("between")
 	pod.Spec.Containers[0].Name = "mine"
 	pod.Spec.Containers = []corev1.Container{{Name: "first", Image: "a"}, pod.Spec.Containers[0], {Name: "last", Image: "b"}}
@@ -319,7 +319,7 @@ func TestPolicyFindsTheContainer(t *testing.T) {
 // TestOtherPodsAreNotSent checks that the API server sends only labelled pods to the webhook, and changes no others.
 func TestOtherPodsAreNotSent(t *testing.T) {
 	t.Parallel()
-	f := mutated(t, admit.Webhook)
+	f := newFactory(t, admit.Webhook)
 	foreign := scene.ForeignPod(f.Namespace, "foreign")
 	plain := f.pod("plain")
 	plain.Labels = map[string]string{"spark-role": "executor", "sparkoperator.dev/managed": "true"}
@@ -344,7 +344,7 @@ func TestOtherPodsAreNotSent(t *testing.T) {
 func TestUnsuitableExecutorsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, by := range []admit.Mechanism{admit.Webhook, admit.Policy} {
-		f := mutated(t, by)
+		f := newFactory(t, by)
 		for name, annotations := range map[string]map[string]string{
 			"below the request":    {admit.MemoryLimitAnnotation: "512Mi"},
 			"no quantity":          {admit.MemoryLimitAnnotation: "much"},

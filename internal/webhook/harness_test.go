@@ -51,8 +51,8 @@ type hooked struct {
 	broken   error
 	enforced bool  // whether objects are compared with the namespace's ResourceQuotas
 	unread   error // the error of a read of the quotas
-	// cached returns the quotas of a namespace from a cache, as the operator does. If it is nil, quotas reads them live,
-	// so that a test need not wait for the cache.
+	// cached returns the quotas of a namespace from a cache, as the operator does. If it is nil, quotas reads them
+	// live, so that a test need not wait for the cache.
 	cached func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error)
 	// labels are those of the namespace, and unknown is the error of their lookup.
 	labels  map[string]string
@@ -93,7 +93,7 @@ func (h *hooked) quotas(ctx context.Context, namespace string) ([]corev1.Resourc
 	return list.Items, err
 }
 
-// change lets f change the settings of the operator that the webhook reads, such as its configuration.
+// change calls f, which changes the settings of the operator that the webhook reads, such as its configuration.
 func (h *hooked) change(f func(*hooked)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,8 +121,8 @@ func (w *warnings) take() []string {
 	return all
 }
 
-// settled returns the default configuration with batch schedulers enabled, because some refusals need them.
-func settled() config.Configuration {
+// schedulersEnabled returns the default configuration with batch schedulers enabled, because some refusals need them.
+func schedulersEnabled() config.Configuration {
 	cfg := config.Default()
 	cfg.BatchScheduler.Enabled = true
 	return cfg
@@ -132,7 +132,7 @@ func settled() config.Configuration {
 func hook(t testing.TB) *hooked {
 	t.Helper()
 	testkit.NeedsLoopback(t)
-	h := &hooked{World: scene.New(t), cfg: settled(), served: true, warnings: &warnings{}}
+	h := &hooked{World: scene.New(t), cfg: schedulersEnabled(), served: true, warnings: &warnings{}}
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission() {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Labels: h.namespaceLabels, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
@@ -191,8 +191,8 @@ func byWebhook(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), `admission webhook "validate-`) && apierrors.IsInvalid(err)
 }
 
-// said returns the message of a refusal by the webhook, without the webhook's name.
-func said(err error) string {
+// refusalMessage returns the message of a refusal by the webhook, without the webhook's name.
+func refusalMessage(err error) string {
 	_, rest, _ := strings.Cut(err.Error(), " denied the request: ")
 	return rest
 }

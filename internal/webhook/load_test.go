@@ -64,7 +64,7 @@ func (h *hooked) quotaCache(b *testing.B) *quota.Cache {
 	return c
 }
 
-// create creates n applications at perSecond, and returns the durations of the requests.
+// create creates n applications at the rate perSecond, and returns the durations of the requests.
 func (h *hooked) create(b *testing.B, name string, n int) *durations {
 	b.Helper()
 	took := &durations{}
@@ -118,7 +118,8 @@ func (d *durations) report(b *testing.B, what string) {
 	}
 }
 
-// timed returns a handler that records how long next takes, from the arrival of a request to the end of its answer.
+// timed returns a handler that records how long the handler next takes, from the arrival of a request to the end of its
+// answer.
 func timed(next http.Handler, reviews *durations) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		begin := time.Now()

@@ -20,7 +20,7 @@ func (r *Reviewer) exceeded(ctx context.Context, namespace string, cfg config.Co
 	}
 	quotas, err := r.Quotas(ctx, namespace)
 	if err != nil {
-		r.Log.Error(err, "Quota lookup of a review failed", "namespace", namespace)
+		r.Log.Error(err, "Could not read the quotas for a review", "namespace", namespace)
 		return nil, []string{"the object was not compared with the ResourceQuotas of its namespace, because the operator cannot look them up; the API server checks them when it creates pods"}
 	}
 	if len(quotas) == 0 {

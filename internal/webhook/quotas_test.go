@@ -89,7 +89,7 @@ func TestQuotas(t *testing.T) {
 			t.Errorf("%s: an exact quota: %v", name, err)
 		}
 		h.quota(map[string]string{"cpu": c.small, "limits.memory": "1Ei"})
-		if err := h.dryRun(c.object); !byWebhook(err) || !strings.Contains(said(err), c.want) {
+		if err := h.dryRun(c.object); !byWebhook(err) || !strings.Contains(refusalMessage(err), c.want) {
 			t.Errorf("%s: refused with %v, want %q", name, err, c.want)
 		}
 	}

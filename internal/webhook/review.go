@@ -73,7 +73,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	defer cancel()
 	switch served, err := r.Serves(limited, req.Namespace); {
 	case err != nil:
-		r.Log.Error(err, "Namespace lookup of a review failed", "namespace", req.Namespace)
+		r.Log.Error(err, "Could not read the namespace of a review", "namespace", req.Namespace)
 		return unchecked("the operator cannot look its namespace up")
 	case !served:
 		return admission.Allowed("")
@@ -85,7 +85,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	if r.Labels != nil {
 		var err error
 		if labels, err = r.Labels(limited, req.Namespace); err != nil {
-			r.Log.Error(err, "Namespace lookup of a review failed", "namespace", req.Namespace)
+			r.Log.Error(err, "Could not read the namespace of a review", "namespace", req.Namespace)
 			return unchecked("the operator cannot look its namespace up")
 		}
 	}

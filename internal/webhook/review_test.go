@@ -34,7 +34,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// refusals are the files of custom resources that are refused according to docs/validation.md, one of each kind.
+// refusals are the files of custom resources that are refused according to docs/validation.md, one file for each kind.
 var refusals = []string{
 	applications,
 	"../../dialect/sparkoperator/schedule/testdata/refusals.yaml",
@@ -125,7 +125,7 @@ func (h *hooked) refused(r refusal.Row, pieces ...string) {
 		}
 		return
 	}
-	if !byWebhook(err) || said(err) != pass {
+	if !byWebhook(err) || refusalMessage(err) != pass {
 		h.T.Errorf("%s:\nrefused with %q,\na pass says  %q", name, err, pass)
 	}
 	if cause.Field != r.FieldOfPiece() {
@@ -361,7 +361,7 @@ func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 		"a sentinel":           {func(*hooked) {}, labelled},
 		"an unknown namespace": {func(h *hooked) { h.broken = errors.New("no cache") }, invalid},
 	} {
-		h.change(func(h *hooked) { h.cfg, h.served, h.broken = settled(), true, nil; c.change(h) })
+		h.change(func(h *hooked) { h.cfg, h.served, h.broken = schedulersEnabled(), true, nil; c.change(h) })
 		h.warnings.take()
 		if err := h.dryRun(c.object); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -432,7 +432,7 @@ func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 	kind.Review = func(config.Configuration, map[string]string, client.Object, time.Time) dialect.Review {
 		panic("at the disco")
 	}
-	r := &webhook.Reviewer{Kind: kind, Settings: settled, Clock: time.Now, Log: log, Serves: func(context.Context, string) (bool, error) { return true, nil }}
+	r := &webhook.Reviewer{Kind: kind, Settings: schedulersEnabled, Clock: time.Now, Log: log, Serves: func(context.Context, string) (bool, error) { return true, nil }}
 	answer := r.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"pi"}}`)},
 	}})
@@ -492,8 +492,8 @@ func TestRulesOfThePlatform(t *testing.T) {
 				continue
 			}
 			kind := kindOf(t, object.GroupVersionKind())
-			if faults := kind.Review(h.settings(), labels, h.typed(object, kind), time.Now()).Faults; said(err) != dialect.Invalid(faults).Message {
-				t.Errorf("%s: refused with %q, want %v", name, said(err), faults)
+			if faults := kind.Review(h.settings(), labels, h.typed(object, kind), time.Now()).Faults; refusalMessage(err) != dialect.Invalid(faults).Message {
+				t.Errorf("%s: refused with %q, want %v", name, refusalMessage(err), faults)
 			}
 		}
 	}

@@ -24,9 +24,9 @@ type Server struct {
 	stopping atomic.Bool
 }
 
-// NewServer returns a server that serves a handler at an address. NewServer binds the address at once. If the address
-// is in use, the operator therefore does not start, instead of ending while it runs. delay is how long the server
-// continues after the end of Serve's context.
+// NewServer returns a server that serves a handler at an address. NewServer binds the address at once: if the address
+// is in use, the operator does not start, instead of ending while it runs. The argument delay is the time for which the
+// server continues after the end of Serve's context.
 func NewServer(address string, handler http.Handler, serving *certs.Serving, delay time.Duration) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {

@@ -34,8 +34,8 @@ func Path(kind schema.GroupVersionKind) string {
 }
 
 // Handler returns the HTTP handler that serves the reviews of several kinds, and changes executors' pods unless the
-// argument executors is nil. Reviews take no slots from executors, because the API server creates no executor without
-// an answer.
+// argument executors is nil. The number of concurrent requests is limited separately for reviews and for executors,
+// because the API server creates no executor without an answer.
 func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) {
 	mux := http.NewServeMux()
 	add := func(path string, handler admission.Handler, log logr.Logger, slots chan struct{}) error {
@@ -58,8 +58,8 @@ func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) 
 	return mux, add(ExecutorPath, executors, executors.Log, make(chan struct{}, maxReviews))
 }
 
-// few returns a handler that waits for a slot before it passes a request to next. It answers a request itself if the
-// request is too large or is no AdmissionReview of a known version.
+// few returns a handler that waits for a slot before it passes a request to the handler next. It answers a request
+// itself if the request is too large or is no AdmissionReview of a known version.
 func few(slots chan struct{}, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		select {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// clockSkew is how long before its creation a certificate becomes valid. The API server's clock may be behind.
+// clockSkew is the time by which a certificate is valid before its creation, because the API server's clock may be
+// behind.
 const clockSkew = time.Hour
 
 // Issue returns a new self-signed certificate for DNS names and IP addresses, and its key, in PEM. Clients trust the

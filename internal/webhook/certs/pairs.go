@@ -44,8 +44,8 @@ func readPair(chain, key []byte) (*pair, error) {
 type pairs struct{ current, next, previous *pair }
 
 // read returns the usable certificates in a Secret's data. The current and the next certificate must have a key, be
-// valid at the time now and cover all s.Names. The previous certificate only must not have expired. Any other content
-// counts as missing.
+// valid at the time now and cover all s.Names. The previous certificate is usable if it has not expired. Any other
+// content counts as missing.
 func (s *SelfSigned) read(data map[string][]byte, now time.Time) (held pairs) {
 	usable := func(chain, key string) *pair {
 		p, err := readPair(data[chain], data[key])

@@ -45,7 +45,8 @@ type SelfSigned struct {
 	// Names are the DNS names and IP addresses of the server.
 	Names    []string
 	Lifetime time.Duration
-	// RenewBefore is the time before the end of a certificate at which its rotation begins; 0 means a third of Lifetime.
+	// RenewBefore is the time before the end of a certificate at which its rotation begins; 0 means a third of
+	// Lifetime.
 	RenewBefore time.Duration
 	Serving     *Serving
 	Log         logr.Logger
@@ -94,8 +95,8 @@ func (s *SelfSigned) Start(ctx context.Context) error {
 func (s *SelfSigned) round(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	// The configurations are read before the Secret. If another replica adds a certificate to both in between, the update
-	// of the configuration is a conflict, and does not remove it again.
+	// The configurations are read before the Secret. If another replica adds a certificate to both in between, the
+	// update of the configuration is a conflict, and does not remove it again.
 	configurations, missing := s.configurations(ctx)
 	secret := &corev1.Secret{}
 	if err := s.Reader.Get(ctx, s.Secret, secret); err != nil {
@@ -131,9 +132,9 @@ func (s *SelfSigned) round(ctx context.Context) error {
 	return nil
 }
 
-// renew issues a certificate if one is missing. A missing current certificate is replaced by the next one or by a new
-// one. If the current certificate expires soon and there is no next one, renew issues the next one. It reports whether
-// it changed held.
+// renew changes held so that it contains a current certificate. If there is no current certificate, renew promotes the
+// next certificate, or issues a new certificate if there is no next certificate either. If the current certificate
+// expires soon and no next certificate exists, renew issues the next certificate. It reports whether it changed held.
 func (s *SelfSigned) renew(held *pairs, now time.Time) (changed bool, err error) {
 	switch {
 	case held.current == nil && held.next != nil:

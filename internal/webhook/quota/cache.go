@@ -27,7 +27,7 @@ func NewCache(rc *rest.Config, options cache.Options) (*Cache, error) {
 	options.ReaderFailOnMissingInformer = true
 	c, err := cache.New(rc, options)
 	if err != nil {
-		return nil, fmt.Errorf("cache of ResourceQuotas: %w", err)
+		return nil, fmt.Errorf("create the cache of ResourceQuotas: %w", err)
 	}
 	return &Cache{cache: c}, nil
 }
