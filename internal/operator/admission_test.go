@@ -50,9 +50,9 @@ func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.Mutatin
 	return configuration
 }
 
-// doubling serves a webhook that appends a volume "data" and its mount to every pod. It returns the webhook's URL and
-// its CA certificate.
-func doubling(t *testing.T) (url string, ca []byte) {
+// doublingWebhook serves a webhook that appends a volume "data" and its mount to every pod. It returns the webhook's
+// URL and its CA certificate.
+func doublingWebhook(t *testing.T) (url string, ca []byte) {
 	t.Helper()
 	testkit.NeedsLoopback(t)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
@@ -83,7 +83,7 @@ func withVolume(app *v1beta2.SparkApplication) {
 func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	configuration := w.leftover(doubling(t))
+	configuration := w.leftover(doublingWebhook(t))
 	w.runReal()
 	app := w.Application("pi", withVolume)
 	w.waitEvent(app, apianswer.ReasonPodMutated, "docs/migrate-kubeflow.md")
@@ -119,8 +119,8 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 		webhook func(*testing.T) (string, []byte)
 		reason  string
 	}{
-		"doubles": {doubling, apianswer.ReasonPodMutated},
-		"is dead": {dead, apianswer.ReasonWebhookFailed},
+		"doubles": {doublingWebhook, apianswer.ReasonPodMutated},
+		"is dead": {deadWebhook, apianswer.ReasonWebhookFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,8 +140,8 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 	}
 }
 
-// dead returns the URL and the CA certificate of a webhook that does not answer.
-func dead(*testing.T) (string, []byte) {
+// deadWebhook returns the URL and the CA certificate of a webhook that does not answer.
+func deadWebhook(*testing.T) (string, []byte) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
 	return server.URL, nil
@@ -161,7 +161,7 @@ func volumesNamed(pod *corev1.Pod, name string) (n int) {
 func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	configuration := w.leftover(dead(t))
+	configuration := w.leftover(deadWebhook(t))
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver)
 	w.waitEvent(app, apianswer.ReasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")

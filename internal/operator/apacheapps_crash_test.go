@@ -20,17 +20,17 @@ import (
 // operator does not crash. With CRASH_POINTS=all it kills the operator at every write.
 func TestCrashInAnApachesLife(t *testing.T) {
 	t.Parallel()
-	cuts(t, 52, 7, apachesLife)
+	forCrashPoints(t, 52, 7, apachesLife)
 }
 
 // apachesLife plays the life of one application whose operator crashes at the given point, and reports whether the
 // operator crashed.
 func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
-	m := w.mortal(crash, func(options ...func(*Environment)) func() {
+	m := w.startCrashLife(crash, func(options ...func(*Environment)) func() {
 		return w.runApache(testConfig(w.Namespace), time.Now, options...)
 	})
-	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnFailure, 1)}), func(app *apacheApp) {
+	app := w.apacheApp("pi", withTolerations(sparkv1.ApplicationTolerations{RestartConfig: restartConfig(sparkv1.RestartOnFailure, 1)}), func(app *apacheApp) {
 		app.Spec.ConfigMapSpecs = []sparkv1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "b"}}}
 	})
 	m.checkSingle(app, identity.RoleDriver)
@@ -41,7 +41,7 @@ func apachesLife(t *testing.T, crash *crashing) (died bool) {
 		return want(s != nil && s.AttemptInfo != nil && s.AttemptInfo.ID == 1, true)
 	})
 	second := w.readyDriver(app, 2)
-	w.there(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}})
+	w.mustExist(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}})
 	w.kubelet(second.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	w.waitNothing(app)

@@ -60,14 +60,14 @@ func (w *world) apacheApp(name string, change ...func(*apacheApp)) *apacheApp {
 	return app
 }
 
-// tolerating sets an application's tolerations.
-func tolerating(t sparkv1.ApplicationTolerations) func(*apacheApp) {
+// withTolerations sets an application's tolerations.
+func withTolerations(t sparkv1.ApplicationTolerations) func(*apacheApp) {
 	return func(app *apacheApp) { app.Spec.ApplicationTolerations = &t }
 }
 
-// again returns a restart policy with at most the given number of restarts. Its backoff of 1 ms is so short that it
-// does not delay a test.
-func again(policy sparkv1.RestartPolicy, most int64) *sparkv1.RestartConfig {
+// restartConfig returns a restart policy with at most the given number of restarts. Its backoff of 1 ms is so short
+// that it does not delay a test.
+func restartConfig(policy sparkv1.RestartPolicy, most int64) *sparkv1.RestartConfig {
 	return &sparkv1.RestartConfig{RestartPolicy: policy, MaxRestartAttempts: &most, RestartBackoffMillis: new(int64(1))}
 }
 
@@ -174,8 +174,9 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 	}
 }
 
-// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the objects in but.
-func (w *world) waitNothing(owner client.Object, but ...client.Object) {
+// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the objects in the list
+// kept.
+func (w *world) waitNothing(owner client.Object, kept ...client.Object) {
 	w.T.Helper()
 	testkit.Wait(w.T, "nothing to be left of "+owner.GetName(), func(ctx context.Context) error {
 		lists := []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}}

@@ -30,8 +30,8 @@ type leftApache struct {
 	change func(*apacheApp)
 }
 
-// createInheritedApache creates the application that a describes, with the Java operator's finalizer, its pods, their
-// objects and its status. It returns the application and its driver.
+// createInheritedApache creates an application as the Java operator leaves it: with that operator's finalizer, the
+// pods, the pods' objects and the status. It returns the application and its driver.
 func (w *world) createInheritedApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	w.T.Helper()
 	app := w.apacheApp(a.name, func(app *apacheApp) {
@@ -101,9 +101,9 @@ func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 	return driver
 }
 
-// taken requires that this operator has taken over an application: the status is ours, and the application has no
-// finalizer.
-func taken(app *apacheApp) error {
+// isTakenOver returns an error unless this operator has taken over an application: the status is ours, and the
+// application has no finalizer.
+func isTakenOver(app *apacheApp) error {
 	if err := want(app.Status.Operator != nil, true); err != nil {
 		return fmt.Errorf("it was not taken over: %w", err)
 	}
@@ -135,7 +135,7 @@ func TestApacheTakeOver(t *testing.T) {
 	done := []apacheState{sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased}
 	released, _ := w.createInheritedApache(leftApache{name: "released", past: ran(done...)})
 	kept, keptDriver := w.createInheritedApache(leftApache{name: "kept", past: ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources), driver: corev1.PodFailed,
-		change: tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})})
+		change: withTolerations(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})})
 	w.createInheritedApache(leftApache{name: "not-cleaned", past: ran(sparkv1.ApplicationSucceeded), driver: corev1.PodSucceeded})
 	w.runApache(testConfig(w.Namespace), time.Now)
 
@@ -143,7 +143,7 @@ func TestApacheTakeOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if name != "ended-well" {
 				w.ready(driver.Name)
-				got := w.waitApache(name, sparkv1.ApplicationRunningHealthy, taken, func(app *apacheApp) error {
+				got := w.waitApache(name, sparkv1.ApplicationRunningHealthy, isTakenOver, func(app *apacheApp) error {
 					return want(app.Status.Executors != nil && app.Status.Executors.Running == 1, true)
 				})
 				if w.uidOf(driver.Name) != driver.UID || got.Status.CurrentAttemptSummary.AttemptInfo.ID != 0 {
@@ -151,15 +151,15 @@ func TestApacheTakeOver(t *testing.T) {
 				}
 				w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 			}
-			checkHistory(t, w.waitApache(name, sparkv1.ApplicationResourceReleased, taken), ran(done...))
+			checkHistory(t, w.waitApache(name, sparkv1.ApplicationResourceReleased, isTakenOver), ran(done...))
 			w.WaitGone(driver)
 		})
 	}
 	checkHistory(t, w.waitApache("released", sparkv1.ApplicationResourceReleased, func(app *apacheApp) error { return want(len(app.Finalizers), 0) }), ran(done...))
-	checkHistory(t, w.waitApache("not-cleaned", sparkv1.ApplicationResourceReleased, taken), ran(done...))
+	checkHistory(t, w.waitApache("not-cleaned", sparkv1.ApplicationResourceReleased, isTakenOver), ran(done...))
 	w.waitApache("kept", sparkv1.ApplicationTerminatedWithoutReleaseResources, func(app *apacheApp) error { return want(len(app.Finalizers), 0) })
-	w.there(keptDriver)
-	w.waitApache("stuck", sparkv1.ApplicationResourceReleased, taken) // the Java operator looped there for ever
+	w.mustExist(keptDriver)
+	w.waitApache("stuck", sparkv1.ApplicationResourceReleased, isTakenOver) // the Java operator looped there for ever
 	for _, app := range []*apacheApp{released, kept, stuck} {
 		w.Remove(app)
 		w.WaitGone(app)

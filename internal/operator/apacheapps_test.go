@@ -52,7 +52,7 @@ func TestApacheApplicationCompletes(t *testing.T) {
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-0-driver-svc"}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-0-spark-drv-conf-map"}},
 	} {
-		w.there(object)
+		w.mustExist(object)
 	}
 	w.waitApache("pi", sparkv1.ApplicationDriverRequested)
 	w.readyDriver(app, 1)
@@ -73,7 +73,7 @@ func TestApacheApplicationCompletes(t *testing.T) {
 }
 
 // TestApacheHistoryOfAFastDriver checks that a driver that started and ended between two passes has the same history as
-// a driver that the operator observed in each state (W3, W7).
+// a driver that the operator observed in each state.
 func TestApacheHistoryOfAFastDriver(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]int32{"well": 0, "badly": 1} {
@@ -99,7 +99,7 @@ func TestApacheRetention(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	w.runApache(testConfig(w.Namespace), clock.now)
-	keeps := tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure, ResourceRetainDurationMillis: new(int64(3600_000))})
+	keeps := withTolerations(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure, ResourceRetainDurationMillis: new(int64(3600_000))})
 	app := w.apacheApp("bad", keeps)
 	driver := w.readyDriver(app, 1)
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(3, "no input"))
@@ -111,7 +111,7 @@ func TestApacheRetention(t *testing.T) {
 	w.waitApachePass(app, clock)
 	w.waitApache("bad", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	for _, object := range []client.Object{driver, config, service} {
-		w.there(object)
+		w.mustExist(object)
 	}
 	clock.advance(time.Minute)
 	w.triggerApachePass("bad")
@@ -127,19 +127,19 @@ func TestApacheRetention(t *testing.T) {
 // waitApachePass triggers a pass over an application, and waits until that pass has ended.
 func (w *world) waitApachePass(app client.Object, clock *later) {
 	w.T.Helper()
-	before := clock.looks.Load()
+	before := clock.readCount.Load()
 	w.triggerApachePass(app.GetName())
-	testkit.Wait(w.T, app.GetName()+" to have a pass", func(context.Context) error { return want(clock.looks.Load() > before+1, true) })
+	testkit.Wait(w.T, app.GetName()+" to have a pass", func(context.Context) error { return want(clock.readCount.Load() > before+1, true) })
 }
 
 // TestApacheRestarts checks that each attempt has its own names and keeps no object of the previous attempt. The status
 // reports the counters, and the history of the previous attempt. There are no more restarts when the limit is reached.
-// The last attempt is retained, whatever the restart policy (W14).
+// The last attempt is retained, whatever the restart policy.
 func TestApacheRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runApache(testConfig(w.Namespace), time.Now)
-	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnFailure, 2), ResourceRetainPolicy: sparkv1.RetainAlways}))
+	app := w.apacheApp("pi", withTolerations(sparkv1.ApplicationTolerations{RestartConfig: restartConfig(sparkv1.RestartOnFailure, 2), ResourceRetainPolicy: sparkv1.RetainAlways}))
 	var last *corev1.Pod
 	for attempt := 1; attempt <= 3; attempt++ {
 		driver := w.readyDriver(app, attempt)
@@ -167,11 +167,11 @@ func TestApacheRestarts(t *testing.T) {
 	if !strings.Contains(got.Status.CurrentState.Message, "2") {
 		t.Errorf("it does not say which limit was met: %q", got.Status.CurrentState.Message)
 	}
-	w.there(last)
+	w.mustExist(last)
 }
 
 // TestApacheDeadlines checks that an attempt that does not start in time ends at its deadline and not before, although
-// no event queues the application at the deadline (W4).
+// no event queues the application at the deadline.
 func TestApacheDeadlines(t *testing.T) {
 	t.Parallel()
 	const limit, hour = 2500, 3600_000
@@ -195,7 +195,7 @@ func TestApacheDeadlines(t *testing.T) {
 	} {
 		bounded := func(ms int64) func(*apacheApp) {
 			limits := test.limits(&ms)
-			return tolerating(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &limits, InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(1))}})
+			return withTolerations(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &limits, InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(1))}})
 		}
 		after := append(slices.Clone(test.after), test.out, sparkv1.ApplicationResourceReleased)
 		t.Run(test.name, func(t *testing.T) {

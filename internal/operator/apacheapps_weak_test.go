@@ -25,9 +25,9 @@ import (
 // These tests cover faults of the Java operator that this one does not have. The numbers are those of the list by which
 // both are compared.
 
-// TestApacheClientMode checks that a stored application in client mode, which the operator cannot run, fails once, is
-// released, and can be deleted at any time. The definition refuses new ones. This also holds if the application has the
-// finalizer of the Java operator, which would otherwise block the deletion for ever (W2, W24).
+// TestApacheClientMode checks a stored application in client mode, which the operator cannot run. The definition now
+// rejects such applications. The stored application fails once, is released, and can be deleted at any time. This also
+// holds if it has the finalizer of the Java operator, which would otherwise block the deletion for ever.
 func TestApacheClientMode(t *testing.T) {
 	w := newWorld(t)
 	var app *apacheApp
@@ -52,7 +52,7 @@ func TestApacheClientMode(t *testing.T) {
 }
 
 // TestApachePodWithoutStatuses checks that a driver pod that the kubelet did not admit counts as failed, although it
-// has no container status (W5).
+// has no container status.
 func TestApachePodWithoutStatuses(t *testing.T) {
 	t.Parallel()
 	for reason, state := range map[string]apacheState{"UnexpectedAdmissionError": sparkv1.ApplicationFailed, "Evicted": sparkv1.ApplicationDriverEvicted} {
@@ -60,7 +60,7 @@ func TestApachePodWithoutStatuses(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.runApache(testConfig(w.Namespace), time.Now)
-			app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways}))
+			app := w.apacheApp("pi", withTolerations(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways}))
 			driver := w.apacheDriver(app, 1)
 			before := driver.DeepCopy()
 			driver.Status.Phase, driver.Status.Reason, driver.Status.Message = corev1.PodFailed, reason, "the node had no room"
@@ -77,7 +77,7 @@ func TestApachePodWithoutStatuses(t *testing.T) {
 }
 
 // TestApacheSidecarEnds checks that the end of another container in the driver pod, with success or not, does not end
-// the application (W6).
+// the application.
 func TestApacheSidecarEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -106,14 +106,14 @@ func TestApacheSidecarEnds(t *testing.T) {
 }
 
 // TestApachePodsOfAnEarlierAttempt checks that the driver and the executors of an earlier attempt do not count for the
-// next attempt, however slowly they stop (W8, W9).
+// next attempt, however slowly they stop.
 func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi", func(app *apacheApp) {
 		app.Spec.SparkConf["spark.app.id"] = "mine" // gives all attempts the same names
-	}, tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartAlways, 1)}))
+	}, withTolerations(sparkv1.ApplicationTolerations{RestartConfig: restartConfig(sparkv1.RestartAlways, 1)}))
 	driver := w.readyDriver(app, 1)
 	executor := w.apacheExecutor(app, driver, 1)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
@@ -138,7 +138,7 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 
 // TestApacheForeignObjects checks an application whose driver pod, or a ConfigMap of its configMapSpecs, has the name
 // of somebody else's object. A message names this object, and the operator neither changes nor deletes it. The
-// application can be restarted once the name is free (W17, W20).
+// application can be restarted once the name is free.
 func TestApacheForeignObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -147,7 +147,7 @@ func TestApacheForeignObjects(t *testing.T) {
 	w.Create(theirs)
 	app := w.apacheApp("pi", func(app *apacheApp) {
 		app.Spec.ConfigMapSpecs = []sparkv1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "ours"}}}
-	}, tolerating(sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartOnInfrastructureFailure, 1_000_000)}))
+	}, withTolerations(sparkv1.ApplicationTolerations{RestartConfig: restartConfig(sparkv1.RestartOnInfrastructureFailure, 1_000_000)}))
 	w.waitApache("pi", sparkv1.ApplicationScheduledToRestart, func(app *apacheApp) error {
 		before := app.Status.PreviousAttemptSummary
 		if before == nil {
@@ -165,7 +165,7 @@ func TestApacheForeignObjects(t *testing.T) {
 	var driver *corev1.Pod
 	w.waitApache("pi", sparkv1.ApplicationDriverRequested)
 	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}}
-	w.there(ours)
+	w.mustExist(ours)
 	if ours.Data["a"] != "ours" || ours.Labels[identity.AppUIDLabel] != string(app.UID) {
 		t.Errorf("the ConfigMap is %+v", ours)
 	}
@@ -192,7 +192,7 @@ func says(text, word string) error {
 }
 
 // TestApacheErrorIsNoAbsence checks that the operator does not treat a driver as deleted while the API server cannot
-// answer whether the driver exists (W21).
+// answer whether the driver exists.
 func TestApacheErrorIsNoAbsence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -275,7 +275,7 @@ func TestApacheForce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runApache(testConfig(w.Namespace), time.Now)
-	app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{
+	app := w.apacheApp("pi", withTolerations(sparkv1.ApplicationTolerations{
 		ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{ForceTerminationGracePeriodMillis: new(int64(1000)), TerminationRequeuePeriodMillis: new(int64(1000))},
 	}))
 	driver := w.apacheDriver(app, 1)

@@ -44,13 +44,13 @@ func TestApacheExamples(t *testing.T) {
 		if err := w.API.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-		launches(t, file, object.GetKind(), text)
+		checkLaunch(t, file, object.GetKind(), text)
 	}
 }
 
-// launches checks that this operator would launch an example: for an application it renders a driver, and for a cluster
-// its objects.
-func launches(t *testing.T, file, kind string, text []byte) {
+// checkLaunch checks that this operator would launch an example: for an application it renders a driver, and for a
+// cluster its objects.
+func checkLaunch(t *testing.T, file, kind string, text []byte) {
 	t.Helper()
 	now := time.Unix(1_800_000_000, 0).UTC()
 	if kind == "SparkCluster" {

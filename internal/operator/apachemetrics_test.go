@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// samplesOf returns those samples of the metric with the given name whose given label has the given value. The result
-// has one entry for each sample. The key of the entry is the sample's value of the label key.
+// samplesOf returns the samples of a metric in which a label has the given value. The key of each sample in the result
+// is the sample's value of another label, whose name is the argument key.
 func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric {
 	w.T.Helper()
 	families, err := w.registry.Gather()
@@ -38,7 +38,7 @@ func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric
 }
 
 // TestApacheMetrics checks that every transition is counted and that each completed phase has its duration. Requests
-// have the durations that the API server needed. A namespace is a label and not part of a metric's name (W15).
+// have the durations that the API server needed. A namespace is a label and not part of a metric's name.
 func TestApacheMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 
 // TestApacheRelabelled checks a running application whose labels are edited so that the operator's label selector does
 // not match any more. The operator does not change the application. When the selector matches again, the application
-// continues from the state that it had. The operator finds the pods although they never have these labels (W10).
+// continues from the state that it had. The operator finds the pods although they never have these labels.
 func TestApacheRelabelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -39,7 +39,7 @@ func withExposure(service, ingress string) func(*apacheApp) {
 	}
 }
 
-// apacheExposed requires that the condition Exposed has the given status, and that its message contains a text.
+// apacheExposed returns a check that the condition Exposed has the given status, and that its message contains a text.
 func apacheExposed(status metav1.ConditionStatus, says string) func(*apacheApp) error {
 	return func(app *apacheApp) error {
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
@@ -51,14 +51,14 @@ func apacheExposed(status metav1.ConditionStatus, says string) func(*apacheApp) 
 }
 
 // TestApacheServices checks that the operator creates the requested Services and Ingresses beside the driver, that they
-// lead to the driver, and that the API server accepts them (W19). They exist as long as the attempt is retained, and
+// lead to the driver, and that the API server accepts them. They exist as long as the attempt is retained, and
 // are deleted when the attempt is released.
 func TestApacheServices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	later := &atomic.Int64{}
 	w.runApache(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
-	app := w.apacheApp("pi", withExposure("pi-ui", "pi-door"), tolerating(sparkv1.ApplicationTolerations{
+	app := w.apacheApp("pi", withExposure("pi-ui", "pi-door"), withTolerations(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(time.Hour.Milliseconds()),
 	}))
 	driver := w.readyDriver(app, 1)
@@ -92,7 +92,7 @@ func TestApacheServices(t *testing.T) {
 }
 
 // TestApacheServicesThatCannotBeCreated checks that an application runs although a Service or Ingress cannot be
-// created, and reports the reason (W20): somebody else's object has the name, or the cluster does not serve the kind.
+// created, and reports the reason: somebody else's object has the name, or the cluster does not serve the kind.
 // Once the cluster serves the kind, the operator creates the route as an object of the Gateway API.
 func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	t.Parallel()
@@ -139,7 +139,7 @@ func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	w := newWorld(t)
 	_, driver := w.createInheritedApache(leftApache{name: "pi", past: ran(), driver: corev1.PodRunning, change: func(app *apacheApp) {
 		withExposure("pi-ui", "pi-door")(app)
-		app.Spec.ApplicationTolerations = &sparkv1.ApplicationTolerations{RestartConfig: again(sparkv1.RestartAlways, 3)}
+		app.Spec.ApplicationTolerations = &sparkv1.ApplicationTolerations{RestartConfig: restartConfig(sparkv1.RestartAlways, 3)}
 	}})
 	owner := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-ui", OwnerReferences: owner}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
@@ -149,7 +149,7 @@ func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	}}
 	w.Create(ingress)
 	w.runApache(testConfig(w.Namespace), time.Now)
-	app := w.waitApache("pi", sparkv1.ApplicationRunningHealthy, taken, apacheExposed(metav1.ConditionTrue, ""))
+	app := w.waitApache("pi", sparkv1.ApplicationRunningHealthy, isTakenOver, apacheExposed(metav1.ConditionTrue, ""))
 	for _, object := range []client.Object{service, ingress} {
 		before := object.GetResourceVersion()
 		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetResourceVersion() != before {

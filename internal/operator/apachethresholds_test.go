@@ -18,7 +18,7 @@ func TestLackOutlivesTheOperator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.runApache(testConfig(w.Namespace), time.Now)
-	app := w.apacheApp("below", tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
+	app := w.apacheApp("below", withTolerations(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 		InitExecutors: new(int64(1)), MinExecutors: new(int64(1))}}))
 	driver := w.apacheDriver(app, 1)
 	w.ready(driver.Name)

@@ -29,9 +29,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// behind is a connection of an operator to the API server that can suppress the watch events of one resource, so that
-// the operator's cache falls behind.
-type behind struct {
+// laggingWatch is a connection of an operator to the API server that can suppress the watch events of one resource, so
+// that the operator's cache falls behind.
+type laggingWatch struct {
 	next     http.RoundTripper
 	resource string
 
@@ -39,13 +39,13 @@ type behind struct {
 	hear chan struct{} // closed when events arrive again; nil while they do
 }
 
-// over sets next as the transport that sends the requests of this connection, and returns the connection.
-func (d *behind) over(next http.RoundTripper) http.RoundTripper {
+// over makes next the transport that sends the requests of this connection, and returns the connection.
+func (d *laggingWatch) over(next http.RoundTripper) http.RoundTripper {
 	d.next = next
 	return d
 }
 
-func (d *behind) RoundTrip(request *http.Request) (*http.Response, error) {
+func (d *laggingWatch) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := d.next.RoundTrip(request)
 	if err == nil && path.Base(request.URL.Path) == d.resource && request.URL.Query().Get("watch") != "" {
 		response.Body = &behindBody{response.Body, request.Context(), d}
@@ -54,7 +54,7 @@ func (d *behind) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // begin suppresses all watch events until the returned function is called.
-func (d *behind) begin() (end func()) {
+func (d *laggingWatch) begin() (end func()) {
 	hear := make(chan struct{})
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +70,7 @@ func (d *behind) begin() (end func()) {
 type behindBody struct {
 	io.ReadCloser
 	ctx    context.Context
-	client *behind
+	client *laggingWatch
 }
 
 func (b *behindBody) Read(p []byte) (int, error) {
@@ -103,7 +103,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	w.waitCluster("d", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 
-	hears := &behind{resource: "sparkclusters"}
+	hears := &laggingWatch{resource: "sparkclusters"}
 	env := w.environment()
 	env.Rest.Wrap(hears.over)
 	next, err := newOperator(t.Context(), cfg, env)
@@ -159,13 +159,13 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	}
 }
 
-// late is a client whose cache shows an old state of one application and no pods.
-type late struct {
+// lateCache is a client whose cache shows an old state of one application and no pods.
+type lateCache struct {
 	client.Client
 	app *v1beta2.SparkApplication
 }
 
-func (l *late) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+func (l *lateCache) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if app, ok := object.(*v1beta2.SparkApplication); ok {
 		l.app.DeepCopyInto(app)
 		return nil
@@ -173,7 +173,7 @@ func (l *late) Get(ctx context.Context, key client.ObjectKey, object client.Obje
 	return l.Client.Get(ctx, key, object, options...)
 }
 
-func (l *late) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+func (l *lateCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if _, pods := list.(*corev1.PodList); pods {
 		return nil
 	}
@@ -198,7 +198,7 @@ func TestStaleEndDeletesNothingNew(t *testing.T) {
 
 	op, lead := w.runIdle(), &lease.Leadership{}
 	lead.Extend(time.Now().Add(time.Hour))
-	next := &late{op.GetClient(), over}
+	next := &lateCache{op.GetClient(), over}
 	r := w.reconciler(op, func(o *controller.Options) { o.Lead, o.Client = lead, next })
 	testkit.Wait(t, "the caches to show the new run", func(ctx context.Context) error {
 		known := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))

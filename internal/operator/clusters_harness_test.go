@@ -48,8 +48,8 @@ func workers(first, least, most int64) func(*sparkCluster) {
 	}
 }
 
-// notRolled sets the update strategy OnDelete for a cluster's workers, so that no StatefulSet replaces the pods that it
-// adopts.
+// notRolled is a change that sets the update strategy OnDelete for a cluster's workers, so that no StatefulSet replaces
+// the pods that it adopts.
 func notRolled(sc *sparkCluster) {
 	sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: template(`{"updateStrategy":{"type":"OnDelete"}}`)}}
 }
@@ -106,8 +106,8 @@ func (w *world) waitCluster(name string, state clusterState, holds ...func(*spar
 	return sc
 }
 
-// clusterHolds requires that a cluster has a condition with the given status, whose reason or message contains all the
-// texts.
+// clusterHolds returns a check that a cluster has a condition with the given status, whose reason or message contains
+// all the texts.
 func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
@@ -123,14 +123,14 @@ func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) fu
 	}
 }
 
-// clusterLacks requires that a condition of a cluster is not True, or does not exist.
+// clusterLacks returns a check that a condition of a cluster is not True, or does not exist.
 func clusterLacks(kind string) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		return want(meta.IsStatusConditionTrue(sc.Status.Conditions, kind), false)
 	}
 }
 
-// readyWorkers requires that a cluster's status reports n ready workers.
+// readyWorkers returns a check that a cluster's status reports n ready workers.
 func readyWorkers(n int32) func(*sparkCluster) error {
 	return func(sc *sparkCluster) error {
 		if sc.Status.Workers == nil {
@@ -247,7 +247,7 @@ func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *apps
 	return set
 }
 
-// replicas requires that a StatefulSet's spec has n replicas.
+// replicas returns a check that a StatefulSet's spec has n replicas.
 func replicas(n int32) func(*appsv1.StatefulSet) error {
 	return func(set *appsv1.StatefulSet) error { return want(*set.Spec.Replicas, n) }
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// hindrancesOfSets are obstacles to the creation of StatefulSets, by name. says is the text that the status shows, and
-// begin creates the obstacle.
-var hindrancesOfSets = map[string]struct {
-	says  string
-	begin func(*world) client.Object
+// obstaclesToSets contains obstacles to the creation of StatefulSets, by name. The field message is the text that the
+// status shows, and the function create creates the obstacle.
+var obstaclesToSets = map[string]struct {
+	message string
+	create  func(*world) client.Object
 }{
 	"a policy": {"no claims here", func(w *world) client.Object {
 		policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -64,7 +64,7 @@ const claims = `{"spec":{"workerSpec":{"statefulSetSpec":{"updateStrategy":{"typ
 // StatefulSet is replaced.
 func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 	t.Parallel()
-	for name, test := range hindrancesOfSets {
+	for name, test := range obstaclesToSets {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, clock := newWorld(t), &later{}
@@ -73,15 +73,15 @@ func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 			w.sparkCluster("c", notRolled)
 			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 			set, before := w.set("c-worker"), w.memberUIDs("c")
-			obstacle := test.begin(w)
+			obstacle := test.create(w)
 			t.Cleanup(func() { _ = w.API.Delete(context.Background(), obstacle) })
 			refused := func(ctx context.Context) error {
 				err := w.API.Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}, Spec: set.Spec}, client.DryRunAll)
-				return says(fmt.Sprint(err), test.says)
+				return says(fmt.Sprint(err), test.message)
 			}
 			testkit.Wait(t, "it to be refused", refused)
 			w.patchCluster("c", claims)
-			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Degraded", metav1.ConditionTrue, test.says))
+			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Degraded", metav1.ConditionTrue, test.message))
 			replaced := &appsv1.StatefulSet{}
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(set), replaced); err != nil || replaced.UID != set.UID || replaced.DeletionTimestamp != nil {
 				t.Fatalf("the set is gone, or going: %v, since %v", err, replaced.DeletionTimestamp)
@@ -114,15 +114,15 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 }
 
 // waitReplaced waits until a StatefulSet is replaced with a new one that has adopted the existing worker pods of the
-// cluster. set is the old StatefulSet, and before has the UIDs of the pods. It returns the new StatefulSet as the test
-// first read it.
-func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, before map[string]types.UID) *appsv1.StatefulSet {
+// cluster. The argument set is the old StatefulSet, and the argument uids contains the UIDs of the existing pods. It
+// returns the new StatefulSet as the test first read it.
+func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, uids map[string]types.UID) *appsv1.StatefulSet {
 	w.T.Helper()
 	next := w.set(set.Name, func(live *appsv1.StatefulSet) error {
 		return want(live.UID != set.UID && live.DeletionTimestamp == nil, true)
 	})
 	w.waitOwned(name, next)
-	if diff := cmp.Diff(before, w.memberUIDs(name)); diff != "" {
+	if diff := cmp.Diff(uids, w.memberUIDs(name)); diff != "" {
 		w.T.Errorf("pods were replaced:\n%s", diff)
 	}
 	return next

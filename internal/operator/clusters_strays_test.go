@@ -183,7 +183,7 @@ func TestNewSetCountsItsPodsLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
-	hears, made := &behind{resource: "pods"}, &requests{}
+	hears, made := &laggingWatch{resource: "pods"}, &requests{}
 	w.runClusters(testConfig(w.Namespace), time.Now, func(env *Environment) {
 		env.Rest.Wrap(hears.over)
 		env.Rest.Wrap(made.over)

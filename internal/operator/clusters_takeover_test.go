@@ -127,7 +127,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 }
 
 // TestStuckClusterIsTakenOver checks an inherited cluster of which the Java operator created only a part before it
-// looped. This operator creates the rest. An inherited cluster that is being deleted is deleted completely (W1).
+// looped. This operator creates the rest. An inherited cluster that is being deleted is deleted completely.
 func TestStuckClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -41,7 +41,7 @@ func (w *world) objectsOf(name string) []client.Object {
 // TestClusterLives checks the life cycle of a cluster. All objects are created, and the cluster becomes healthy when
 // its pods are ready and not before. A condition, and not a state, shows the loss and the return of a worker. All
 // objects are deleted with the custom resource. Events of the cluster's pods queue the cluster, since no timer is due
-// soon (W11).
+// soon.
 func TestClusterLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,7 +92,7 @@ func TestClusterLives(t *testing.T) {
 
 // TestClusterIsEdited checks that edits of the scale, the image and the configuration reach the pods. The autoscaler is
 // created when an edit makes the minimum and the maximum number of workers differ, and deleted when an edit makes them
-// equal (W12).
+// equal.
 func TestClusterIsEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -181,7 +181,7 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 }
 
 // TestRefusedClusterIsTriedAgain checks that a rejection by a quota becomes the state SchedulingFailure with the
-// quota's message, reported once. The cluster continues by itself when the quota has room (W1).
+// quota's message, reported once. The cluster continues by itself when the quota has room.
 func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, quotaFigures)
@@ -202,9 +202,9 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	w.waitEvent(sc, "SparkClusterSchedulingFailure", "exceeded quota")
 	for range 3 {
 		clock.advance(auxiliary.MaxInterval)
-		looks := clock.looks.Load()
+		readCount := clock.readCount.Load()
 		w.patchCluster("c", fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
-		testkit.Wait(t, "another try", func(context.Context) error { return want(clock.looks.Load() > looks+1, true) })
+		testkit.Wait(t, "another try", func(context.Context) error { return want(clock.readCount.Load() > readCount+1, true) })
 	}
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
 		t.Errorf("%d states are reported", n)

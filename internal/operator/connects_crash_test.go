@@ -15,14 +15,14 @@ import (
 // Service. With CRASH_POINTS=all it kills the operator at every write.
 func TestCrashInAServersLife(t *testing.T) {
 	t.Parallel()
-	cuts(t, 76, 7, serversLife)
+	forCrashPoints(t, 76, 7, serversLife)
 }
 
 // serversLife plays the life of one SparkConnect whose operator crashes at the given point, and reports whether the
 // operator crashed.
 func serversLife(t *testing.T, crash *crashing) (died bool) {
 	w, clock := newWorld(t), &later{}
-	m := w.mortal(crash, func(options ...func(*Environment)) func() {
+	m := w.startCrashLife(crash, func(options ...func(*Environment)) func() {
 		return w.runServers(testConfig(w.Namespace), clock.now, options...)
 	})
 	sc := w.server("x")

@@ -30,7 +30,7 @@ func TestUnusableEditLeavesTheServer(t *testing.T) {
 		w.waitEvent(sc, "SparkConnectInvalid", edit.says)
 		clock.advance(time.Minute)
 		w.triggerServerPass("x")
-		w.there(old)
+		w.mustExist(old)
 		if old.DeletionTimestamp != nil || got.Status.Operator.Attempt != 1 {
 			t.Fatalf("the server is stopped: %v, %+v", old.DeletionTimestamp, got.Status)
 		}

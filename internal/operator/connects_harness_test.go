@@ -25,12 +25,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// later is a clock that advances by itself, and that a test can also advance. looks counts how often the operator has
-// read the clock; every pass reads it.
-type later struct{ offset, looks atomic.Int64 }
+// later is a clock that advances by itself, and that a test can also advance. The field readCount is the number of
+// times that the operator has read the clock; every pass reads it.
+type later struct{ offset, readCount atomic.Int64 }
 
 func (l *later) now() time.Time {
-	l.looks.Add(1)
+	l.readCount.Add(1)
 	return time.Now().Add(time.Duration(l.offset.Load()))
 }
 
@@ -108,8 +108,8 @@ func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds 
 	return sc
 }
 
-// holds requires that a SparkConnect has a condition with the given status and reason, whose message contains all the
-// texts.
+// holds returns a check that a SparkConnect has a condition with the given status and reason, whose message contains
+// all the texts.
 func holds(kind string, status metav1.ConditionStatus, reason string, says ...string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error {
 		c := meta.FindStatusCondition(sc.Status.Conditions, kind)
@@ -128,7 +128,7 @@ func holds(kind string, status metav1.ConditionStatus, reason string, says ...st
 	}
 }
 
-// absent requires that a SparkConnect has no condition of the given type.
+// absent returns a check that a SparkConnect has no condition of the given type.
 func absent(kind string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error {
 		return want(meta.FindStatusCondition(sc.Status.Conditions, kind) == nil, true)
@@ -153,7 +153,7 @@ func (w *world) serverService(name string, holds ...func(*corev1.Service) error)
 	return service
 }
 
-// selects requires that a Service selects a pod.
+// selects returns a check that a Service selects a pod.
 func selects(pod *corev1.Pod) func(*corev1.Service) error {
 	return func(service *corev1.Service) error {
 		for key, value := range service.Spec.Selector {

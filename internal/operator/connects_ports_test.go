@@ -23,7 +23,7 @@ func portsOf(s *corev1.Service) string {
 	return strings.Join(ports, " ")
 }
 
-// hasPorts requires that a Service has exactly these ports.
+// hasPorts returns a check that a Service has exactly these ports.
 func hasPorts(ports string) func(*corev1.Service) error {
 	return func(s *corev1.Service) error { return want(portsOf(s), ports) }
 }

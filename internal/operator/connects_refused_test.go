@@ -190,10 +190,10 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
 	quiet := w.getServer("x")
 	for range 3 { // every pass reports the same
-		looks := clock.looks.Load()
+		readCount := clock.readCount.Load()
 		clock.advance(time.Minute)
 		w.triggerServerPass("x")
-		testkit.Wait(t, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
+		testkit.Wait(t, "a pass", func(context.Context) error { return want(clock.readCount.Load() > readCount, true) })
 	}
 	if now := w.getServer("x"); !now.Status.LastUpdateTime.Equal(&quiet.Status.LastUpdateTime) {
 		t.Errorf("the status was written:\n%+v\n%+v", quiet.Status, now.Status)

@@ -56,7 +56,7 @@ func TestSecretsOfAServer(t *testing.T) {
 		t.Errorf("the Secret is %+v", first)
 	}
 	objects := []client.Object{pod, w.serverService("x-server"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}}
-	w.there(objects[2])
+	w.mustExist(objects[2])
 	for _, object := range objects {
 		if text, err := yaml.Marshal(object); err != nil || strings.Contains(string(text), "Xyzzy") {
 			t.Errorf("%s has the token (%v):\n%s", object.GetName(), err, text)

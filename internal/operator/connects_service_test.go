@@ -20,12 +20,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// servedBy requires that a status names the given Service, or no Service if the name is empty.
+// servedBy returns a check that a status names the given Service, or no Service if the name is empty.
 func servedBy(name string) func(*v1alpha1.SparkConnect) error {
 	return func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, name) }
 }
 
-// untouchedService requires that a Service is still the same object with the same address.
+// untouchedService returns a check that a Service is still the same object with the same address.
 func untouchedService(before *corev1.Service) func(*corev1.Service) error {
 	uid, address := before.UID, before.Spec.ClusterIP
 	return func(live *corev1.Service) error {
@@ -33,14 +33,14 @@ func untouchedService(before *corev1.Service) func(*corev1.Service) error {
 	}
 }
 
-// waitServerPass advances the clock by after, triggers a pass over a SparkConnect, and waits until that pass has read
-// the clock.
+// waitServerPass advances the clock by the given time, triggers a pass over a SparkConnect, and waits until that pass
+// has read the clock.
 func (w *world) waitServerPass(name string, clock *later, after time.Duration) {
 	w.T.Helper()
 	clock.advance(after)
-	looks := clock.looks.Load()
+	readCount := clock.readCount.Load()
 	w.triggerServerPass(name)
-	testkit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
+	testkit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.readCount.Load() > readCount, true) })
 }
 
 // TestServerOnItsWayOutIsNotReady checks that a server whose pod is being deleted is not Ready, even while the pod is
@@ -151,7 +151,8 @@ func (w *world) editService(name, patch string) {
 	}
 }
 
-// led requires that a Service has the type and the port that the operator sets, and selects the given server pod.
+// led returns a check that a Service has the type and the port that the operator sets, and selects the given server
+// pod.
 func led(pod *corev1.Pod) func(*corev1.Service) error {
 	return func(s *corev1.Service) error {
 		err := errors.Join(want(s.Spec.Type, corev1.ServiceTypeClusterIP), want(s.Spec.Selector["astray"], ""), selects(pod)(s))
@@ -251,7 +252,7 @@ func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 	w.serverService("x-server", led(pod))
 	before := made.since(nil)
 	w.editService("x-server", astray)
-	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, auxiliary.ReasonEdited, "changes it repeatedly"),
+	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, auxiliary.ReasonEdited, "repeatedly changes this object"),
 		holds("Ready", metav1.ConditionFalse, auxiliary.ReasonEdited), servedBy(""))
 	w.waitEvent(sc, auxiliary.ReasonEdited, "managedFields")
 	for range 10 {
@@ -290,9 +291,9 @@ func TestServiceThatOthersWriteTo(t *testing.T) {
 	w.waitServerPass("x", clock, auxiliary.LookInterval)
 	testkit.Wait(t, "the last look", func(context.Context) error {
 		w.waitServerPass("x", clock, time.Hour)
-		looks := made.since(before)["GET services"]
+		reads := made.since(before)["GET services"]
 		w.waitServerPass("x", clock, time.Hour)
-		return want(made.since(before)["GET services"], looks)
+		return want(made.since(before)["GET services"], reads)
 	})
 	if got := made.since(before); got["GET services"] > 3 || got["PATCH services"] > 0 {
 		t.Errorf("ten writes of somebody else cost %v", got)

@@ -114,7 +114,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	if uid := w.uidOf("x-server"); uid != left.pod.UID {
 		t.Fatal("the server was replaced")
 	}
-	if w.there(left.config); left.config.Labels[identity.AppUIDLabel] != "" {
+	if w.mustExist(left.config); left.config.Labels[identity.AppUIDLabel] != "" {
 		t.Error("the ConfigMap that the server has mounted was touched")
 	}
 
@@ -122,7 +122,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	next := w.readyServer(left.sc, 2)
 	w.WaitGone(left.executor)
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
-	if w.there(config); config.UID == left.config.UID || config.Labels[identity.AttemptLabel] != "2" {
+	if w.mustExist(config); config.UID == left.config.UID || config.Labels[identity.AttemptLabel] != "2" {
 		t.Errorf("the ConfigMap is %+v", config.ObjectMeta)
 	}
 	if after := w.serverService("x-server", selects(next)); after.UID != service.UID {
@@ -160,7 +160,7 @@ func TestLeftWithoutServer(t *testing.T) {
 		t.Errorf("the Service is %+v", service)
 	}
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
-	if w.there(config); config.UID == left.config.UID || config.Labels[identity.AppUIDLabel] != string(left.sc.UID) {
+	if w.mustExist(config); config.UID == left.config.UID || config.Labels[identity.AppUIDLabel] != string(left.sc.UID) {
 		t.Errorf("the ConfigMap is %+v", config.ObjectMeta)
 	}
 }

@@ -82,7 +82,7 @@ func TestEditedServerIsReplaced(t *testing.T) {
 	executor := w.serverExecutor(old, 1)
 	service := w.serverService("x-server")
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
-	w.there(config)
+	w.mustExist(config)
 	configUID := config.UID
 
 	w.patchServer("x", `{"spec":{"sparkVersion":"4.0.1","sparkConf":{"spark.sql.shuffle.partitions":"7"},"executor":{"template":{"metadata":{"labels":{"new":"one"}}}}}}`)
@@ -90,7 +90,7 @@ func TestEditedServerIsReplaced(t *testing.T) {
 		holds("Ready", metav1.ConditionFalse, "Launched"), func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Operator.Attempt, int32(2)) })
 	w.WaitGone(executor)
 	next := w.serverPod(sc, 2)
-	w.there(config)
+	w.mustExist(config)
 	if config.UID == configUID || config.Labels[identity.AttemptLabel] != "2" || !strings.Contains(config.Data["executor-pod-template.yaml"], `"new": "one"`) {
 		t.Errorf("the ConfigMap is %+v", config)
 	}
@@ -191,7 +191,7 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 	}
 	clock.advance(time.Hour)
 	w.triggerServerPass("x")
-	if w.there(pod); pod.Labels[identity.AttemptLabel] != "1" {
+	if w.mustExist(pod); pod.Labels[identity.AttemptLabel] != "1" {
 		t.Errorf("the server is of attempt %s", pod.Labels[identity.AttemptLabel])
 	}
 	goes()
@@ -200,9 +200,9 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 	}
 }
 
-// TestServerIsMadeAnew checks a SparkConnect that is created after another one with the same name was deleted. The pod
-// and the Service of the deleted one stop slowly, and the new server waits until they are gone. The new server neither
-// fails nor reports that somebody else's objects have the names that it needs.
+// TestServerIsMadeAnew checks a SparkConnect that is created just after an older SparkConnect with the same name was
+// deleted. The pod and the Service of the older SparkConnect stop slowly, and the new server waits until they are gone.
+// The new server does not fail. It also does not report that somebody else's objects have the names that it needs.
 func TestServerIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -256,7 +256,7 @@ func TestServerThatIsDeleted(t *testing.T) {
 	next := w.readyServer(sc, 2)
 
 	before := next.DeepCopy()
-	w.there(next)
+	w.mustExist(next)
 	next.Status.Conditions[0].Status = corev1.ConditionFalse // as the node controller does
 	if err := w.API.Status().Patch(t.Context(), next, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
@@ -288,8 +288,8 @@ func TestDeletedServerLeavesNothing(t *testing.T) {
 	w.waitNoServer(sc)
 }
 
-// TestRequestsOfAServersLaunch checks every request until a server is Ready: those for its objects, its status and its
-// events, and no read at all.
+// TestRequestsOfAServersLaunch checks which requests the operator sends until a server is Ready. It creates the
+// server's objects and Events and writes the status, and it sends no reads.
 func TestRequestsOfAServersLaunch(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -314,8 +314,8 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	}
 }
 
-// TestQuietServer checks that passes over a Ready server send no request, however many there are, and that the metrics
-// have a sample for the kind SparkConnect.
+// TestQuietServer checks that passes over a Ready server send no requests, however many passes are made. It also checks
+// that the metrics have a sample for the kind SparkConnect.
 func TestQuietServer(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -332,9 +332,9 @@ func TestQuietServer(t *testing.T) {
 	})
 	before := made.since(nil)
 	for range 5 {
-		looks := clock.looks.Load()
+		readCount := clock.readCount.Load()
 		w.triggerServerPass("x")
-		testkit.Wait(t, "a pass", func(context.Context) error { return want(clock.looks.Load() > looks, true) })
+		testkit.Wait(t, "a pass", func(context.Context) error { return want(clock.readCount.Load() > readCount, true) })
 		clock.advance(time.Hour)
 	}
 	for _, check := range []struct {

@@ -23,14 +23,14 @@ import (
 // happen.
 func TestCrashInALongLife(t *testing.T) {
 	t.Parallel()
-	cuts(t, 140, 17, longLife)
+	forCrashPoints(t, 140, 17, longLife)
 }
 
 // longLife plays the life of one application whose operator crashes at the given point, and reports whether the
 // operator crashed.
 func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
-	m := w.mortal(crash, w.runReal)
+	m := w.startCrashLife(crash, w.runReal)
 	app := w.Application("pi", scene.WithDriver, withBudget, onFailure(1))
 	m.checkSingle(app, identity.RoleDriver)
 

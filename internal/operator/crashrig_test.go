@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// crashStride returns the step from one crash point to the next: 1 with CRASH_POINTS=all, and otherwise sample. A test
-// of all points takes minutes and is part of make e2e.
+// crashStride returns the step from one crash point to the next: 1 with CRASH_POINTS=all, and otherwise the argument
+// sample. A test of all points takes minutes and is part of make e2e.
 func crashStride(sample int) int {
 	if os.Getenv("CRASH_POINTS") == "all" {
 		return 1
@@ -25,10 +25,10 @@ func crashStride(sample int) int {
 	return sample
 }
 
-// cuts calls life with a sample of the crash points from 0 to points. The step between two points is
+// forCrashPoints calls play with a sample of the crash points from 0 to points. The step between two points is
 // crashStride(sample). Each write of a simulated life has two points, one before and one after it. The last few points
 // lie beyond the last write, so no operator crashes there.
-func cuts(t *testing.T, points, sample int, life func(*testing.T, *crashing) (died bool)) {
+func forCrashPoints(t *testing.T, points, sample int, play func(*testing.T, *crashing) (died bool)) {
 	t.Helper()
 	testkit.Rest(t) // which skips all of them without a control plane
 	stride := crashStride(sample)
@@ -38,7 +38,7 @@ func cuts(t *testing.T, points, sample int, life func(*testing.T, *crashing) (di
 		for point := 0; point < points; point += stride {
 			t.Run(fmt.Sprintf("at-%d-%t", point/2+1, point%2 == 1), func(t *testing.T) {
 				t.Parallel()
-				died := life(t, &crashing{at: point/2 + 1, after: point%2 == 1, killed: make(chan struct{})})
+				died := play(t, &crashing{at: point/2 + 1, after: point%2 == 1, killed: make(chan struct{})})
 				mu.Lock()
 				defer mu.Unlock()
 				ended[died]++
@@ -54,8 +54,8 @@ func cuts(t *testing.T, points, sample int, life func(*testing.T, *crashing) (di
 	}
 }
 
-// mortal is a simulated life in which an operator crashes and another operator continues.
-type mortal struct {
+// crashLife is a simulated life in which an operator crashes and another operator continues.
+type crashLife struct {
 	w       *world
 	died    bool
 	over    chan struct{}
@@ -63,9 +63,10 @@ type mortal struct {
 	started map[string]map[types.UID]bool // the pods of each attempt
 }
 
-// mortal runs an operator until it crashes at the given point, and then runs another operator.
-func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop func())) *mortal {
-	m := &mortal{w: w, over: make(chan struct{}), started: map[string]map[types.UID]bool{}}
+// startCrashLife starts a simulated life: it runs an operator until that operator crashes at the given point, and then
+// runs another operator.
+func (w *world) startCrashLife(crash *crashing, run func(...func(*Environment)) (stop func())) *crashLife {
+	m := &crashLife{w: w, over: make(chan struct{}), started: map[string]map[types.UID]bool{}}
 	stop := run(func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
 	})
@@ -83,7 +84,7 @@ func (w *world) mortal(crash *crashing, run func(...func(*Environment)) (stop fu
 
 // checkSingle checks the pods of a custom resource that have the given role, again and again until end is called. It
 // fails the test if two of them exist at once.
-func (m *mortal) checkSingle(object client.Object, role string) {
+func (m *crashLife) checkSingle(object client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList
 		if err := m.w.API.List(context.Background(), &pods, client.InNamespace(m.w.Namespace), client.MatchingLabels{
@@ -116,7 +117,7 @@ func (m *mortal) checkSingle(object client.Object, role string) {
 
 // end finishes a simulated life, and reports whether its operator crashed. It checks that the life had the given number
 // of attempts and that each attempt was started only once.
-func (m *mortal) end(attempts int) (died bool) {
+func (m *crashLife) end(attempts int) (died bool) {
 	m.w.T.Helper()
 	close(m.over)
 	m.others.Wait()

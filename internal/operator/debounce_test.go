@@ -64,15 +64,15 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	}
 }
 
-// still is a clock that only the test advances. looks counts how often the operator has read the clock; every pass
-// reads it.
+// still is a clock that only the test advances. The field readCount is the number of times that the operator has read
+// the clock; every pass reads it.
 type still struct {
-	began         time.Time
-	offset, looks atomic.Int64
+	began             time.Time
+	offset, readCount atomic.Int64
 }
 
 func (s *still) now() time.Time {
-	s.looks.Add(1)
+	s.readCount.Add(1)
 	return s.began.Add(time.Duration(s.offset.Load()))
 }
 
@@ -89,8 +89,8 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	w.grantSparkRights()
 	const executors = 5
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
-	// looks waits until a pass has ended that started after that time, and that saw so many executors.
-	looks := func(executors int, after time.Duration) {
+	// waitPass waits until a pass has ended that started after that time, and that saw so many executors.
+	waitPass := func(executors int, after time.Duration) {
 		t.Helper()
 		testkit.Wait(t, "the cache", func(ctx context.Context) error {
 			var pods corev1.PodList
@@ -99,10 +99,10 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 		})
 		clock.offset.Add(int64(after))
 		for range 2 {
-			before := clock.looks.Load()
+			before := clock.readCount.Load()
 			testkit.Wait(t, "a look", func(context.Context) error {
 				w.triggerPass("pi")
-				return want(clock.looks.Load() > before+2, true) // a pass reads the time twice
+				return want(clock.readCount.Load() > before+2, true) // a pass reads the time twice
 			})
 		}
 	}
@@ -118,12 +118,12 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	for id := 1; id <= executors; id++ {
 		w.Create(w.executor(app, driver, id))
-		looks(id, arrival/2)
+		waitPass(id, arrival/2)
 		writes(2)
 	}
 	for id := 1; id <= executors; id++ {
 		w.kubelet(fmt.Sprintf("pi-exec-%d", id), corev1.PodRunning, running())
-		looks(executors, arrival/10)
+		waitPass(executors, arrival/10)
 	}
 	w.waitAllRunning("pi", executors)
 	writes(3)
@@ -136,8 +136,8 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 		}
 		w.WaitGone(executor)
 	}
-	looks(0, 0)
-	looks(0, arrival/2)
+	waitPass(0, 0)
+	waitPass(0, arrival/2)
 	writes(3)
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)

@@ -174,7 +174,7 @@ func sameVersions(t *testing.T, then, now map[string]string) {
 	}
 }
 
-// TestChangedDefaultsLeaveApplication checks that an operator with changed defaults writes nothing of a running
+// TestChangedDefaultsLeaveApplication checks that an operator with changed defaults writes to no object of a running
 // application, and that the next attempt has the changed defaults.
 func TestChangedDefaultsLeaveApplication(t *testing.T) {
 	t.Parallel()
@@ -193,10 +193,10 @@ func TestChangedDefaultsLeaveApplication(t *testing.T) {
 	stop()
 
 	then := w.versions(&v1beta2.SparkApplicationList{})
-	looks := clock.looks.Load()
+	readCount := clock.readCount.Load()
 	clock.advance(10 * time.Minute) // past the deadlines of the changed defaults
 	w.runApplications(withDefaults(w, changedDefaults), clock.now)
-	w.waitLooks(clock, looks)
+	w.waitReads(clock, readCount)
 	next := w.Application("next", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.1.4" })
 	if pod := w.driverOf(next, 1); pod.Labels["defaults"] != "after" {
 		t.Errorf("the labels of a new driver are %v", pod.Labels)
@@ -214,15 +214,16 @@ func TestChangedDefaultsLeaveApplication(t *testing.T) {
 	})
 }
 
-// waitLooks waits until the operator has made a pass since the given number of looks at the clock.
-func (w *world) waitLooks(clock *later, looks int64) {
+// waitReads waits until the operator has read the clock more often than readCount says, which means that it has made a
+// pass.
+func (w *world) waitReads(clock *later, readCount int64) {
 	w.T.Helper()
 	testkit.Wait(w.T, "a pass of the restarted operator", func(context.Context) error {
-		return want(clock.looks.Load() > looks, true)
+		return want(clock.readCount.Load() > readCount, true)
 	})
 }
 
-// TestChangedDefaultsLeaveServer checks that an operator with changed defaults writes nothing of a running Connect
+// TestChangedDefaultsLeaveServer checks that an operator with changed defaults writes to no object of a running Connect
 // server, and that the next server has the changed defaults.
 func TestChangedDefaultsLeaveServer(t *testing.T) {
 	t.Parallel()
@@ -237,9 +238,9 @@ func TestChangedDefaultsLeaveServer(t *testing.T) {
 	stop()
 
 	then := w.versions(&v1alpha1.SparkConnectList{})
-	looks := clock.looks.Load()
+	readCount := clock.readCount.Load()
 	w.runServers(withDefaults(w, changedDefaults), clock.now)
-	w.waitLooks(clock, looks)
+	w.waitReads(clock, readCount)
 	other := w.server("other")
 	w.serverPod(other, 1)
 	sameVersions(t, then, w.versions(&v1alpha1.SparkConnectList{}))
@@ -250,8 +251,8 @@ func TestChangedDefaultsLeaveServer(t *testing.T) {
 	}
 }
 
-// TestChangedDefaultsLeaveCluster checks that an operator with changed defaults writes nothing of a running cluster,
-// and that an edit of the cluster uses the changed defaults.
+// TestChangedDefaultsLeaveCluster checks that an operator with changed defaults writes to no object of a running
+// cluster, and that an edit of the cluster uses the changed defaults.
 func TestChangedDefaultsLeaveCluster(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -268,9 +269,9 @@ func TestChangedDefaultsLeaveCluster(t *testing.T) {
 	stop()
 
 	then := w.versions(&sparkv1.SparkClusterList{}, &appsv1.StatefulSetList{})
-	looks := clock.looks.Load()
+	readCount := clock.readCount.Load()
 	w.runClusters(withDefaults(w, changedDefaults), clock.now)
-	w.waitLooks(clock, looks)
+	w.waitReads(clock, readCount)
 	w.sparkCluster("other")
 	w.set("other-master", func(set *appsv1.StatefulSet) error { return want(set.Spec.Template.Labels["defaults"], "after") })
 	sameVersions(t, then, w.versions(&sparkv1.SparkClusterList{}, &appsv1.StatefulSetList{}))
@@ -284,7 +285,8 @@ func TestChangedDefaultsLeaveCluster(t *testing.T) {
 	})
 }
 
-// TestChangedDefaultsLeaveApacheApplication checks the same for an application of spark.apache.org.
+// TestChangedDefaultsLeaveApacheApplication checks the same as TestChangedDefaultsLeaveApplication for an application
+// of spark.apache.org.
 func TestChangedDefaultsLeaveApacheApplication(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
@@ -305,10 +307,10 @@ func TestChangedDefaultsLeaveApacheApplication(t *testing.T) {
 	stop()
 
 	then := w.versions(&sparkv1.SparkApplicationList{})
-	looks := clock.looks.Load()
+	readCount := clock.readCount.Load()
 	clock.advance(10 * time.Minute)
 	w.runApache(withDefaults(w, changedDefaults), clock.now)
-	w.waitLooks(clock, looks)
+	w.waitReads(clock, readCount)
 	other := w.apacheApp("other")
 	if pod := w.apacheDriver(other, 1); pod.Labels["defaults"] != "after" {
 		t.Errorf("the labels of a new driver are %v", pod.Labels)

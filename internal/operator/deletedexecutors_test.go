@@ -53,7 +53,7 @@ func TestTakenExecutors(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		w.runApache(testConfig(w.Namespace), time.Now)
-		app := w.apacheApp("pi", tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways}))
+		app := w.apacheApp("pi", withTolerations(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways}))
 		driver := w.apacheDriver(app, 1)
 		play := takenExecutors{world: w, app: app, driver: driver}
 		play.executor = func(id int) *corev1.Pod { return w.apacheExecutorPod(app, driver, id) }

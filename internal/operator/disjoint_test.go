@@ -74,8 +74,8 @@ func (r *release) writes(namespace string) map[string]int {
 	return maps.Clone(r.wrote[namespace])
 }
 
-// leaves waits until the operator no longer serves a namespace.
-func (r *release) leaves(w *world) {
+// waitUnserved waits until the operator no longer serves a namespace.
+func (r *release) waitUnserved(w *world) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the operator to see the labels", func(ctx context.Context) error {
 		s, err := newScope(r.namespaces, r.op.GetClient())
@@ -122,7 +122,7 @@ func TestDisjointSelectors(t *testing.T) {
 	b.finishApplications("one", "two", "three") // both operators have all names
 
 	moves.relabel(key, "")
-	ofA.leaves(moves)
+	ofA.waitUnserved(moves)
 	before := ofA.writes(moves.Namespace)
 	if got := ofB.writes(moves.Namespace); got != nil {
 		t.Errorf("the other wrote in a namespace that was not its own yet: %v", got)

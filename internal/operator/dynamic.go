@@ -17,13 +17,13 @@ import (
 func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 
 // namespaceChanges returns an event source. If a namespace becomes served or unserved, the source queues the custom
-// resources in the namespace. inside lists their keys.
-func namespaceChanges(live *settings.Live, inside handler.MapFunc) source.Source {
+// resources in the namespace, whose keys the function keysIn returns.
+func namespaceChanges(live *settings.Live, keysIn handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		live.OnNamespaceChange(func(name string) {
 			namespace := identity.MetadataOnly(namespaceKind)
 			namespace.SetName(name)
-			for _, request := range inside(ctx, namespace) {
+			for _, request := range keysIn(ctx, namespace) {
 				queue.Add(request)
 			}
 		})

@@ -48,8 +48,8 @@ func metricsAt(path string) http.Handler {
 	return mux
 }
 
-// apacheProbes returns a handler that answers as the spark.apache.org operator does. /healthz answers 200 if the check
-// healthy passes and otherwise 500. /readyz answers 200 if the check ready passes and otherwise 400. Other paths do not
+// apacheProbes returns a handler that answers as the spark.apache.org operator does. /healthz answers 200 if the first
+// check passes and otherwise 500. /readyz answers 200 if the second check passes and otherwise 400. Other paths do not
 // exist.
 func apacheProbes(healthy, ready func(*http.Request) error) http.Handler {
 	mux := http.NewServeMux()

@@ -119,8 +119,8 @@ func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 	}
 }
 
-// gatedStatus is a client that can block a status write. After a call of gate, the next status write waits until hold
-// is closed.
+// gatedStatus is a client that can block a status write. After a call of the method gate, the next status write waits
+// until the test closes the channel hold.
 type gatedStatus struct {
 	client.Client
 	hold, held chan struct{}

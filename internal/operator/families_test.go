@@ -64,7 +64,7 @@ func TestBothFamilies(t *testing.T) {
 	w.Remove(w.Get("pi"))
 	w.WaitGone(theirs)
 	w.waitCluster("pi", sparkv1.ClusterRunningHealthy)
-	w.there(cluster)
+	w.mustExist(cluster)
 }
 
 // standingNow returns the number of custom resources of a kind according to the gauge sparkoperator_applications.

@@ -85,7 +85,7 @@ func (f *fleet) start() *replica {
 			if r.dead.Load() {
 				return nil, errDead
 			}
-			r.sends(req)
+			r.recordSent(req)
 			return next.RoundTrip(req)
 		})
 	})
@@ -94,7 +94,7 @@ func (f *fleet) start() *replica {
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	op.lock.Interface = standing{op.lock.Interface, r}
+	op.lock.Interface = suspendableLock{op.lock.Interface, r}
 	r.op = op
 	ctx, cancel := context.WithCancel(context.Background())
 	r.over = make(chan struct{})
@@ -115,9 +115,9 @@ func (r *replica) kill() {
 	r.stop()
 }
 
-// stand suspends the replica, as SIGSTOP does, until goOn is called. A write that the replica is about to send waits
-// until then.
-func (r *replica) stand() (goOn func()) {
+// suspend suspends the replica, as SIGSTOP does, until resume is called. A write that the replica is about to send
+// waits until then.
+func (r *replica) suspend() (resume func()) {
 	on := make(chan struct{})
 	r.mu.Lock()
 	r.frozen = on
@@ -130,8 +130,8 @@ func (r *replica) stand() (goOn func()) {
 	}
 }
 
-// sends records a write that the replica is about to send. It does not record writes of leases and Events.
-func (r *replica) sends(req *http.Request) {
+// recordSent records a write that the replica is about to send. It does not record writes of leases and Events.
+func (r *replica) recordSent(req *http.Request) {
 	if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "/leases") || strings.Contains(req.URL.Path, "/events") {
 		return
 	}
@@ -160,11 +160,11 @@ func (r *replica) waits() {
 	}
 }
 
-// write calls do, which sends a write about an application. It records the write, unless the replica was prevented from
-// sending it.
-func (r *replica) write(ctx context.Context, what string, object client.Object, do func() error) error {
+// write calls the function send, which sends a write about an application. It records the write, unless the replica was
+// prevented from sending it.
+func (r *replica) write(ctx context.Context, what string, object client.Object, send func() error) error {
 	if _, isEvent := object.(*corev1.Event); isEvent {
-		return do()
+		return send()
 	}
 	key := identity.Key(object)
 	for _, ref := range object.GetOwnerReferences() {
@@ -175,7 +175,7 @@ func (r *replica) write(ctx context.Context, what string, object client.Object, 
 	r.held.Add(-1)
 	late := ctx.Err() != nil // the client sends nothing then
 	begun := time.Now()
-	err := do()
+	err := send()
 	ended := time.Now()
 	if late || errors.Is(err, errDead) || errors.Is(err, lease.ErrOver) {
 		return err
@@ -213,8 +213,8 @@ func (s *replicaStatus) Patch(ctx context.Context, object client.Object, patch c
 	return s.replica.write(ctx, "status", object, func() error { return s.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }
 
-// writes waits until a replica has written something other than leases and Events.
-func (f *fleet) writes(r *replica) {
+// waitWrite waits until a replica has written something other than leases and Events.
+func (f *fleet) waitWrite(r *replica) {
 	f.T.Helper()
 	testkit.Wait(f.T, r.name+" to act", func(context.Context) error {
 		if len(r.since(time.Time{})) == 0 {
@@ -303,9 +303,9 @@ func TestReplicasTakeTurns(t *testing.T) {
 	changes := []func(leader, next *replica){
 		func(leader, _ *replica) { leader.kill() },
 		func(leader, next *replica) {
-			goOn := leader.stand()
+			resume := leader.suspend()
 			<-next.op.Elected()
-			goOn()
+			resume()
 			<-leader.over
 			leader.dead.Store(true) // it has lost its lease, and ends
 		},
@@ -320,7 +320,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 				time.Sleep(time.Duration(gaps.IntN(200)) * time.Millisecond)
 			}
 		})
-		f.writes(leader)
+		f.waitWrite(leader)
 		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
 		change(leader, next)
 		<-next.op.Elected()

@@ -188,17 +188,17 @@ func TestGangLives(t *testing.T) {
 	}
 }
 
-// checkGroup checks that a PodGroup, as the API server stored it, has the minimum resources in least and that the
+// checkGroup checks that a PodGroup, as the API server stored it, has the given minimum resources, and that the
 // application owns it.
-func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkApplication, least map[string]string) {
+func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkApplication, minResources map[string]string) {
 	w.T.Helper()
 	spec, _ := group.Object["spec"].(map[string]any)
 	if spec["minMember"] != int64(1) {
 		w.T.Errorf("minMember is %v", spec["minMember"])
 	}
 	stored, _, _ := unstructured.NestedStringMap(group.Object, "spec", "minResources")
-	if fmt.Sprint(stored) != fmt.Sprint(least) {
-		w.T.Errorf("minResources are %v, want %v", stored, least)
+	if fmt.Sprint(stored) != fmt.Sprint(minResources) {
+		w.T.Errorf("minResources are %v, want %v", stored, minResources)
 	}
 	if !identity.OwnedBy(group, app.UID) {
 		w.T.Errorf("owners are %v", group.GetOwnerReferences())

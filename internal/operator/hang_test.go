@@ -26,16 +26,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// after advances the time of a watchdog by d.
-func after(h *watchdog.Watchdog, d time.Duration) {
+// advanceWatchdog advances the time of a watchdog by d.
+func advanceWatchdog(h *watchdog.Watchdog, d time.Duration) {
 	for range d / watchdog.Tick {
 		h.Count()
 	}
 }
 
-// hanging starts an operator that serves the given kind. It returns the operator, and a function that waits until the
-// probe at a path answers with the given HTTP status.
-func (w *world) hanging(kind controller.Kind) (op *Operator, probe func(path string, status int)) {
+// runHanging starts an operator that serves the given kind. It returns the operator, and a function that waits until
+// the probe at a path answers with the given HTTP status.
+func (w *world) runHanging(kind controller.Kind) (op *Operator, probe func(path string, status int)) {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress = freeAddress(w.T.(*testing.T))
@@ -69,14 +69,14 @@ func TestHangingPass(t *testing.T) {
 		}
 		return tiny.Decide(app, seen, now)
 	})
-	op, probe := w.hanging(kind)
+	op, probe := w.runHanging(kind)
 	probe("/readyz", http.StatusOK)
 	w.Application("hangs")
 	<-at
-	after(op.hangs, time.Minute+watchdog.PassSlow)
+	advanceWatchdog(op.hangs, time.Minute+watchdog.PassSlow)
 	probe("/readyz", http.StatusInternalServerError)
 	probe("/healthz", http.StatusOK)
-	after(op.hangs, watchdog.Limit)
+	advanceWatchdog(op.hangs, watchdog.Limit)
 	probe("/healthz", http.StatusInternalServerError)
 	close(hold)
 	go func() {
@@ -120,8 +120,8 @@ func TestHangingNamespace(t *testing.T) {
 	close(hold)
 }
 
-// slow is a SparkApplication whose decoding hangs if its spec contains the text "hangs".
-type slow struct {
+// slowApplication is a SparkApplication whose decoding hangs if its spec contains the text "hangs".
+type slowApplication struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              slowSpec `json:"spec"`
@@ -141,7 +141,7 @@ func (s *slowSpec) UnmarshalJSON(data []byte) error {
 
 func (s slowSpec) MarshalJSON() ([]byte, error) { return s.text, nil }
 
-func (s *slow) DeepCopyObject() runtime.Object {
+func (s *slowApplication) DeepCopyObject() runtime.Object {
 	c := *s
 	return &c
 }
@@ -149,7 +149,7 @@ func (s *slow) DeepCopyObject() runtime.Object {
 type slowList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
-	Items           []slow `json:"items"`
+	Items           []slowApplication `json:"items"`
 }
 
 func (s *slowList) DeepCopyObject() runtime.Object {
@@ -164,7 +164,7 @@ func TestHangingDecode(t *testing.T) {
 	w := newWorld(t)
 	scheme := runtime.NewScheme()
 	kind := v1beta2.GroupVersion.WithKind("SparkApplication")
-	scheme.AddKnownTypeWithName(kind, &slow{})
+	scheme.AddKnownTypeWithName(kind, &slowApplication{})
 	scheme.AddKnownTypeWithName(v1beta2.GroupVersion.WithKind("SparkApplicationList"), &slowList{})
 	metav1.AddToGroupVersion(scheme, v1beta2.GroupVersion)
 	noStreams := func(next http.RoundTripper) http.RoundTripper { return unstreamed{next} }
@@ -183,19 +183,19 @@ func TestHangingDecode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "by watch" {
-			if _, err := c.GetInformer(t.Context(), &slow{}, cache.BlockUntilSynced(false)); err != nil {
+			if _, err := c.GetInformer(t.Context(), &slowApplication{}, cache.BlockUntilSynced(false)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		go func() { _ = c.Start(t.Context()) }()
 		w.Application(strings.ReplaceAll(name, " ", "-"), func(app *v1beta2.SparkApplication) { app.Spec.MainClass = new("hangs") })
 		if name == "by list" {
-			if _, err := c.GetInformer(t.Context(), &slow{}, cache.BlockUntilSynced(false)); err != nil {
+			if _, err := c.GetInformer(t.Context(), &slowApplication{}, cache.BlockUntilSynced(false)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		testkit.Wait(t, name, func(context.Context) error {
-			after(h, watchdog.DecodeSlow)
+			advanceWatchdog(h, watchdog.DecodeSlow)
 			if h.Ready(nil) == nil {
 				return errors.New("nothing hangs")
 			}
@@ -204,7 +204,7 @@ func TestHangingDecode(t *testing.T) {
 		if err := h.Ready(nil); !strings.Contains(err.Error(), strings.TrimPrefix(name, "by ")) {
 			t.Errorf("%v, want it to say that it came %s", err, name)
 		}
-		after(h, watchdog.Limit)
+		advanceWatchdog(h, watchdog.Limit)
 		if h.Alive(nil) == nil {
 			t.Errorf("%s: alive", name)
 		}

@@ -43,14 +43,14 @@ const (
 func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	w, theirs := newWorld(t), testkit.Namespace(t)
 	w.serveHostile(theirs)
-	w.launches("first", 1) // waits for the caches
-	baseline := w.launches("before", 3)
+	w.measureLaunches("first", 1) // waits for the caches
+	baseline := w.measureLaunches("before", 3)
 	heap := heapInUse()
 
 	crowd := w.createHostile(t, theirs, hostileCount(150))
-	during := w.launches("during", 5)
+	during := w.measureLaunches("during", 5)
 	crowd.wait()
-	after := w.launches("after", 3)
+	after := w.measureLaunches("after", 3)
 	t.Logf("drivers after %v; beside hostile objects that were being created %v, that were there %v", baseline, during, after)
 	t.Logf("%d objects of %d KiB were created, %d were refused by the API server", crowd.created, crowd.bytes>>10, crowd.refused)
 	for _, launches := range [][]launch{during, after} {
@@ -88,19 +88,19 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	if err := apiextensionsv1.AddToScheme(w.API.Scheme()); err != nil {
 		t.Fatal(err)
 	}
-	restore := w.permissive("sparkapplications.sparkoperator.k8s.io", "sparkconnects.sparkoperator.k8s.io", "sparkapplications.spark.apache.org")
+	restore := w.admitAnything("sparkapplications.sparkoperator.k8s.io", "sparkconnects.sparkoperator.k8s.io", "sparkapplications.spark.apache.org")
 	stop := w.serveHostile(theirs)
-	w.launches("first", 1) // waits for the caches
-	baseline := w.launches("before", 3)
+	w.measureLaunches("first", 1) // waits for the caches
+	baseline := w.measureLaunches("before", 3)
 	var stored []client.Object
 	for i, quantity := range []string{"1e2000000000", "1234567890123456789012e2000000000", strings.Repeat("9", 300_000), "1e-2000000000"} {
-		stored = append(stored, w.unbounded(theirs, fmt.Sprintf("huge-%d", i), quantity)...)
+		stored = append(stored, w.storeUnbounded(theirs, fmt.Sprintf("huge-%d", i), quantity)...)
 	}
 	w.deleteAtEnd(stored)
-	during := w.launches("during", 3)
+	during := w.measureLaunches("during", 3)
 	stop()
 	w.serveHostile(theirs)
-	restarted := w.launches("restarted", 1)
+	restarted := w.measureLaunches("restarted", 1)
 	t.Logf("drivers after %v; beside unbounded quantities %v, of an operator that started with them %v", baseline, during, restarted)
 	if late := typical(during) - typical(baseline); late > hostileDelay {
 		t.Errorf("a driver came %v later; the bound is %v", late, hostileDelay)
@@ -128,8 +128,8 @@ func (w *world) deleteAtEnd(objects []client.Object) {
 	})
 }
 
-// hostileCount returns how many of the given number of objects to create: all of them in a full measurement, and
-// otherwise a third.
+// hostileCount returns the number of objects to create: the given number in a full measurement, and otherwise a third
+// of it.
 func hostileCount(all int) int {
 	if os.Getenv(hostile.SoakVariable) != "" {
 		return all
@@ -137,7 +137,7 @@ func hostileCount(all int) int {
 	return all / 3
 }
 
-// serveHostile starts an operator that serves the test's namespace and the namespace with the name in theirs.
+// serveHostile starts an operator that serves the test's namespace and the namespace with the given name.
 func (w *world) serveHostile(theirs string) (stop func()) {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace, theirs)
@@ -151,15 +151,15 @@ func (w *world) serveHostile(theirs string) (stop func()) {
 	return w.run(op)
 }
 
-// launch has two durations: driver is how long an application waited for its driver pod, and plain is how long a plain
-// client needed at the same time for the same requests. A busy API server lengthens both, so only their difference is a
-// delay by the operator.
+// launch has two durations. The field driver is the time that an application waited for its driver pod. The field plain
+// is the time that a plain client needed for the same requests at the same time. A busy API server lengthens both, so
+// only their difference is a delay by the operator.
 type launch struct{ driver, plain time.Duration }
 
 func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plain) }
 
-// launches starts count applications, one after the other, and returns how long each launch took.
-func (w *world) launches(name string, count int) []launch {
+// measureLaunches starts count applications, one after the other, and returns how long each launch took.
+func (w *world) measureLaunches(name string, count int) []launch {
 	w.T.Helper()
 	var took []launch
 	for i := range count {
@@ -230,11 +230,11 @@ type hostileObjects struct {
 }
 
 // createHostile starts to create count hostile objects in a namespace, and returns them. It creates equal shares of the
-// objects that expensive returns.
+// objects that expensiveObjects returns.
 func (w *world) createHostile(t *testing.T, namespace string, count int) *hostileObjects {
 	t.Helper()
 	c := &hostileObjects{w: w}
-	cases := w.expensive(t)
+	cases := w.expensiveObjects(t)
 	next := make(chan int)
 	go func() {
 		defer close(next)
@@ -252,9 +252,9 @@ func (w *world) createHostile(t *testing.T, namespace string, count int) *hostil
 	return c
 }
 
-// expensive returns, as JSON, objects that the definitions admit and that cost the operator most. For each kind it
-// returns some objects that have one long list each, and the objects that have all lists at once.
-func (w *world) expensive(t *testing.T) [][]byte {
+// expensiveObjects returns, as JSON, objects that the definitions admit and that cost the operator most. For each kind
+// it returns some objects that have one long list each, and the objects that have all lists at once.
+func (w *world) expensiveObjects(t *testing.T) [][]byte {
 	t.Helper()
 	var all [][]byte
 	g := hostile.Cases(t)
@@ -320,9 +320,9 @@ func (c *hostileObjects) delete() {
 	c.objects = nil
 }
 
-// permissive replaces the schemas of the named definitions with schemas that admit anything. The original schemas
+// admitAnything replaces the schemas of the named definitions with schemas that admit anything. The original schemas
 // return when the test ends or calls restore.
-func (w *world) permissive(names ...string) (restore func()) {
+func (w *world) admitAnything(names ...string) (restore func()) {
 	w.T.Helper()
 	original := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
 	change := func(ctx context.Context, name string, to func(*apiextensionsv1.CustomResourceDefinitionSpec)) error {
@@ -356,9 +356,9 @@ func (w *world) permissive(names ...string) (restore func()) {
 	return restore
 }
 
-// unbounded stores and returns objects with the given quantity, which exceeds our limits, in fields of several kinds.
-// It retries, since the API server may need a moment to serve the changed definitions.
-func (w *world) unbounded(namespace, name, quantity string) []client.Object {
+// storeUnbounded stores and returns objects with the given quantity, which exceeds our limits, in fields of several
+// kinds. It retries, since the API server may need a moment to serve the changed definitions.
+func (w *world) storeUnbounded(namespace, name, quantity string) []client.Object {
 	w.T.Helper()
 	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}
 	container := map[string]any{"name": "c", "image": "i", "resources": limits}

@@ -21,9 +21,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// groupLeft creates the PodGroup of another operator for an application. The group has no label of ours. The
+// createInheritedGroup creates the PodGroup of another operator for an application. The group has no label of ours. The
 // application owns it, unless another owner is given.
-func (w *world) groupLeft(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, owner ...metav1.OwnerReference) *unstructured.Unstructured {
+func (w *world) createInheritedGroup(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, owner ...metav1.OwnerReference) *unstructured.Unstructured {
 	left := groupOf(kind, app)
 	left.SetOwnerReferences(append(owner, tiny.Meta(app, "", 1).OwnerReferences...)[:1])
 	left.Object["spec"] = map[string]any{"minMember": int64(1), "minResources": map[string]any{"memory": "1"}}
@@ -44,7 +44,7 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	}
 	leave := func(name, scheduler string, kind schema.GroupVersionKind, owner ...metav1.OwnerReference) left {
 		app := w.createInherited(theirs{name: name, state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: asGang(scheduler)})
-		return left{app, w.groupLeft(kind, app, owner...)}
+		return left{app, w.createInheritedGroup(kind, app, owner...)}
 	}
 	ends, tuned := leave("ends", "volcano", gang.VolcanoKind), leave("tuned", "tuned", gang.CoschedulingKind)
 	stops := leave("stops", "volcano", gang.VolcanoKind)
@@ -55,7 +55,7 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	w.runGangs()
 	for _, l := range []left{ends, tuned, stops, foreign} {
 		w.waitOurs(l.app.Name, v1beta2.ApplicationStateRunning)
-		w.there(l.group)
+		w.mustExist(l.group)
 	}
 	for _, l := range []left{ends, tuned, foreign} {
 		w.kubelet(driverName(l.app.Name), corev1.PodSucceeded, scene.Exited(0, ""))
@@ -66,7 +66,7 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	w.Patch("stops", `{"spec":{"suspend":true}}`)
 	w.waitState("stops", v1beta2.ApplicationStateSuspended)
 	w.WaitGone(stops.group)
-	w.there(foreign.group)
+	w.mustExist(foreign.group)
 	w.waitPod(driverName("ends")) // kept for its log
 }
 
@@ -105,8 +105,8 @@ func TestGoneBesideAGroup(t *testing.T) {
 	})
 }
 
-// there reads an object, and fails the test if the object does not exist.
-func (w *world) there(object client.Object) {
+// mustExist reads an object, and fails the test if the object does not exist.
+func (w *world) mustExist(object client.Object) {
 	w.T.Helper()
 	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 		w.T.Error(err)

@@ -24,7 +24,7 @@ import (
 func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	hears := &behind{resource: "pods"}
+	hears := &laggingWatch{resource: "pods"}
 	var hold, rename sync.Once
 	var end func()
 	w.runReal(func(env *Environment) {
@@ -66,7 +66,7 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 func TestDriverStartsUnseen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	hears, made := &behind{resource: "pods"}, &requests{}
+	hears, made := &laggingWatch{resource: "pods"}, &requests{}
 	w.runReal(func(env *Environment) {
 		env.Rest.Wrap(hears.over)
 		env.Rest.Wrap(made.over)

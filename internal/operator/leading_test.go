@@ -20,15 +20,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// hanging is a client that waits for an answer to the creation of a pod until the context ends.
-type hanging struct {
+// hangingClient is a client that waits for an answer to the creation of a pod until the context ends.
+type hangingClient struct {
 	client.Client
 	begun chan struct{}
 	ended chan error // why the client gave up the creation
 	once  sync.Once
 }
 
-func (h *hanging) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+func (h *hangingClient) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
 	if _, isPod := object.(*corev1.Pod); !isPod {
 		return h.Client.Create(ctx, object, options...)
 	}
@@ -59,7 +59,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 			// During this test only its own limit of a minute can end a pass.
 			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute
 
-			h := &hanging{begun: make(chan struct{}), ended: make(chan error, 1)}
+			h := &hangingClient{begun: make(chan struct{}), ended: make(chan error, 1)}
 			env := w.environment()
 			env.wrap = func(c client.Client) client.Client { h.Client = c; return h }
 			op, err := NewOperator(t.Context(), cfg, env)
@@ -191,15 +191,15 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// standing is the lock of a replica that the test may suspend. If the replica is suspended, the lock blocks between two
-// renewals, where a suspended process usually stops. When the replica continues, the elector begins a renewal with its
-// whole time limit.
-type standing struct {
+// suspendableLock is the lock of a replica that the test may suspend. If the replica is suspended, the lock blocks
+// between two renewals, where a suspended process usually stops. When the replica continues, the elector begins a
+// renewal with its whole time limit.
+type suspendableLock struct {
 	resourcelock.Interface
 	replica *replica
 }
 
-func (s standing) Describe() string {
+func (s suspendableLock) Describe() string {
 	s.replica.waits()
 	return s.Interface.Describe()
 }
@@ -224,13 +224,13 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 		f.Application(fmt.Sprintf("app-%d", i), scene.WithDriver)
 	}
 	f.waitState("app-0", v1beta2.ApplicationStateRunning)
-	goOn := first.stand()
+	resume := first.suspend()
 	for i := range applications / 2 {
 		// Their passes wait before their first write.
 		f.Application(fmt.Sprintf("app-%d", applications/2+i), scene.WithDriver)
 	}
-	f.writes(second)
-	goOn()
+	f.waitWrite(second)
+	resume()
 	<-first.over
 	first.dead.Store(true) // it has lost its lease, and ends
 	for i := range applications {
@@ -253,7 +253,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	only := f.start()
 	f.Application("before", scene.WithDriver)
 	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have started
-	goOn := only.stand()
+	resume := only.suspend()
 	f.Application("early", scene.WithDriver)
 	testkit.Wait(t, "its pass to stand before a write", func(context.Context) error {
 		if only.held.Load() == 0 {
@@ -273,7 +273,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		return nil
 	})
 	f.Application("late", scene.WithDriver) // whose pass has not started
-	goOn()
+	resume()
 	f.waitState("early", v1beta2.ApplicationStateSubmitted)
 	f.waitState("late", v1beta2.ApplicationStateSubmitted)
 }

@@ -23,21 +23,21 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// received is a handler that records its events.
-type received struct {
+// eventRecorder is a handler that records its events.
+type eventRecorder struct {
 	mu     sync.Mutex
 	events []string
 }
 
 type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-func (h *received) note(what string, object client.Object) {
+func (h *eventRecorder) note(what string, object client.Object) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.events = append(h.events, what+" "+object.GetName())
 }
 
-func (h *received) handler() handler.EventHandler {
+func (h *eventRecorder) handler() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, _ requestQueue) { h.note("came", e.Object) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ requestQueue) { h.note("changed", e.ObjectNew) },
@@ -46,14 +46,14 @@ func (h *received) handler() handler.EventHandler {
 }
 
 // all returns the recorded events, sorted, since events of different objects may arrive in any order.
-func (h *received) all() []string {
+func (h *eventRecorder) all() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Sorted(slices.Values(h.events))
 }
 
 // wait waits until at least n events are recorded, and returns all recorded events.
-func (h *received) wait(t *testing.T, n int) []string {
+func (h *eventRecorder) wait(t *testing.T, n int) []string {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); len(h.all()) < n && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
@@ -83,7 +83,7 @@ func TestListener(t *testing.T) {
 	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "old"}}
 	must(w.API.Create(ctx, old))
 	l := feed.NewListener(identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
-	var first, second, late received
+	var first, second, late eventRecorder
 	noChanges := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 	sources := []*feed.Source{l.Source(true, first.handler()), l.Source(true, second.handler(), noChanges)}
 
@@ -106,7 +106,7 @@ func TestListener(t *testing.T) {
 	must(w.API.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "new"}}))
 	must(w.API.Delete(ctx, old))
 	all := []string{"came new", "came old", "changed old", "went old"}
-	for name, h := range map[string]*received{"the first": &first, "a late one": &late} {
+	for name, h := range map[string]*eventRecorder{"the first": &first, "a late one": &late} {
 		if diff := cmp.Diff(all, h.wait(t, len(all))); diff != "" {
 			t.Errorf("%s received (-want +got):\n%s", name, diff)
 		}

@@ -25,9 +25,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// documented reads the table under a heading of docs/metrics.md. The keys of the result are the names of the metrics,
-// and the values have the form "type labels".
-func documented(t *testing.T, heading string) map[string]string {
+// documentedMetrics reads the table under a heading of docs/metrics.md. The keys of the result are the names of the
+// metrics, and the values have the form "type labels".
+func documentedMetrics(t *testing.T, heading string) map[string]string {
 	t.Helper()
 	root, err := testkit.Root()
 	if err != nil {
@@ -52,8 +52,8 @@ func documented(t *testing.T, heading string) map[string]string {
 	return table
 }
 
-// served returns the metrics of a registry in the same form as documented.
-func served(t *testing.T, from prometheus.Gatherer) map[string]string {
+// servedMetrics returns the metrics of a registry in the same form as documentedMetrics.
+func servedMetrics(t *testing.T, from prometheus.Gatherer) map[string]string {
 	t.Helper()
 	families, err := from.Gather()
 	if err != nil {
@@ -92,7 +92,7 @@ func TestMetricsThatAreServed(t *testing.T) {
 	cfg := testConfig(w.Namespace)
 	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
 	cfg.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir()}
-	chain := issued(t, cfg.Webhook.CertDir)
+	chain := writeCertificate(t, cfg.Webhook.CertDir)
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +106,9 @@ func TestMetricsThatAreServed(t *testing.T) {
 	w.waitState("good", v1beta2.ApplicationStateCompleted)
 	w.waitState("bad", v1beta2.ApplicationStateFailed)
 
-	all := documented(t, "For dashboards of sparkoperator.k8s.io")
-	maps.Copy(all, documented(t, "The operator's own"))
-	got := served(t, w.registry)
+	all := documentedMetrics(t, "For dashboards of sparkoperator.k8s.io")
+	maps.Copy(all, documentedMetrics(t, "The operator's own"))
+	got := servedMetrics(t, w.registry)
 	for name, value := range got {
 		if all[name] != value {
 			t.Errorf("%s is served as %q, docs/metrics.md has %q", name, value, all[name])
@@ -120,7 +120,7 @@ func TestMetricsThatAreServed(t *testing.T) {
 			t.Errorf("%s is not served", name)
 		}
 	}
-	if diff := cmp.Diff(documented(t, "Of the libraries"), served(t, ctrlmetrics.Registry)); diff != "" {
+	if diff := cmp.Diff(documentedMetrics(t, "Of the libraries"), servedMetrics(t, ctrlmetrics.Registry)); diff != "" {
 		t.Errorf("docs/metrics.md and what controller-runtime and client-go serve (-page +served):\n%s", diff)
 	}
 	for name, want := range map[string]float64{

@@ -243,7 +243,7 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	env := w.environment()
-	flaky := &deaf{about: w.widgets().Group, times: 3}
+	flaky := &failingTransport{about: w.widgets().Group, times: 3}
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { flaky.next = next; return flaky })
 	op, err := newOperator(t.Context(), testConfig(w.Namespace), env)
 	if err != nil {
@@ -261,9 +261,9 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	}
 }
 
-// deaf is a transport that fails requests for a kind. The first successful request for the kind starts the failures,
-// and the given number of requests fail after it.
-type deaf struct {
+// failingTransport is a transport that fails requests for a kind. The first successful request for the kind starts the
+// failures, and the given number of requests fail after it.
+type failingTransport struct {
 	next  http.RoundTripper
 	about string
 	times int64
@@ -272,7 +272,7 @@ type deaf struct {
 	failed atomic.Int64
 }
 
-func (d *deaf) RoundTrip(request *http.Request) (*http.Response, error) {
+func (d *failingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	about := strings.Contains(request.URL.Path, d.about)
 	if about && d.found.Load() && d.failed.Add(1) <= d.times {
 		return nil, errors.New("no answer")

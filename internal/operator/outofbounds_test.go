@@ -137,8 +137,8 @@ func (w *world) patchWith(object client.Object, patch string) {
 	}
 }
 
-// waitReported waits until an object's status has the given state, and both the status and an event contain the text in
-// why.
+// waitReported waits until an object's status has the given state, and both the status and an event contain the given
+// text.
 func (w *world) waitReported(object *unstructured.Unstructured, state, why string) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("%s %s to be %s", object.GetKind(), object.GetName(), state), func(ctx context.Context) error {

@@ -43,7 +43,7 @@ func podRef(name string) metav1.OwnerReference {
 }
 
 // TestPodsOfTwoKinds checks an application and a server with the same name, which share the namespace, the cache and
-// its index. Each pod queues and belongs to exactly one of the two, even if a user created the pod.
+// its index. Each pod belongs to exactly one of the two and queues only that one, even if a user created the pod.
 func TestPodsOfTwoKinds(t *testing.T) {
 	t.Parallel()
 	const app, server = "SparkApplication-x", "SparkConnect-x" // UIDs

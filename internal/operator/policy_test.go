@@ -38,9 +38,9 @@ func withPolicy(t *testing.T, cfg config.Configuration, text string) config.Conf
 // ownImages allows only images of one registry.
 const ownImages = `{owner: data team, rules: [{name: images, images: {allowed: ["registry.example.com/*"]}}]}`
 
-// TestPolicyByNamespace checks that the rules apply to the namespaces that the selector selects, and that the webhook
-// refuses an application with the words with which a pass lets it fail. A change of a namespace's labels takes effect
-// without a restart.
+// TestPolicyByNamespace checks that the rules apply to the namespaces that the selector selects. The webhook rejects an
+// application with the same message with which a pass would let the application fail. A change of a namespace's labels
+// takes effect without a restart.
 func TestPolicyByNamespace(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)
@@ -49,7 +49,7 @@ func TestPolicyByNamespace(t *testing.T) {
 	cfg := withPolicy(t, testConfig(tenant.Namespace, other.Namespace), `{owner: "data team, #spark", rules: [
 		{name: tenants, selector: tier=tenant, images: {allowed: ["registry.example.com/spark/*"]}}]}`)
 	cfg.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir()}
-	chain := issued(t, cfg.Webhook.CertDir)
+	chain := writeCertificate(t, cfg.Webhook.CertDir)
 	tenant.runBoth(cfg)
 
 	other.driverOf(other.Application("pi", scene.WithDriver), 1)
@@ -104,8 +104,8 @@ func (w *world) startLive(cfg config.Configuration) *Operator {
 	return op
 }
 
-// TestStricterPolicyLetsAttemptsContinue checks that a running attempt of both kinds of applications continues when the
-// rules become stricter, and that the next attempt is refused.
+// TestStricterPolicyLetsAttemptsContinue checks, for both kinds of applications, that a running attempt continues when
+// the rules become stricter, and that the next attempt is refused.
 func TestStricterPolicyLetsAttemptsContinue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -130,7 +130,7 @@ func TestStricterPolicyLetsAttemptsContinue(t *testing.T) {
 }
 
 // TestStricterPolicyLetsServersContinue checks that a running Connect server continues when the rules become stricter,
-// and that no other server follows it.
+// and that no server is started after it.
 func TestStricterPolicyLetsServersContinue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -152,8 +152,9 @@ func TestStricterPolicyLetsServersContinue(t *testing.T) {
 	})
 }
 
-// TestRefusedIngressOfRunningApplication checks an edit of the Ingress of a running application, for which it does not
-// restart. The operator does not create what a rule refuses; the condition Exposed names the rule.
+// TestRefusedIngressOfRunningApplication checks an edit of the Ingress of a running application, which does not restart
+// the application. If a rule refuses the new Ingress, the operator does not create it, and the condition Exposed names
+// the rule.
 func TestRefusedIngressOfRunningApplication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

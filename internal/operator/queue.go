@@ -7,9 +7,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/queue"
 )
 
-// queueOf returns a function that creates the queue of a kind's controller. In this queue, namespaces take turns. class
-// returns how urgent a key is, from the custom resource in the cache. Since the urgency does not depend on the event
-// that queues the key, the queue ignores the priorities of event handlers.
+// queueOf returns a function that creates the queue of a kind's controller. In this queue, namespaces take turns. The
+// argument class returns how urgent a key is, from the custom resource in the cache. Since the urgency does not depend
+// on the event that queues the key, the queue ignores the priorities of event handlers.
 func (op *Operator) queueOf(runs bool, class func(reconcile.Request) queue.Class) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{

@@ -14,22 +14,22 @@ import (
 )
 
 // recreate deletes an application whose driver stops slowly, and at once creates and returns another application with
-// the same name. The driver of the deleted application stops when the test calls goes.
-func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, goes func()) {
+// the same name. The driver of the deleted application stops when the test calls the returned function.
+func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta2.SparkApplication, stop func()) {
 	w.T.Helper()
 	first := w.Application("pi", scene.WithDriver)
 	driver := w.runningDriver(first, 1)
-	goes = w.TakesItsTime(driver)
+	stop = w.TakesItsTime(driver)
 	if err := w.API.Delete(w.T.Context(), first); err != nil {
 		w.T.Fatal(err)
 	}
 	w.WaitGone(first)
-	return w.Application("pi", append(change, scene.WithDriver)...), goes
+	return w.Application("pi", append(change, scene.WithDriver)...), stop
 }
 
-// TestRecreatedApplication checks an application that is created just after another one with the same name was deleted,
-// as by kubectl delete and apply, or by kubectl replace --force. The new application waits until the objects of the
-// deleted one are gone, reports this wait, and then runs.
+// TestRecreatedApplication checks an application that is created just after an older application with the same name was
+// deleted, as by kubectl delete and apply, or by kubectl replace --force. The new application waits until the objects
+// of the older application are gone, reports this wait, and then runs.
 func TestRecreatedApplication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -29,7 +29,7 @@ type requests struct {
 	contents map[string]string
 }
 
-// over sets next as the transport that sends the counted requests, and returns the counter.
+// over makes next the transport that sends the counted requests, and returns the counter.
 func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	r.next = next
 	return r
@@ -66,8 +66,8 @@ func discovers(path []string) bool {
 	return path[0] == "api" && len(path) <= 2 || path[0] == "apis" && len(path) <= 3
 }
 
-// since returns the number of requests since before was counted, by method and resource. It leaves out discovery
-// requests.
+// since returns the number of requests by method and resource, without the requests that are counted in the argument
+// before. It leaves out discovery requests.
 func (r *requests) since(before map[string]int) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,9 +93,9 @@ func TestRequestsOfALife(t *testing.T) {
 		env.Rest.Wrap(made.over)
 	})
 	// The first life syncs the caches and opens the connections.
-	w.live("first")
+	w.playLife("first")
 	before := made.since(nil)
-	w.live("second")
+	w.playLife("second")
 	stop() // every event is written
 	got := made.since(before)
 	// The first life's events may be written late; they are the same as the second's.
@@ -118,8 +118,8 @@ func TestRequestsOfALife(t *testing.T) {
 	}
 }
 
-// live plays one application from its creation to its end.
-func (w *world) live(name string) {
+// playLife plays one application from its creation to its end.
+func (w *world) playLife(name string) {
 	w.T.Helper()
 	w.Application(name)
 	w.waitState(name, v1beta2.ApplicationStateSubmitted)

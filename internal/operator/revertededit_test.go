@@ -52,9 +52,9 @@ func (c *takeback) acted() bool {
 	return c.back == nil
 }
 
-// turn counts a write. If this is the write at which the change must be reverted, it returns the function that reverts
-// the change. Otherwise it returns nil.
-func (c *takeback) turn() func() error {
+// countWrite counts a write. If this is the write at which the change must be reverted, it returns the function that
+// reverts the change. Otherwise it returns nil.
+func (c *takeback) countWrite() func() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.back == nil {
@@ -69,7 +69,7 @@ func (c *takeback) turn() func() error {
 }
 
 func (c *takeback) write(do func() error) error {
-	back := c.turn()
+	back := c.countWrite()
 	if back == nil {
 		return do()
 	}
@@ -107,7 +107,7 @@ type takebackStatus struct {
 
 func (c *takebackStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	var err error
-	if back := c.takeback.turn(); back != nil && !c.takeback.after {
+	if back := c.takeback.countWrite(); back != nil && !c.takeback.after {
 		err = back()
 	} else if back != nil {
 		defer func() { err = errors.Join(err, back()) }()
@@ -121,10 +121,10 @@ var changes = map[string][2]string{
 	"edit":    {`{"spec":{"sparkConf":{"spark.a":"b"}}}`, `{"spec":{"sparkConf":null}}`},
 }
 
-// takenBack calls life with each change and a takeback that reverts the change before or after one of the operator's
-// next writes. requests is the number of these writes, each of which has two points. takenBack uses every third point,
-// or all of them with CRASH_POINTS=all.
-func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]string)) {
+// forTakebacks calls play with each change and a takeback that reverts the change before or after one of the operator's
+// next writes. The argument requests is the number of these writes, each of which has two points. forTakebacks uses
+// every third point, or all points with CRASH_POINTS=all.
+func forTakebacks(t *testing.T, requests int, play func(*testing.T, *takeback, [2]string)) {
 	t.Helper()
 	testkit.Rest(t) // which skips all of them without a control plane
 	var mu sync.Mutex
@@ -135,7 +135,7 @@ func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]s
 				c := &takeback{at: point/2 + 1, after: point%2 == 1}
 				t.Run(fmt.Sprintf("%s-at-%d-%t", name, c.at, c.after), func(t *testing.T) {
 					t.Parallel()
-					life(t, c, change)
+					play(t, c, change)
 					mu.Lock()
 					defer mu.Unlock()
 					if c.acted() {
@@ -157,7 +157,7 @@ func takenBack(t *testing.T, requests int, life func(*testing.T, *takeback, [2]s
 // up.
 func TestSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
-	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
+	forTakebacks(t, 3, func(t *testing.T, c *takeback, change [2]string) {
 		w := newWorld(t)
 		w.runReal(func(env *Environment) {
 			env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
@@ -186,7 +186,7 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 // TestServerSpecTakenBackBetweenRequests checks the same as TestSpecTakenBackBetweenRequests for a Connect server.
 func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
-	takenBack(t, 3, func(t *testing.T, c *takeback, change [2]string) {
+	forTakebacks(t, 3, func(t *testing.T, c *takeback, change [2]string) {
 		w := newWorld(t)
 		w.runServers(testConfig(w.Namespace), time.Now, func(env *Environment) {
 			env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }

@@ -16,9 +16,9 @@ import (
 )
 
 // TestRulesDoNotBlockStoredObjects checks every object of docs/validation.md that a definition refuses, on a real API
-// server. Each was stored before the definition had rules. Its labels, finalizers and status can be updated, and it can
-// be deleted, although its spec is invalid. A new object with the same spec is refused. The test is not parallel, since
-// it edits the definitions that all tests share.
+// server. Each of these objects was stored before the definition had rules. Its labels, finalizers and status can be
+// updated, and the object can be deleted, although its spec is invalid. A new object with the same spec is refused. The
+// test is not parallel, since it edits the definitions that all tests share.
 func TestRulesDoNotBlockStoredObjects(t *testing.T) {
 	w := newWorld(t)
 	var stored []*unstructured.Unstructured
@@ -67,8 +67,8 @@ func TestRulesDoNotBlockStoredObjects(t *testing.T) {
 	}
 }
 
-// refusedAnew waits until the API server refuses a new object like a stored one. The API server does not use an edited
-// definition at once.
+// refusedAnew waits until the API server refuses to create an object that equals a stored object. The API server does
+// not use an edited definition at once.
 func (w *world) refusedAnew(stored *unstructured.Unstructured) {
 	w.T.Helper()
 	again := stored.DeepCopy()

@@ -16,9 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// runs makes a pod run on a node that does not exist. There is no kubelet to stop the pod, so a deleted pod exists
+// makeRun makes a pod run on a node that does not exist. There is no kubelet to stop the pod, so a deleted pod exists
 // until the test removes it.
-func (w *world) runs(pod *corev1.Pod) {
+func (w *world) makeRun(pod *corev1.Pod) {
 	w.T.Helper()
 	if pod.Spec.NodeName == "" {
 		node := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
@@ -30,7 +30,8 @@ func (w *world) runs(pod *corev1.Pod) {
 	w.kubelet(pod.Name, corev1.PodRunning, running())
 }
 
-// waitsForPodsOf requires that a schedule starts no run because the pods of the given deleted run have not stopped.
+// waitsForPodsOf returns a check that a schedule starts no run because the pods of the given deleted run have not
+// stopped.
 func waitsForPodsOf(run string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 	return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.Operator != nil && s.Operator.Cause != nil && strings.Contains(s.Operator.Cause.Message, run+" (deleted")
@@ -57,7 +58,7 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	if driver.Labels[sparkoperator.LabelScheduledAppName] != "nightly" || driver.OwnerReferences[0].BlockOwnerDeletion != nil {
 		t.Fatalf("the driver has labels %v and owners %+v", driver.Labels, driver.OwnerReferences)
 	}
-	w.runs(driver)
+	w.makeRun(driver)
 	w.kubelet(submitter.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState(first, v1beta2.ApplicationStateRunning)
 	second := w.requestRun(s, "two")
@@ -79,7 +80,7 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	s := w.Schedule("nightly", scene.Seldom, forbid)
 	first := w.startRequestedRun(s, "one")
 	driver := w.waitPod(first + "-driver")
-	w.runs(driver)
+	w.makeRun(driver)
 	w.waitState(first, v1beta2.ApplicationStateRunning)
 	run := w.Get(first)
 	if err := w.API.Delete(t.Context(), run, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
@@ -115,7 +116,7 @@ func TestScheduleIgnoresOtherPods(t *testing.T) {
 		// and asks a kubelet about others.
 		pod.Spec.NodeName = "nowhere"
 		w.Create(pod)
-		w.runs(pod)
+		w.makeRun(pod)
 	}
 	driver("of-an-earlier-schedule", byGone)
 	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of seconds

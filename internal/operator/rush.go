@@ -13,7 +13,7 @@ type rush struct {
 	atOnce int
 }
 
-// watch adds the queue of a controller. due returns the number of due keys in the queue.
+// watch adds the queue of a controller. The function due returns the number of keys in the queue that are due.
 func (u *rush) watch(name string, due func() int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

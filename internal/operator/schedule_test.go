@@ -53,11 +53,11 @@ func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment
 }
 
 // beforeAMinute returns a stopped clock, the end of the current minute, and a function that starts the clock. The clock
-// shows a time that is earlier than the end of the minute by left. Since the clock is stopped at first, even a slow
-// machine can prepare a test before the tick.
-func beforeAMinute(left time.Duration) (clock controller.Clock, end time.Time, release func()) {
+// shows end - remaining at first. Since the clock is stopped then, even a slow machine can prepare a test before the
+// tick.
+func beforeAMinute(remaining time.Duration) (clock controller.Clock, end time.Time, release func()) {
 	end = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
-	start := end.Add(-left)
+	start := end.Add(-remaining)
 	var released atomic.Pointer[time.Time]
 	return func() time.Time {
 		if at := released.Load(); at != nil {
@@ -99,8 +99,8 @@ func (w *world) startRequestedRun(s *schedule, request string) (run string) {
 	return run
 }
 
-// succeeds plays the kubelet: it lets the driver of a run succeed, and waits until the run has completed.
-func (w *world) succeeds(run string) {
+// succeedRun plays the kubelet: it lets the driver of a run succeed, and waits until the run has completed.
+func (w *world) succeedRun(run string) {
 	w.T.Helper()
 	w.kubelet(run+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState(run, v1beta2.ApplicationStateCompleted)
@@ -160,7 +160,7 @@ func TestScheduleLife(t *testing.T) {
 		t.Errorf("the run says that it is of %s", due)
 	}
 	w.waitPod(name + "-driver")
-	w.succeeds(name)
+	w.succeedRun(name)
 	got := w.WaitSchedule("nightly", "the run's end", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{name})
 	})
@@ -183,8 +183,9 @@ func TestScheduleLife(t *testing.T) {
 	})
 }
 
-// TestScheduleForbids checks a run that is requested while another run of the schedule is not finished. It starts as
-// soon as the earlier run ends. The end of the earlier run queues the schedule, since no timer is due soon.
+// TestScheduleForbids checks a run that is requested while another run of the schedule is not finished. The requested
+// run starts as soon as the earlier run ends. The end of the earlier run queues the schedule, since no timer is due
+// soon.
 func TestScheduleForbids(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -226,8 +227,8 @@ func TestScheduleReplaces(t *testing.T) {
 	w.WaitGone(driver)
 }
 
-// neverTwoDrivers checks, until over is closed, that the namespace never has two drivers at the same time.
-func (w *world) neverTwoDrivers(over <-chan struct{}) {
+// neverTwoDrivers checks, until the channel done is closed, that the namespace never has two drivers at the same time.
+func (w *world) neverTwoDrivers(done <-chan struct{}) {
 	for {
 		var pods corev1.PodList
 		if err := w.API.List(context.Background(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
@@ -239,7 +240,7 @@ func (w *world) neverTwoDrivers(over <-chan struct{}) {
 			return
 		}
 		select {
-		case <-over:
+		case <-done:
 			return
 		case <-time.After(5 * time.Millisecond):
 		}
@@ -254,14 +255,14 @@ func TestScheduleHistory(t *testing.T) {
 	w.runSchedules(time.Now)
 	s := w.Schedule("nightly", scene.Seldom, keeps(1, 0))
 	first := w.startRequestedRun(s, "one")
-	w.succeeds(first)
+	w.succeedRun(first)
 	w.waitRuns(s, first)
 	second := w.startRequestedRun(s, "two")
 	// It may be deleted before its state can be read.
 	w.kubelet(second+"-driver", corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitRuns(s, first)
 	third := w.startRequestedRun(s, "three")
-	w.succeeds(third)
+	w.succeedRun(third)
 	w.waitRuns(s, third)
 	w.WaitSchedule("nightly", "what is kept", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{third}) && len(s.PastFailedRunNames) == 0
@@ -421,7 +422,7 @@ func TestScheduleIsDeleted(t *testing.T) {
 				w.WaitGone(driver)
 				return
 			}
-			w.succeeds(name)
+			w.succeedRun(name)
 			if owners := w.Get(name).OwnerReferences; len(owners) > 0 {
 				t.Errorf("it has owners: %v", owners)
 			}
@@ -440,7 +441,7 @@ func (w *world) absent(name string) *v1beta2.SparkApplication {
 // the crash another process continues. The test checks that no run is started twice or lost.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
-	cuts(t, 64, 7, scheduledLife)
+	forCrashPoints(t, 64, 7, scheduledLife)
 }
 
 // scheduledLife plays the life of one schedule whose operator crashes at the given point, and reports whether the
@@ -462,12 +463,12 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 		}
 	})
 	s := w.Schedule("nightly", scene.Seldom, forbid, keeps(1, 1))
-	witness := w.witnessRuns(s, over, &others)
+	witness := w.recordRuns(s, over, &others)
 	first := w.requestRun(s, "one")
 	w.WaitSchedule("nightly", "the first run", lastRun(first))
 	second := w.requestRun(s, "two")
 	w.waitPod(first + "-driver")
-	w.succeeds(first)
+	w.succeedRun(first)
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 	w.waitPod(second + "-driver")
 	// Creation times have a resolution of seconds: of two runs of one second either may count as the newer one. So the
@@ -486,9 +487,9 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	return died
 }
 
-// witnessRuns records a schedule's runs until over is closed. It returns a function that the test calls after that. For
-// each name of a run, the function returns how many runs with this name were created.
-func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.WaitGroup) func() map[string]int {
+// recordRuns records a schedule's runs until the channel done is closed. It returns a function that the test calls
+// after that. For each name of a run, the function returns how many runs with this name were created.
+func (w *world) recordRuns(s *schedule, done <-chan struct{}, others *sync.WaitGroup) func() map[string]int {
 	seen := map[string]map[string]bool{}
 	others.Go(func() {
 		for {
@@ -506,7 +507,7 @@ func (w *world) witnessRuns(s *schedule, over <-chan struct{}, others *sync.Wait
 				}
 			}
 			select {
-			case <-over:
+			case <-done:
 				return
 			case <-time.After(10 * time.Millisecond):
 			}

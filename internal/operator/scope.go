@@ -77,9 +77,9 @@ func (s *scope) Watched() []string {
 // namespaceKind is the kind Namespace. The operator watches it, as metadata, if a selector is configured.
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
-// Serves reports whether the operator acts on a namespace's custom resources now. If labels matter, a namespace
-// that the cache does not contain yet is not served. When the cache receives the namespace, this event queues the
-// custom resources in the namespace.
+// Serves reports whether the operator acts on a namespace's custom resources now. If the scope depends on labels, a
+// namespace that the cache does not contain yet is not served. When the cache receives the namespace, this event queues
+// the custom resources in the namespace.
 func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
 	names, all := s.names, s.selector == nil
 	if s.live != nil {

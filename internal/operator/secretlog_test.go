@@ -15,22 +15,22 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// hushed is a secret text, which no log may contain.
-const hushed = "hunter2"
+// secretText is a text that no log may contain.
+const secretText = "hunter2"
 
 // withSecrets puts hushed into all the fields where users put passwords.
 func withSecrets(app *v1beta2.SparkApplication) {
 	scene.WithDriver(app)
 	app.Spec.SparkConf = map[string]string{
-		"spark.hadoop.fs.s3a.secret.key": hushed, "spark.kubernetes.driver.annotation.note": hushed, "spark.executorEnv.PASSWORD": hushed,
-		"spark.executor.extraJavaOptions": "-Dpassword=" + hushed,
+		"spark.hadoop.fs.s3a.secret.key": secretText, "spark.kubernetes.driver.annotation.note": secretText, "spark.executorEnv.PASSWORD": secretText,
+		"spark.executor.extraJavaOptions": "-Dpassword=" + secretText,
 	}
-	app.Spec.HadoopConf = map[string]string{"fs.azure.account.key": hushed}
-	app.Spec.Arguments = []string{"--password=" + hushed}
-	app.Spec.Driver.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: hushed}}
-	app.Spec.Driver.EnvVars = map[string]string{"TOKEN": hushed}
+	app.Spec.HadoopConf = map[string]string{"fs.azure.account.key": secretText}
+	app.Spec.Arguments = []string{"--password=" + secretText}
+	app.Spec.Driver.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: secretText}}
+	app.Spec.Driver.EnvVars = map[string]string{"TOKEN": secretText}
 	app.Spec.Executor.Env = app.Spec.Driver.Env
-	app.Spec.Driver.JavaOptions = new("-Djavax.net.ssl.keyStorePassword=" + hushed)
+	app.Spec.Driver.JavaOptions = new("-Djavax.net.ssl.keyStorePassword=" + secretText)
 }
 
 // TestSecretsAreNotLogged checks that even the most verbose log contains no secret of the applications, from their
@@ -47,9 +47,9 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		env.Log = log
 	})
 	native := w.Application("native", withSecrets, onFailure(1))
-	w.execute(w.driverOf(native, 1), scene.Exited(1, "cannot log in with "+hushed))
+	w.execute(w.driverOf(native, 1), scene.Exited(1, "cannot log in with "+secretText))
 	w.runningDriver(native, 2)
-	w.Patch("native", `{"spec":{"arguments":["--token=`+hushed+`"]}}`)
+	w.Patch("native", `{"spec":{"arguments":["--token=`+secretText+`"]}}`)
 	w.kubelet(w.driverOf(native, 3).Name, corev1.PodRunning, running())
 	w.suspend("native", true)
 	w.waitState("native", v1beta2.ApplicationStateSuspended)
@@ -59,22 +59,22 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	w.execute(w.sparkSubmit(submitter, true), scene.Exited(0, ""))
 	w.waitState("submitted", v1beta2.ApplicationStateCompleted)
 	failing := w.Application("failing", withSecrets, bySparkSubmit)
-	w.kubelet(w.submitterOf(failing, 1).Name, corev1.PodFailed, scene.Exited(1, "no such bucket: "+hushed))
+	w.kubelet(w.submitterOf(failing, 1).Name, corev1.PodFailed, scene.Exited(1, "no such bucket: "+secretText))
 	w.waitState("failing", v1beta2.ApplicationStateFailed)
 
 	// Submissions that the API server or the builder rejects, with an answer that quotes them.
 	for i, change := range []func(*v1beta2.SparkApplication){
 		func(app *v1beta2.SparkApplication) {
-			app.Spec.Driver.Labels = map[string]string{"team": hushed + " with blanks"}
+			app.Spec.Driver.Labels = map[string]string{"team": secretText + " with blanks"}
 		},
 		func(app *v1beta2.SparkApplication) {
-			app.Spec.Driver.DNSConfig = &corev1.PodDNSConfig{Nameservers: []string{hushed}}
+			app.Spec.Driver.DNSConfig = &corev1.PodDNSConfig{Nameservers: []string{secretText}}
 		},
-		func(app *v1beta2.SparkApplication) { app.Spec.SparkConf["spark.driver.memoryOverhead"] = hushed },
+		func(app *v1beta2.SparkApplication) { app.Spec.SparkConf["spark.driver.memoryOverhead"] = secretText },
 	} {
 		refused := w.Application(fmt.Sprint("refused-", i), withSecrets, change)
 		got := w.waitState(refused.Name, v1beta2.ApplicationStateFailed)
-		if !strings.Contains(got.Status.AppState.ErrorMessage, hushed) {
+		if !strings.Contains(got.Status.AppState.ErrorMessage, secretText) {
 			t.Errorf("%s was refused without a quotation, which proves nothing: %s", refused.Name, got.Status.AppState.ErrorMessage)
 		}
 	}
@@ -82,7 +82,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		return want(strings.Contains(w.Log.String(), "refused-2"), true)
 	})
 	for line := range strings.Lines(w.Log.String()) {
-		if strings.Contains(line, hushed) {
+		if strings.Contains(line, secretText) {
 			t.Errorf("logged: %s", line)
 		}
 	}

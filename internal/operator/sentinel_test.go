@@ -55,7 +55,7 @@ func healthOf(t testing.TB, address string) (int, string) {
 
 // TestSentinel checks that the operator writes to a sentinel periodically and does not launch it. The operator changes
 // nothing else in the sentinel, with one exception: it removes the Java operator's finalizer. When a sentinel is
-// deleted, the operator writes to it no more (W16).
+// deleted, the operator writes to it no more.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -49,11 +49,11 @@ func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind,
 	}
 }
 
-// unserved checks whether a kind is served with a definition that keeps the given fields. If so, it returns nil.
-// Otherwise, or if the definition's schema cannot be read, it returns the reason in why. It returns err if the API
-// server does not answer whether the kind is served. Without the right to read the schema it assumes that the
-// definition keeps the fields.
-func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (why, err error) {
+// unserved checks whether a kind is served with a definition that keeps the given fields. If so, both results are nil.
+// If not, or if the definition's schema cannot be read, the first result is the reason. If the API server does not
+// answer whether the kind is served, the second result is the error. If the operator lacks the right to read the
+// schema, unserved assumes that the definition keeps the fields.
+func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (reason, err error) {
 	_, err = op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
 	case meta.IsNoMatchError(err):
@@ -165,7 +165,7 @@ func (s *servedWatcher) Start(ctx context.Context) error {
 		}
 		if what := why.Error(); what != logged && ctx.Err() == nil {
 			logged = what
-			log.Info("A kind is not served yet; the operator serves the others, and this one without a restart when the obstacle is gone", "why", logged)
+			log.Info("A kind is not served yet; the operator serves the other kinds now, and this kind as soon as the obstacle is gone", "why", logged)
 		}
 		select {
 		case <-ctx.Done():

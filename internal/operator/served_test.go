@@ -79,15 +79,15 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 	return crd
 }
 
-// runGadgets starts an operator that serves SparkApplications at once, and gadgets as soon as they can be served.
-// impersonate is the user that the operator acts as; "" stands for the test's own user.
-func (w *world) runGadgets(impersonate string) *Operator {
+// runGadgets starts an operator that serves SparkApplications at once, and gadgets as soon as they can be served. The
+// argument user is the user as which the operator acts; "" stands for the test's own user.
+func (w *world) runGadgets(user string) *Operator {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress = freeAddress(w.T.(*testing.T))
 	env := w.environment()
-	if impersonate != "" {
-		env.Rest.Impersonate.UserName = impersonate
+	if user != "" {
+		env.Rest.Impersonate.UserName = user
 	}
 	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {

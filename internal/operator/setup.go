@@ -269,8 +269,9 @@ func namespaced(namespace, name string) types.NamespacedName {
 
 // NewOperator creates an operator with every kind that the configuration enables. Start runs the operator. If a kind is
 // not served yet, the operator begins to serve the kind when the API server does. There is one exception: if the
-// configuration enables SparkApplications of sparkoperator.k8s.io but not those of spark.apache.org, NewOperator itself
-// waits until the API server serves them, at most for controller.cacheSyncTimeout.
+// configuration enables SparkApplications of sparkoperator.k8s.io but disables spark.apache.org, NewOperator itself
+// waits until the API server serves SparkApplications of sparkoperator.k8s.io. It waits at most for
+// controller.cacheSyncTimeout.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	op, err := newOperator(ctx, cfg, env)
 	if err != nil {

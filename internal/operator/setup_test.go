@@ -87,7 +87,7 @@ func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	cfg.Health.BindAddress = freeAddress(t)
 	env := w.environment()
 	hold := make(chan struct{})
-	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return holding{next, hold} })
+	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return blockingTransport{next, hold} })
 	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
@@ -108,13 +108,13 @@ func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	probe("/readyz", http.StatusOK)
 }
 
-// holding is a transport that blocks all requests for pods until the test releases them.
-type holding struct {
+// blockingTransport is a transport that blocks all requests for pods until the test releases them.
+type blockingTransport struct {
 	next http.RoundTripper
 	hold chan struct{}
 }
 
-func (h holding) RoundTrip(request *http.Request) (*http.Response, error) {
+func (h blockingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(request.URL.Path, "/pods") {
 		select {
 		case <-h.hold:

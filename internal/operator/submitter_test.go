@@ -387,7 +387,7 @@ func TestSparkSubmitCrash(t *testing.T) {
 			app := w.Application(name, scene.WithDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) {
 				app.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyNever, OnSubmissionFailureRetryInterval: new(int64(1))}
 			})
-			played := &played{world: w, app: app, seen: map[string]int{}}
+			played := &submissionPlayer{world: w, app: app, seen: map[string]int{}}
 			played.until(name, func() bool {
 				select {
 				case <-crash.killed:
@@ -407,16 +407,16 @@ func TestSparkSubmitCrash(t *testing.T) {
 	}
 }
 
-// played plays spark-submit and the kubelet for every new pod. It interrupts the first submission, and lets the second
-// succeed.
-type played struct {
+// submissionPlayer plays spark-submit and the kubelet for every new pod. It interrupts the first submission, and lets
+// the second succeed.
+type submissionPlayer struct {
 	*world
 	app     *v1beta2.SparkApplication
 	seen    map[string]int // attempts by the UID of their submitter
 	drivers int
 }
 
-func (p *played) until(name string, done func() bool) {
+func (p *submissionPlayer) until(name string, done func() bool) {
 	p.T.Helper()
 	testkit.Wait(p.T, name, func(ctx context.Context) error {
 		if done() {
@@ -433,7 +433,7 @@ func (p *played) until(name string, done func() bool) {
 	})
 }
 
-func (p *played) play(pod *corev1.Pod) {
+func (p *submissionPlayer) play(pod *corev1.Pod) {
 	p.T.Helper()
 	attempt := int(identity.Attempt(pod))
 	switch {

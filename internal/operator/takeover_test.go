@@ -46,8 +46,8 @@ func theirSubmission(name string) string {
 	return "5a0b7c52-0000-4000-8000-" + fmt.Sprintf("%012x", len(name))
 }
 
-// createInherited creates the application that a describes, its pods, its other objects and its status, as the other
-// operator leaves them. It returns the application.
+// createInherited creates an application, its pods, its other objects and its status, as the other operator leaves
+// them. It returns the application.
 func (w *world) createInherited(a theirs) *v1beta2.SparkApplication {
 	w.T.Helper()
 	change := []func(*v1beta2.SparkApplication){scene.WithDriver}
@@ -69,7 +69,7 @@ func (w *world) createInherited(a theirs) *v1beta2.SparkApplication {
 	}
 	w.Create(driver)
 	w.phase(driver, a.driver)
-	w.ofDriver(driver)
+	w.createDriverObjects(driver)
 	executor := w.theirPod(app, app.Name+"-exec-1", identity.RoleExecutor, metav1.OwnerReference{
 		APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID,
 	})
@@ -129,8 +129,8 @@ func (w *world) createAuxiliary(app *v1beta2.SparkApplication, ref metav1.OwnerR
 	}
 }
 
-// ofDriver creates the objects that Spark itself creates for a driver and that the driver owns.
-func (w *world) ofDriver(driver *corev1.Pod) {
+// createDriverObjects creates the objects that Spark itself creates for a driver and that the driver owns.
+func (w *world) createDriverObjects(driver *corev1.Pod) {
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: driver.Name + "-conf-map", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}}
 	w.Create(&corev1.ConfigMap{ObjectMeta: *meta.DeepCopy()})
 	meta.Name = driver.Name + "-svc"

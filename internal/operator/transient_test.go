@@ -53,23 +53,24 @@ func (w *world) podWebhookDown() (up func()) {
 	}
 }
 
-// waitDryRun creates a pod in a dry run, again and again, until the function says returns true for the API server's
+// waitDryRun creates a pod in a dry run, again and again, until the function accept returns true for the API server's
 // answer.
-func (w *world) waitDryRun(what string, says func(error) bool) {
+func (w *world) waitDryRun(what string, accept func(error) bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, what, func(ctx context.Context) error {
-		if err := w.API.Create(ctx, scene.ForeignPod(w.Namespace, "probe"), client.DryRunAll); !says(err) {
+		if err := w.API.Create(ctx, scene.ForeignPod(w.Namespace, "probe"), client.DryRunAll); !accept(err) {
 			return errors.Join(errors.New("it says something else"), err)
 		}
 		return nil
 	})
 }
 
-// transientErrors are temporary obstacles to the creation of pods. begin creates an obstacle, and returns a function
-// that removes it. reason and says are what the application's condition then contains.
+// transientErrors are temporary obstacles to the creation of pods. The function begin creates an obstacle, and returns
+// a function that removes it. The fields reason and message are what the application's condition contains while the
+// obstacle exists.
 var transientErrors = []struct {
-	name, reason, says string
-	begin              func(w *world, env *Environment) (end func())
+	name, reason, message string
+	begin                 func(w *world, env *Environment) (end func())
 }{
 	{"a webhook is down", apianswer.ReasonWebhookFailed, "failed calling webhook", func(w *world, _ *Environment) func() { return w.podWebhookDown() }},
 	{"the server fails", apianswer.ReasonServerError, "etcdserver: no leader", func(_ *world, env *Environment) func() {
@@ -133,10 +134,10 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 				w.sameConfigs(app, configs)
 				got := w.Get("pi")
 				ready = condition(got, "Ready")
-				if ready.Reason != test.reason || !strings.Contains(ready.Message, test.says) || ready.Status != metav1.ConditionFalse || got.Status.AppState.State != "" {
+				if ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) || ready.Status != metav1.ConditionFalse || got.Status.AppState.State != "" {
 					return fmt.Errorf("Ready is %+v, the state %q", ready, got.Status.AppState.State)
 				}
-				if reported := w.EventsOf(app)[test.reason]; !strings.Contains(reported, test.says) || strings.Contains(reported, "\n") {
+				if reported := w.EventsOf(app)[test.reason]; !strings.Contains(reported, test.message) || strings.Contains(reported, "\n") {
 					return fmt.Errorf("reported: %q", reported)
 				}
 				return nil

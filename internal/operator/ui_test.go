@@ -318,7 +318,8 @@ func (w *world) waitAuxiliaryObjects(app *v1beta2.SparkApplication, names ...str
 // httpRoutes returns the definition of HTTPRoutes from the module of the Gateway API.
 func httpRoutes(t testing.TB) *unstructured.Unstructured { return gatewayDefinition(t, "httproutes") }
 
-// gatewayDefinition returns the definition of a kind of the Gateway API. plural is the plural name of the kind.
+// gatewayDefinition returns the definition of a kind of the Gateway API. The argument plural is the plural name of the
+// kind.
 func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()

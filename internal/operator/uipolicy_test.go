@@ -152,14 +152,14 @@ func (w *world) policyRefuses(kind, piece string) error {
 	return w.API.Create(w.T.Context(), object, client.DryRunAll)
 }
 
-// layOver merges the map over into the map under: it merges nested maps, and replaces all other values.
-func layOver(under, over map[string]any) {
-	for key, value := range over {
+// layOver merges the map values into the map target: it merges nested maps, and replaces all other values.
+func layOver(target, values map[string]any) {
+	for key, value := range values {
 		below, isMap := value.(map[string]any)
-		if base, wasMap := under[key].(map[string]any); isMap && wasMap {
+		if base, wasMap := target[key].(map[string]any); isMap && wasMap {
 			layOver(base, below)
 			continue
 		}
-		under[key] = value
+		target[key] = value
 	}
 }

@@ -26,7 +26,7 @@ import (
 //
 // Every event of a custom resource and of its pods queues the custom resource. Every creation and deletion of its other
 // dependents queues it as well. Events for which no decision waits are delayed, so that several of them are handled
-// together (gather). Updates of a custom resource that only contain our own status write are dropped (NoEchoes). No
+// together (feed.Pods). Updates of a custom resource that only contain our own status write are dropped (NoEchoes). No
 // predicate drops other updates, since any of them may contain the fact for which a decision waits.
 func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())

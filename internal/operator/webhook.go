@@ -51,8 +51,8 @@ func (op *Operator) addWebhook() error {
 }
 
 // serveWebhook starts the server of the webhook, and returns a function that waits for its end. The manager cannot run
-// this server: the manager stops it when the passes in flight are finished, and the API server may still call it then.
-// If the server fails, serveWebhook calls stop.
+// this server, because the manager would stop it when the passes in flight are finished, and the API server may still
+// call it then. If the server fails, serveWebhook calls stop.
 func (op *Operator) serveWebhook(ctx context.Context, stop func()) (wait func() error) {
 	if op.webhook == nil {
 		return func() error { return nil }
@@ -66,9 +66,9 @@ func (op *Operator) serveWebhook(ctx context.Context, stop func()) (wait func() 
 	return func() error { return <-done }
 }
 
-// quotas returns the function that reads the ResourceQuotas of a namespace from a cache, and adds this cache. It
-// returns nil if the configuration does not compare custom resources with quotas. Otherwise the replica is not ready
-// before the cache is full.
+// quotas returns the function that reads the ResourceQuotas of a namespace from a cache, and adds this cache to the
+// manager. The replica is then not ready before the cache is full. If the configuration does not compare custom
+// resources with quotas, quotas returns nil and adds no cache.
 func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Context, string) ([]corev1.ResourceQuota, error), error) {
 	if !cfg.Enabled {
 		return nil, nil
@@ -82,8 +82,8 @@ func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Co
 	return quotas.In, errors.Join(op.Add(quotas), op.AddReadyzCheck("quotas", quotas.Ready))
 }
 
-// certificates returns the runnable that provides the webhook's certificate to serving: from files if the configuration
-// gives a directory, and otherwise self-signed.
+// certificates returns the runnable that provides the webhook's certificate to the argument serving: from files if the
+// configuration gives a directory, and otherwise self-signed.
 func (op *Operator) certificates(cfg config.Webhook, serving *certs.Serving) manager.Runnable {
 	log := op.GetLogger().WithName("webhook")
 	if cfg.CertDir != "" {

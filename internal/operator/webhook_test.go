@@ -61,7 +61,7 @@ func TestWebhookOfAStandby(t *testing.T) {
 		}
 		return nil
 	})
-	chain := issued(t, standby.Webhook.CertDir)
+	chain := writeCertificate(t, standby.Webhook.CertDir)
 	testkit.Wait(t, "the standby to be ready", func(context.Context) error { return ready() })
 
 	served := w.Application("pi", func(app *v1beta2.SparkApplication) { app.Spec.Image = nil }) // without a webhook
@@ -155,8 +155,8 @@ func TestSelfSignedWebhook(t *testing.T) {
 	})
 }
 
-// issued writes a certificate for 127.0.0.1 and its key into a directory, and returns the certificate.
-func issued(t *testing.T, dir string) []byte {
+// writeCertificate writes a certificate for 127.0.0.1 and its key into a directory, and returns the certificate.
+func writeCertificate(t *testing.T, dir string) []byte {
 	t.Helper()
 	chain, key, err := certs.Issue([]string{"127.0.0.1"}, time.Now(), time.Hour)
 	if err != nil {

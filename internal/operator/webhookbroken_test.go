@@ -23,8 +23,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 )
 
-// servedWith serves a handler with a certificate for 127.0.0.1 that is valid for the given time.
-func servedWith(t *testing.T, valid time.Duration) (url string, chain []byte) {
+// serveWith serves a handler with a certificate for 127.0.0.1 that is valid for the given time.
+func serveWith(t *testing.T, valid time.Duration) (url string, chain []byte) {
 	t.Helper()
 	chain, key, err := certs.Issue([]string{"127.0.0.1"}, time.Now(), valid)
 	if err != nil {
@@ -60,12 +60,12 @@ func TestBrokenWebhook(t *testing.T) {
 			return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: w.Namespace, Name: "empty", Path: &path}}
 		}, "failed to call webhook: Post "},
 		"an expired certificate": {func(*world) admissionregistrationv1.WebhookClientConfig {
-			url, chain := servedWith(t, -time.Minute)
+			url, chain := serveWith(t, -time.Minute)
 			return admissionregistrationv1.WebhookClientConfig{URL: new(url + path), CABundle: chain}
 		}, "x509: certificate has expired"},
 		"a foreign certificate": {func(*world) admissionregistrationv1.WebhookClientConfig {
-			url, _ := servedWith(t, time.Hour)
-			_, other := servedWith(t, time.Hour)
+			url, _ := serveWith(t, time.Hour)
+			_, other := serveWith(t, time.Hour)
 			return admissionregistrationv1.WebhookClientConfig{URL: new(url + path), CABundle: other}
 		}, "x509: certificate signed by unknown authority"},
 	} {

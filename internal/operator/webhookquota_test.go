@@ -19,7 +19,7 @@ import (
 
 // TestQuotaEnforcement checks that the webhook follows the quotas of its namespace. It refuses an application that can
 // never fit. A pass does not compare with quotas: if the same application was stored without the webhook, the operator
-// creates its driver, which fits alone.
+// creates its driver, because the driver alone fits.
 func TestQuotaEnforcement(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)
@@ -27,7 +27,7 @@ func TestQuotaEnforcement(t *testing.T) {
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
 	cfg.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir(), ResourceQuotaEnforcement: config.ResourceQuotaEnforcement{Enabled: true}}
-	chain := issued(t, cfg.Webhook.CertDir)
+	chain := writeCertificate(t, cfg.Webhook.CertDir)
 	w.runBoth(cfg)
 	review(t, cfg.Webhook.BindAddress, chain)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "compute"},

@@ -35,7 +35,7 @@ func TestSameObjectsWithTheWebhook(t *testing.T) {
 		cfg := testConfig(w.Namespace)
 		if reviewed {
 			cfg.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir()}
-			chain := issued(t, cfg.Webhook.CertDir)
+			chain := writeCertificate(t, cfg.Webhook.CertDir)
 			w.runBoth(cfg)
 			review(t, cfg.Webhook.BindAddress, chain)
 			w.reviewBy("https://"+cfg.Webhook.BindAddress, chain, w.Namespace)
@@ -86,7 +86,7 @@ var (
 )
 
 // madeFor returns the objects of an application as the API server has stored them, by kind and name. Placeholders
-// replace what belongs to one application or one moment.
+// replace the texts that differ between two equal applications.
 func (w *world) madeFor(app *v1beta2.SparkApplication) map[string]any {
 	w.T.Helper()
 	id := app.Status.SubmissionID

@@ -106,7 +106,7 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 	testkit.NeedsLoopback(t)
 	w := newWorld(t)
 	dir := t.TempDir()
-	chain := issued(t, dir)
+	chain := writeCertificate(t, dir)
 	var replicas []*backend
 	var stops []func()
 	for range 2 {
