@@ -1,5 +1,5 @@
-// Package auxiliary ensures the auxiliary objects of an owner: it creates them, updates them in place and deletes the
-// unwanted ones. The auxiliary objects of a driver are those that Spark itself does not need but its clients do
+// Package auxiliary ensures the auxiliary objects of an owner: it creates and updates the wanted objects and deletes
+// unwanted objects. The auxiliary objects of a driver are those that Spark itself does not need but its clients do
 // (Services, Ingresses, routes). All objects of a standalone cluster are auxiliary objects (StatefulSets, autoscalers,
 // budgets, Secrets). A failure never stops the pass of the owner.
 package auxiliary

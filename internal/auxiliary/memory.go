@@ -64,7 +64,7 @@ func (m *Memory) verified(key types.NamespacedName, object client.Object, now ti
 }
 
 // forgetSecrets drops the memory of Secrets that are about to be deleted, because they have to be created again if they
-// are wanted again. It keeps the Secrets whose keys (nameOf) are in the list kept.
+// are wanted again. It keeps the Secrets whose keys (nameOf) are in the argument kept.
 func (m *Memory) forgetSecrets(key types.NamespacedName, kept []string) {
 	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map

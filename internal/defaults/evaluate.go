@@ -206,13 +206,13 @@ func (m *merger) entries(setting string, to *map[string]string, from map[string]
 	}
 }
 
-// mergedFields returns the fields of base, with the fields that are set in over merged over them. T is a struct.
-func mergedFields[T any](m *merger, setting string, base, over *T) *T {
-	if over == nil {
+// mergedFields returns the fields of base, overridden by the fields that layer sets. T is a struct.
+func mergedFields[T any](m *merger, setting string, base, layer *T) *T {
+	if layer == nil {
 		return base
 	}
 	tree, merged := map[string]any{}, new(T)
-	for _, context := range []*T{base, over} {
+	for _, context := range []*T{base, layer} {
 		text, err := json.Marshal(context)
 		if err != nil || context == nil {
 			continue
@@ -220,7 +220,7 @@ func mergedFields[T any](m *merger, setting string, base, over *T) *T {
 		fields := map[string]any{}
 		_ = json.Unmarshal(text, &fields)
 		maps.Copy(tree, fields)
-		if context == over {
+		if context == layer {
 			for name := range fields {
 				m.Origins[setting+"."+name] = m.origin
 			}
@@ -228,7 +228,7 @@ func mergedFields[T any](m *merger, setting string, base, over *T) *T {
 	}
 	text, err := json.Marshal(tree)
 	if err != nil || json.Unmarshal(text, merged) != nil {
-		return over // unreachable: both are valid values of the same type
+		return layer // unreachable: both are valid values of the same type
 	}
 	return merged
 }

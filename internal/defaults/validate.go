@@ -289,7 +289,7 @@ func validateToleration(at *field.Path, t *corev1.Toleration) (errs field.ErrorL
 	return errs
 }
 
-// validateSecurity reports settings with which no pod could start.
+// validateSecurity reports settings that would keep every pod from starting.
 func validateSecurity(at *field.Path, pod *platform.Pod) (errs field.ErrorList) {
 	isTrue := func(b *bool) bool { return b != nil && *b }
 	isFalse := func(b *bool) bool { return b != nil && !*b }

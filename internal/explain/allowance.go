@@ -61,8 +61,8 @@ func (a *Allowance) try(namespace string, send func()) bool {
 	return may
 }
 
-// take reports whether a request about a namespace is allowed now. If it is, the caller must call done with the
-// duration of the request.
+// take reports whether a request about a namespace is allowed now. If it is, the caller must call the returned function
+// with the duration of the request.
 func (a *Allowance) take(namespace string, now time.Time) (done func(took time.Duration), may bool) {
 	if a == nil {
 		return func(time.Duration) {}, true

@@ -59,8 +59,8 @@ const (
 	RoleServer = connect.RoleServer
 )
 
-// NameLabels are the labels with which the pods of other operators name their custom resource. Each kind of custom
-// resource has its own label, because custom resources of different kinds can have the same name.
+// NameLabels are the labels of other operators' pods that contain the name of the pods' custom resource. Each kind of
+// custom resource has its own label, because custom resources of different kinds can have the same name.
 var NameLabels = []string{sparkoperator.LabelAppName, ConnectNameLabel, ApacheAppNameLabel, ClusterNameLabel}
 
 // driverRoles are the roles of the pods that a Spark driver runs in, for all kinds.

@@ -26,7 +26,7 @@ type Leadership struct {
 	terms uint64 // the number of terms that have begun
 }
 
-// Extend makes the current term last until end. If the current term is over, Extend begins a new term.
+// Extend makes the current term last until the given time. If the current term is over, Extend begins a new term.
 func (l *Leadership) Extend(end time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +53,7 @@ func (l *Leadership) End() {
 }
 
 // Begin starts a pass, and reports with the result leads whether the pass may run. If it may, the pass must use the
-// returned context, which ends with the term, and must call done after its last request.
+// returned context, which ends with the term, and must call the function done after its last request.
 func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), leads bool) {
 	t := l.current()
 	if t == nil || !t.lasts() {

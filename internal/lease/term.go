@@ -25,7 +25,7 @@ func newTerm() *term {
 	return t
 }
 
-// extend makes the term last until end, unless the term is over already.
+// extend makes the term last until the given time, unless the term is over already.
 func (t *term) extend(end time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// theirFinalizer is the finalizer with which the Java operator keeps applications until it has cleaned up.
+// theirFinalizer is the finalizer by which the Java operator delays the deletion of an application until that operator
+// has cleaned up.
 const theirFinalizer = "sparkapplications.spark.apache.org/finalizer"
 
 type (
@@ -174,7 +175,7 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 	}
 }
 
-// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the objects in the list
+// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the objects in the argument
 // kept.
 func (w *world) waitNothing(owner client.Object, kept ...client.Object) {
 	w.T.Helper()

@@ -39,7 +39,7 @@ type laggingWatch struct {
 	hear chan struct{} // closed when events arrive again; nil while they do
 }
 
-// over makes next the transport that sends the requests of this connection, and returns the connection.
+// over sets the next transport, which sends the requests of this connection, and returns the connection.
 func (d *laggingWatch) over(next http.RoundTripper) http.RoundTripper {
 	d.next = next
 	return d

@@ -39,8 +39,8 @@ func withPolicy(t *testing.T, cfg config.Configuration, text string) config.Conf
 const ownImages = `{owner: data team, rules: [{name: images, images: {allowed: ["registry.example.com/*"]}}]}`
 
 // TestPolicyByNamespace checks that the rules apply to the namespaces that the selector selects. The webhook rejects an
-// application with the same message with which a pass would let the application fail. A change of a namespace's labels
-// takes effect without a restart.
+// application with the message that a pass would write into its status. A change of a namespace's labels takes effect
+// without a restart.
 func TestPolicyByNamespace(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)

@@ -121,7 +121,7 @@ func (w *world) metricWhere(name string, counts func([]*dto.LabelPair) bool) (su
 	return sum
 }
 
-// waitMetric waits until a metric has the value want. Tests have to wait, since the operator updates its metrics only
+// waitMetric waits until a metric has the wanted value. Tests have to wait, since the operator updates its metrics only
 // after it has stored the status.
 func (w *world) waitMetric(name string, want float64) {
 	w.T.Helper()

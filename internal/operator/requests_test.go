@@ -29,7 +29,7 @@ type requests struct {
 	contents map[string]string
 }
 
-// over makes next the transport that sends the counted requests, and returns the counter.
+// over sets the next transport, which sends the counted requests, and returns the counter.
 func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	r.next = next
 	return r

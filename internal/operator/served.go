@@ -107,8 +107,8 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 	return op.Add(later)
 }
 
-// indexOnce returns a function that indexes the runs of a kind, if the kind has runs, and then calls begin. If begin
-// fails, the function can be called again, and then does not index again.
+// indexOnce returns a function that indexes the runs of a kind, if the kind has runs, and then calls the function
+// begin. If begin fails, the function can be called again, and then does not index again.
 func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) error) func(context.Context) error {
 	indexed := false
 	return func(ctx context.Context) error {

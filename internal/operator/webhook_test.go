@@ -27,7 +27,7 @@ import (
 
 // TestWebhookOfAStandby checks the webhook of a replica that does not lead. The replica becomes ready when it has a
 // certificate, and answers reviews for the namespaces that it serves. The webhook rejects an invalid application with
-// the message with which a pass lets the application fail.
+// the message that a pass writes into its status.
 func TestWebhookOfAStandby(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)

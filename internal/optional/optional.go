@@ -244,7 +244,7 @@ func (c *Caches) Has(kinds []schema.GroupVersionKind) bool {
 	return !slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return c.caches[kind] == nil })
 }
 
-// Full returns the kinds whose caches are synced, and these caches. The order is that of Kinds, so that the same
+// Full returns the kinds whose caches are synced, and these caches. They have the order of Kinds, so that the same
 // objects lead to the same decision.
 func (c *Caches) Full() (kinds []schema.GroupVersionKind, caches []client.Reader) {
 	if c == nil {

@@ -195,7 +195,7 @@ func (c *compiler) labelKeys(required map[string]string) {
 	}
 }
 
-// limits rejects limits with which no application could run.
+// limits rejects limits that no application could meet.
 func (c *compiler) limits(l *Limits) {
 	path := c.path.Child("limits")
 	if l.Cores != nil && l.Cores.Sign() <= 0 {

@@ -282,8 +282,8 @@ func (m *model) share(open map[string]bool, took Class) {
 	}
 }
 
-// fair checks the turns of tenants within a class. While an item waits, each other tenant may get one turn for each
-// earlier item of the item's own tenant, and one turn more.
+// fair checks the turns of tenants within a class. While an item waits, each other tenant may get at most n+1 turns.
+// Here n is the number of earlier items of the item's own tenant.
 func (m *model) fair(open map[string]bool, key string, got *waiting) {
 	m.t.Helper()
 	for other := range open {
@@ -452,7 +452,7 @@ func TestNoneIsForgotten(t *testing.T) {
 	}
 }
 
-// handed returns the class with which an item was handed out.
+// handed returns the class that an item had when it was handed out.
 func (q *testQueue) handed(key string) Class {
 	q.mu.Lock()
 	defer q.mu.Unlock()

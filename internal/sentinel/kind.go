@@ -72,7 +72,7 @@ func (k *Kind) key(name types.NamespacedName) key { return key{k.name, name} }
 
 // write reads the object of the given name and patches it if it is still a sentinel. The object may be an application
 // by now, and the spec of an application belongs to the user. The patch fails if the object changes after the read. The
-// patched value is the one that the operator of spark.apache.org writes; no program reads it.
+// patch writes the same value as the operator of spark.apache.org; no program reads it.
 func (k *Kind) write(ctx context.Context, from client.Reader, name types.NamespacedName, number int64) (int64, error) {
 	object := k.empty()
 	if err := from.Get(ctx, name, object); err != nil {

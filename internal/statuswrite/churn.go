@@ -37,7 +37,7 @@ func OnlyExecutorChurn(churn kind.ExecutorChurn, plan lifecycle.Plan, patch []by
 	return len(status) > 0 && within(status, "", paths)
 }
 
-// within reports whether a merge patch changes only fields at the paths, such as "operator.executors".
+// within reports whether a merge patch changes only fields at the given paths, such as "operator.executors".
 func within(patch map[string]any, at string, paths []string) bool {
 	for key, value := range patch {
 		path := at + key

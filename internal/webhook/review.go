@@ -164,8 +164,8 @@ func cutSuspend(spec json.RawMessage) (suspended bool, others map[string]json.Ra
 	return suspended, others, err
 }
 
-// refused returns a refusal whose message is the one that a pass would write into the status. Each fault is a cause of
-// the refusal, and kubectl prints one cause per line.
+// refused returns a refusal with the message that a pass would write into the status. Each fault is a cause of the
+// refusal, and kubectl prints one cause per line.
 func refused(req admission.Request, faults []*dialect.FieldError) admission.Response {
 	message := conf.HideAddresses(dialect.Invalid(faults).Bounded().Message)
 	status := metav1.Status{

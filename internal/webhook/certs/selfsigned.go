@@ -132,9 +132,10 @@ func (s *SelfSigned) round(ctx context.Context) error {
 	return nil
 }
 
-// renew changes held so that it contains a current certificate. If there is no current certificate, renew promotes the
-// next certificate, or issues a new certificate if there is no next certificate either. If the current certificate
-// expires soon and no next certificate exists, renew issues the next certificate. It reports whether it changed held.
+// renew changes the pairs held so that they contain a current certificate. If there is no current certificate, renew
+// promotes the next certificate, or issues a new certificate if there is no next certificate either. If the current
+// certificate expires soon and no next certificate exists, renew issues the next certificate. It reports whether it
+// changed held.
 func (s *SelfSigned) renew(held *pairs, now time.Time) (changed bool, err error) {
 	switch {
 	case held.current == nil && held.next != nil:
@@ -179,7 +180,8 @@ type configuration struct {
 	bundles []*[]byte
 }
 
-// configurations reads the configurations of webhooks. If the error is not nil, one of them is missing in the result.
+// configurations reads the configurations of webhooks. If the error is not nil, the result lacks at least one
+// configuration.
 func (s *SelfSigned) configurations(ctx context.Context) (found []configuration, err error) {
 	validating, mutating := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
 	if missing := s.Reader.Get(ctx, client.ObjectKey{Name: s.Configuration}, validating); missing != nil {

@@ -178,7 +178,7 @@ func (r *rig) call(ctx context.Context) error {
 	return nil
 }
 
-// serials returns the number of different certificates with which the webhook has answered calls.
+// serials returns how many different certificates the webhook has used in its answers.
 func (r *rig) serials() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

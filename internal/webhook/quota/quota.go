@@ -32,7 +32,7 @@ type Excess struct {
 	Pods string
 }
 
-// counted is a number of equal pods with the amounts of one of them.
+// counted is a group of equal pods: their number, and the amounts that one pod uses.
 type counted struct {
 	dialect.Pods
 	requests, limits corev1.ResourceList
