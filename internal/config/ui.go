@@ -156,11 +156,11 @@ func (c *Configuration) checkFormat(path *field.Path, format string, err error) 
 		return address == other
 	}
 	if err == nil && same(expose.Names{Application: "other", Namespace: "namespace", ID: "spark-other"}) {
-		err = errors.New("all applications share one address, so only one of them is reachable; put {{$appName}} or {{$appId}} into it")
+		err = errors.New("all applications share one address, so only one of them is reachable; put {{$appName}} or {{$appId}} into the format")
 	}
 	several := len(c.Namespaces.Names) != 1 || c.Namespaces.Selector != ""
 	if err == nil && several && same(expose.Names{Application: "application", Namespace: "other", ID: "spark-other"}) {
-		err = errors.New("applications with the same name in several namespaces share one address; put {{$appNamespace}} or {{$appId}} into it")
+		err = errors.New("applications with the same name in several namespaces share one address; put {{$appNamespace}} or {{$appId}} into the format")
 	}
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, format, err.Error())}

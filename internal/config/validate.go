@@ -63,7 +63,7 @@ func validateNamespaces(c *Configuration) (errs field.ErrorList) {
 	case err != nil:
 		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, err.Error()))
 	case selector.Empty() && c.Namespaces.Selector != "":
-		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, "selects every namespace; remove it, which has the same effect"))
+		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, "selects every namespace; remove the selector, which has the same effect"))
 	}
 	for i, name := range c.Namespaces.Names {
 		for _, problem := range validation.IsDNS1123Label(name) {
@@ -91,7 +91,7 @@ func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
 	errs = append(errs, positive(path.Child("retryPeriod"), l.RetryPeriod)...)
 	if l.RenewDeadline.Duration >= l.LeaseDuration.Duration {
 		errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline.Duration.String(),
-			"must be shorter than leaseDuration, or a leader could act after another one took over"))
+			"must be shorter than leaseDuration, or a leader could act after another replica took over"))
 	}
 	// client-go multiplies the period by a random factor of up to 1.2, and rejects a period that could exceed the
 	// deadline.

@@ -78,10 +78,10 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 	path, w := field.NewPath("webhook"), &c.Webhook
 	if w.BindAddress == Off {
 		if w.ResourceQuotaEnforcement.Enabled {
-			errs = append(errs, field.Forbidden(path.Child("resourceQuotaEnforcement", "enabled"), "needs the webhook; set webhook.bindAddress, or switch it off"))
+			errs = append(errs, field.Forbidden(path.Child("resourceQuotaEnforcement", "enabled"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
 		}
 		if w.Executors.Webhook {
-			errs = append(errs, field.Forbidden(path.Child("executors", "webhook"), "needs the webhook; set bindAddress, or leave it out"))
+			errs = append(errs, field.Forbidden(path.Child("executors", "webhook"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
 		}
 		return errs
 	}
@@ -93,13 +93,13 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 	case w.CertDir != "":
 		return errs
 	case w.SelfSigned.Secret == "":
-		return append(errs, field.Required(path.Child("certDir"), "set it, or selfSigned; or switch the webhook off with bindAddress \"0\""))
+		return append(errs, field.Required(path.Child("certDir"), "set certDir or selfSigned, or switch the webhook off with bindAddress \"0\""))
 	}
 	for _, name := range []struct{ child, value string }{
 		{"configuration", w.SelfSigned.Configuration}, {"service", w.SelfSigned.Service}, {"namespace", w.SelfSigned.Namespace},
 	} {
 		if name.value == "" {
-			errs = append(errs, field.Required(self.Child(name.child), "is needed with selfSigned.secret"))
+			errs = append(errs, field.Required(self.Child(name.child), "must be set, because selfSigned.secret is set"))
 		}
 	}
 	if lifetime := w.SelfSigned.Lifetime.Duration; lifetime < MinCertificateLifetime {

@@ -43,12 +43,12 @@ var denied = map[string]string{
 	"spark.kubernetes.driver.pod.name":                   "it would be the same for all applications",
 	"spark.kubernetes.executor.podnameprefix":            "it would be the same for all applications",
 	"spark.kubernetes.driver.master":                     "set kubernetesMaster in the section application",
-	"spark.kubernetes.driver.container.image":            "use images",
-	"spark.kubernetes.executor.container.image":          "use images",
-	"spark.kubernetes.driver.podtemplatefile":            "use driver",
-	"spark.kubernetes.executor.podtemplatefile":          "use executor",
-	"spark.kubernetes.driver.podtemplatecontainername":   "use driver",
-	"spark.kubernetes.executor.podtemplatecontainername": "use executor",
+	"spark.kubernetes.driver.container.image":            "set the field images instead",
+	"spark.kubernetes.executor.container.image":          "set the field images instead",
+	"spark.kubernetes.driver.podtemplatefile":            "set the field driver instead",
+	"spark.kubernetes.executor.podtemplatefile":          "set the field executor instead",
+	"spark.kubernetes.driver.podtemplatecontainername":   "set the field driver instead",
+	"spark.kubernetes.executor.podtemplatecontainername": "set the field executor instead",
 }
 
 // DeniedKey returns why a configuration key cannot have a default, or "" if it can.
@@ -97,7 +97,7 @@ func validateEntry(at *field.Path, d *Default) (errs field.ErrorList) {
 	case err != nil:
 		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, err.Error()))
 	case selector.Empty() && d.NamespaceSelector != "":
-		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, "selects every namespace; remove it, which has the same effect"))
+		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, "selects every namespace; remove the selector, which has the same effect"))
 	}
 	errs = append(errs, validateConf(at, d)...)
 	errs = append(errs, validateImages(at, d)...)

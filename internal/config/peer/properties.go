@@ -92,7 +92,7 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 	}
 	if strings.TrimSpace(values[watchedNamespaces]) == "" {
 		unused = append(unused, Unused{Name: watchedNamespaces, Property: true,
-			Why: "it is not set: without it the Apache operator serves the namespace default, and this operator the namespaces of its configuration file (by default all)"})
+			Why: "the property is not set: in this case the Apache operator serves the namespace default, but this operator serves the namespaces of its configuration file (by default all)"})
 	}
 	return laid, unused, nil
 }
