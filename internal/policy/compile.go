@@ -83,7 +83,7 @@ type compiler struct {
 // set compiles a set of rules.
 func (c *compiler) set(p *Policy, r *Rules) *set {
 	if r.Name == "" {
-		c.errs = append(c.errs, field.Required(c.path.Child("name"), "refusals name the rules by it"))
+		c.errs = append(c.errs, field.Required(c.path.Child("name"), "set a name, which refusals show to users"))
 	}
 	s := &set{name: r.Name, owner: p.Owner, limits: r.Limits, podSecurity: r.PodSecurity}
 	if r.Owner != "" {
