@@ -62,7 +62,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	defer func() {
 		if fault := recover(); fault != nil {
 			r.Log.Error(fmt.Errorf("panic: %v", fault), "Review failed", "kind", r.Kind.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
-			response = unchecked("a fault of the operator")
+			response = unchecked("of a fault of the operator")
 		}
 	}()
 	cfg := r.Settings()
@@ -74,7 +74,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	switch served, err := r.Serves(limited, req.Namespace); {
 	case err != nil:
 		r.Log.Error(err, "Could not read the namespace of a review", "namespace", req.Namespace)
-		return unchecked("the operator cannot look its namespace up")
+		return unchecked("the operator cannot look up its namespace")
 	case !served:
 		return admission.Allowed("")
 	}
@@ -86,7 +86,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 		var err error
 		if labels, err = r.Labels(limited, req.Namespace); err != nil {
 			r.Log.Error(err, "Could not read the namespace of a review", "namespace", req.Namespace)
-			return unchecked("the operator cannot look its namespace up")
+			return unchecked("the operator cannot look up its namespace")
 		}
 	}
 	return r.review(limited, cfg, labels, req)
@@ -180,9 +180,10 @@ func refused(req admission.Request, faults []*dialect.FieldError) admission.Resp
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}
 }
 
-// unchecked admits an object that could not be reviewed, with a warning that contains the reason (why).
-func unchecked(why string) admission.Response {
-	return admission.Allowed("").WithWarnings("the object was not checked, because of " + why + "; the operator checks it before it launches anything")
+// unchecked admits an object that could not be reviewed, with a warning that contains the reason: the words after
+// "because".
+func unchecked(reason string) admission.Response {
+	return admission.Allowed("").WithWarnings("the object was not checked, because " + reason + "; the operator checks it before it launches anything")
 }
 
 // readable returns warnings in a form that the API server accepts: at most maxWarnings and a line about the rest, each
