@@ -137,7 +137,7 @@ func DeletedWhileRunning(pod *corev1.Pod, container string) bool {
 // AsDeleted returns a copy of the executor that counts as failed because somebody deleted its pod.
 func (e Executor) AsDeleted() Executor {
 	e.Phase, e.Why = DriverFailed, Cause{ReasonExecutorDeleted, "the executor pod was deleted without a grace period while it ran; " +
-		"Spark runs its tasks again on other executors. The audit log of the API server has who deleted it"}
+		"Spark runs its tasks again on other executors. The audit log of the API server shows who deleted the pod"}
 	return e
 }
 
@@ -334,7 +334,7 @@ func gatedCause(gates []corev1.PodSchedulingGate) Cause {
 		names = append(names, gate.Name)
 	}
 	return Cause{ReasonSchedulingGated,
-		"the pod is scheduled only after their owner has removed its scheduling gates: " + strings.Join(names, ", ")}
+		"the pod is not scheduled until the components that set its scheduling gates remove them: " + strings.Join(names, ", ")}
 }
 
 // scheduledAt returns when a pod was assigned to a node; the zero time if it has no node yet.

@@ -293,7 +293,7 @@ func TestWaits(t *testing.T) {
 		{"a gate", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), Cause{"SchedulingGated", "g"}},
 		{"gates by name", podIn(corev1.PodPending, gates("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"),
 			condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")),
-			Cause{"SchedulingGated", "the pod is scheduled only after their owner has removed its scheduling gates: " +
+			Cause{"SchedulingGated", "the pod is not scheduled until the components that set its scheduling gates remove them: " +
 				"kueue.x-k8s.io/admission, kueue.x-k8s.io/topology"}},
 		{"a scheduler that does not say why", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "", "")), Cause{"Unschedulable", ""}},
 		{"nothing more, once it is scheduled", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), Cause{}},
@@ -507,12 +507,12 @@ func TestExitCodes(t *testing.T) {
 		{1, "", ""}, {2, "", ""}, {3, "", ""},
 		{11, "more executors failed than spark.executor.maxNumFailures", ""},
 		{50, "uncaught exception", "uncaught exception"},
-		{51, "uncaught exception, and another one while it was logged", "uncaught exception, and another one while it was logged"},
+		{51, "uncaught exception, and a second exception while the first was logged", "uncaught exception, and a second exception while the first was logged"},
 		{52, "java.lang.OutOfMemoryError", "java.lang.OutOfMemoryError"},
 		{58, "the block manager could not register again", "the block manager could not register again"},
 		{59, "", ""},
 		{101, "class not found", ""},
-		{124, "it ran longer than spark.driver.timeout", ""},
+		{124, "the driver ran longer than spark.driver.timeout", ""},
 		{127, "command not found", "command not found"},
 		{137, "SIGKILL", "SIGKILL"},
 	} {

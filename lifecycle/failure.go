@@ -95,7 +95,7 @@ func exitReason(what string, end *corev1.ContainerStateTerminated, known string)
 // them.
 var sparkExits = map[int32]string{
 	50:  "uncaught exception",
-	51:  "uncaught exception, and another one while it was logged",
+	51:  "uncaught exception, and a second exception while the first was logged",
 	52:  "java.lang.OutOfMemoryError",
 	53:  "no local directory could be created, see spark.local.dir",
 	54:  "the external block store did not start",
@@ -110,7 +110,7 @@ var sparkExits = map[int32]string{
 var driverExits = map[int32]string{
 	11:  "more executors failed than spark.executor.maxNumFailures",
 	101: "class not found",
-	124: "it ran longer than spark.driver.timeout",
+	124: "the driver ran longer than spark.driver.timeout",
 }
 
 // sparkExit returns the name of an exit code that Spark uses, and "" for other codes. A user's program may use the same

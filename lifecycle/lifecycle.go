@@ -435,8 +435,8 @@ type Plan struct {
 	Shortages Shortages
 }
 
-// Soonest returns the shorter of two waits such as Plan.RequeueAfter. A wait of 0 or less means no wait,
-// so the other wait is returned.
+// Soonest returns the shorter of two waits such as Plan.RequeueAfter. A wait of 0 or less means that no pass is
+// requested, so Soonest returns the other wait.
 func Soonest(a, b time.Duration) time.Duration {
 	switch {
 	case a <= 0:

@@ -11,9 +11,9 @@ import (
 
 func budgeted(a *lifecycle.App) { a.Budget = true }
 
-// having returns the observation with budgets of the given attempts added. Budgets count as remaining objects of their
-// attempts.
-func having(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
+// withBudgets returns the observation after adding budgets of the given attempts to it. Budgets count as remaining
+// objects of their attempts.
+func withBudgets(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 	o.Budgets = attempts
 	o.RemainingAttempts = append(o.RemainingAttempts, attempts...)
 	return o
@@ -39,26 +39,26 @@ func TestBudget(t *testing.T) {
 	}{
 		{"the driver is there", appWith(budgeted), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), acts(make1), repeatDelay},
 		{"it runs", appWith(budgeted), memoryIn(lifecycle.Running), runs(), acts(make1), repeatDelay},
-		{"it has one", appWith(budgeted), memoryIn(lifecycle.Running), having(runs(), 1), nil, 0},
+		{"it has one", appWith(budgeted), memoryIn(lifecycle.Running), withBudgets(runs(), 1), nil, 0},
 		{"nobody asks", appWith(), memoryIn(lifecycle.Running), runs(), nil, 0},
-		{"nobody asks any more", appWith(), memoryIn(lifecycle.Running), having(runs(), 1), acts(drop1), repeatDelay},
+		{"nobody asks any more", appWith(), memoryIn(lifecycle.Running), withBudgets(runs(), 1), acts(drop1), repeatDelay},
 		{"it is being deleted", appWith(budgeted), memoryIn(lifecycle.Running), runs(deleting), nil, 0},
-		{"it is being deleted and has one", appWith(budgeted), memoryIn(lifecycle.Running), having(runs(deleting), 1), nil, 0},
-		{"its node is lost", appWith(budgeted), memoryIn(lifecycle.Unknown), having(driver(lifecycle.DriverUnknown), 1), nil, 0},
+		{"it is being deleted and has one", appWith(budgeted), memoryIn(lifecycle.Running), withBudgets(runs(deleting), 1), nil, 0},
+		{"its node is lost", appWith(budgeted), memoryIn(lifecycle.Unknown), withBudgets(driver(lifecycle.DriverUnknown), 1), nil, 0},
 		{"it is refused", appWith(budgeted), memoryIn(lifecycle.Running), with(runs(), "QuotaExceeded"), nil, repeatDelay},
-		{"its deletion is refused", appWith(), memoryIn(lifecycle.Running), with(having(runs(), 1), "Forbidden"), nil, repeatDelay},
+		{"its deletion is refused", appWith(), memoryIn(lifecycle.Running), with(withBudgets(runs(), 1), "Forbidden"), nil, repeatDelay},
 		{"a launch", appWith(budgeted), lifecycle.Memory{}, nothing, acts(create(1)), 10 * second},
 		{"not seen yet", appWith(budgeted), memoryIn(lifecycle.Launched), nothing, nil, 9 * second},
-		{"it succeeded", appWith(budgeted), memoryIn(lifecycle.Running), having(driver(lifecycle.DriverSucceeded), 1), acts(drop1), repeatDelay},
+		{"it succeeded", appWith(budgeted), memoryIn(lifecycle.Running), withBudgets(driver(lifecycle.DriverSucceeded), 1), acts(drop1), repeatDelay},
 		{"it succeeded and had none", appWith(budgeted), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), nil, 0},
-		{"it succeeded long ago", appWith(budgeted), memoryIn(lifecycle.Retained, outcome(lifecycle.Succeeded, "", 50)), having(driver(lifecycle.DriverSucceeded), 1),
+		{"it succeeded long ago", appWith(budgeted), memoryIn(lifecycle.Retained, outcome(lifecycle.Succeeded, "", 50)), withBudgets(driver(lifecycle.DriverSucceeded), 1),
 			acts(drop1), repeatDelay},
 		{"a retry waits", appWith(budgeted, retries(1)), memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(90)),
-			having(driver(lifecycle.DriverFailed), 1), acts(drop1), repeatDelay},
-		{"it ran out of time", appWith(budgeted, func(a *lifecycle.App) { a.Deadlines.Run = second }), memoryIn(lifecycle.Running), live(having(runs(), 1)), acts(stop(1)), repeatDelay},
-		{"it goes with what is suspended", appWith(budgeted, suspended), memoryIn(lifecycle.Running), having(runs(), 1), acts(stop(1)), repeatDelay},
-		{"it goes with what is deleted", appWith(budgeted, func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running), having(runs(), 1), acts(remove(1)), repeatDelay},
-		{"of an older attempt", appWith(budgeted), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }), having(runs(attempt(2)), 1, 2), acts(remove(1)), repeatDelay},
+			withBudgets(driver(lifecycle.DriverFailed), 1), acts(drop1), repeatDelay},
+		{"it ran out of time", appWith(budgeted, func(a *lifecycle.App) { a.Deadlines.Run = second }), memoryIn(lifecycle.Running), live(withBudgets(runs(), 1)), acts(stop(1)), repeatDelay},
+		{"it goes with what is suspended", appWith(budgeted, suspended), memoryIn(lifecycle.Running), withBudgets(runs(), 1), acts(stop(1)), repeatDelay},
+		{"it goes with what is deleted", appWith(budgeted, func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running), withBudgets(runs(), 1), acts(remove(1)), repeatDelay},
+		{"of an older attempt", appWith(budgeted), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }), withBudgets(runs(attempt(2)), 1, 2), acts(remove(1)), repeatDelay},
 	} {
 		now := at(60)
 		if c.name == "not seen yet" {

@@ -9,13 +9,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// end ends the current attempt with the given outcome and cause. The result is always true, because another phase is
-// entered.
+// end ends the current attempt with the given outcome and cause. Like move, end reports whether the decision entered
+// another phase; end always enters one.
 func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
 	s.m.Outcome = outcome
-	s.m.EndedAt = s.earlier(at)
+	s.m.EndedAt = s.notInFuture(at)
 	s.m.NextAttempt = time.Time{}
-	return s.to(lifecycle.Ended, cause)
+	return s.enter(lifecycle.Ended, cause)
 }
 
 // ended handles the phase Ended. It deletes a driver that still runs (for example if the attempt exceeded a deadline),
@@ -29,7 +29,7 @@ func (s *step) ended() bool {
 	}
 	s.m.NextAttempt = s.m.EndedAt.Add(s.restartDelay())
 	s.countRestart(s.m.Outcome)
-	return s.to(lifecycle.Waiting, s.m.Cause)
+	return s.enter(lifecycle.Waiting, s.m.Cause)
 }
 
 // deleteRunningPods deletes a driver that still runs although its attempt has ended, and reports whether there is such
@@ -83,9 +83,9 @@ func (s *step) finish() bool {
 		}
 	}
 	if keeps {
-		return s.to(lifecycle.Retained, cause)
+		return s.enter(lifecycle.Retained, cause)
 	}
-	return s.to(lifecycle.Done, cause)
+	return s.enter(lifecycle.Done, cause)
 }
 
 // mayRestart reports whether the restart policy allows another attempt after the ended one.
@@ -113,8 +113,8 @@ func (s *step) mayRestart() bool {
 	return s.failures() <= rule.FailureRetries
 }
 
-// failures returns the number of runs that ended by themselves. A suspended run does not count, however often a queue
-// preempts the application.
+// failures returns the number of runs that count as failures: all runs except suspended ones. However often a queue
+// preempts the application, its suspended runs use up no retry.
 func (s *step) failures() int32 { return s.m.Runs - s.m.SuspendedRuns }
 
 func (s *step) rejections() int32 { return s.m.Submissions - s.m.Runs }
@@ -127,8 +127,8 @@ const MinDelay = time.Second
 // restartDelay returns the time from the end of the last attempt to the next attempt.
 func (s *step) restartDelay() time.Duration { return max(s.policyDelay(), MinDelay) }
 
-// policyDelay returns the time from the end of the last attempt to the next attempt that the restart policy requires.
-// After a successful run, this is the configured interval without growth, because only failures require a back-off.
+// policyDelay returns how long the restart policy delays the next attempt after the end of the last one. After a
+// successful run, this is the configured interval, which does not grow, because only failures require a back-off.
 func (s *step) policyDelay() time.Duration {
 	rule := s.app.Restart
 	if rule.Limits != nil {
@@ -204,10 +204,10 @@ func (s *step) finished() bool {
 	if s.app.IsServer && s.mayRestart() {
 		// The spec is valid now although nobody edited it: the operator's configuration, which had made it invalid, has
 		// changed.
-		return s.to(lifecycle.Waiting, s.m.Cause)
+		return s.enter(lifecycle.Waiting, s.m.Cause)
 	}
 	if s.m.Phase == lifecycle.Retained && s.retentionOver() {
-		return s.released() && s.to(lifecycle.Done, s.m.Cause)
+		return s.released() && s.enter(lifecycle.Done, s.m.Cause)
 	}
 	if s.m.Phase == lifecycle.Done && s.hasRetention() {
 		s.released() // deletes objects that appear late

@@ -19,18 +19,19 @@ type Exception struct {
 	Why   string // the conclusion of the next pass if the deletion took effect and the status write failed
 }
 
-// all lists the two ways to delete an attempt: all objects at once, or the driver first.
-var all = []lifecycle.Part{lifecycle.Attempt, lifecycle.DriverPod}
+// attemptParts lists the parts whose deletion ends an attempt: all its objects at once, or the driver pod, which is
+// deleted first.
+var attemptParts = []lifecycle.Part{lifecycle.Attempt, lifecycle.DriverPod}
 
 // Unstored lists the deletions that a plan may request although their reason is not a stored phase. Any other deletion
 // is requested by the pass after the status write that stores its reason. A test checks every decision of the state
 // machine against this list.
 var Unstored = []Exception{
-	{all, "the application is being deleted",
+	{attemptParts, "the application is being deleted",
 		"The next pass decides the same: the API server has stored the deletion, and nobody can revert it."},
-	{[]lifecycle.Part{lifecycle.Attempt}, "a live read found neither a driver nor a submitter of the attempt, and its number is stored or no executor has it",
-		"The next pass decides the same: there is no driver whose end it could misread. It does not reuse a number that a pod has."},
-	{all, "the stored number is that of a later attempt",
+	{[]lifecycle.Part{lifecycle.Attempt}, "a live read found neither a driver nor a submitter of the attempt; in addition, either the attempt's number is stored, or no executor has this number",
+		"The next pass decides the same: there is no driver whose end could be misread. No attempt number is reused while a pod has it."},
+	{attemptParts, "the stored number is that of a later attempt",
 		"The next pass decides the same: the stored number shows that the attempt is over."},
 	{[]lifecycle.Part{lifecycle.DriverBudget}, "the spec no longer requests a budget",
 		"The next pass decides the same, or creates the budget again if the spec requests it again. No attempt ends."},

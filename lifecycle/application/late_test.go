@@ -11,11 +11,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// late is a pass during which the operator loses its lease. The pass continues for some time with the state that it
-// read before. Meanwhile drivers run and end, users edit, and the next operator waits or starts. The late pass writes
-// like any other pass: it sends a status patch with the resourceVersion that it read, checks for existing objects
-// before it creates objects, and deletes only observed objects.
-type late struct {
+// overtakenPass is a pass during which the operator loses its lease. The pass continues for some time with the state
+// that it read before. Meanwhile drivers run and end, users edit, and the next operator waits or starts. The late pass
+// writes like any other pass: it sends a status patch with the resourceVersion that it read, checks for existing
+// objects before it creates objects, and deletes only observed objects.
+type overtakenPass struct {
 	app     lifecycle.App
 	name    int
 	stored  lifecycle.Memory
@@ -30,7 +30,7 @@ type late struct {
 
 // overtake makes the operator lose its lease in the middle of a pass.
 func (w *world) overtake() {
-	l := &late{app: w.app, name: w.name, stored: w.stored, version: w.version, seen: w.observed(), now: w.Now, until: w.Now.Add(w.slow)}
+	l := &overtakenPass{app: w.app, name: w.name, stored: w.stored, version: w.version, seen: w.observed(), now: w.Now, until: w.Now.Add(w.slow)}
 	l.resume, l.stop = iter.Pull(func(yield func(struct{}) bool) {
 		w.latePass(l, func() bool { return yield(struct{}{}) })
 	})
@@ -63,9 +63,9 @@ func (w *world) advanceLatePass() {
 	}
 }
 
-// latePass runs like pass, but pauses before each call. The late pass ends instead of waiting, because its requeue is
-// lost together with the old operator's queue.
-func (w *world) latePass(l *late, rest func() bool) {
+// latePass does the same as the method pass, but calls rest, which pauses, before each API call. Where pass waits,
+// latePass ends, because its requeue is lost together with the old operator's queue.
+func (w *world) latePass(l *overtakenPass, rest func() bool) {
 	for range 5 {
 		plan := Step(l.app, l.stored, l.seen, l.now)
 		var fact func(*lifecycle.Observed)
@@ -98,7 +98,7 @@ func (w *world) latePass(l *late, rest func() bool) {
 // lateCall carries out one action of the late pass, with the spec that the late pass read. The result fact is nil, or a
 // function that adds a fact to the observation; the late pass then decides again. The result crashed reports whether
 // the call failed.
-func (w *world) lateCall(l *late, action lifecycle.Action) (fact func(*lifecycle.Observed), crashed bool) {
+func (w *world) lateCall(l *overtakenPass, action lifecycle.Action) (fact func(*lifecycle.Observed), crashed bool) {
 	app, name := w.app, w.name
 	w.app, w.name, l.acts = l.app, l.name, true
 	w.Tell("late:")

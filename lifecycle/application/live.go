@@ -200,7 +200,7 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	case seen.Phase == lifecycle.DriverUnknown && (s.m.Phase == lifecycle.Unknown || seen.NodeLostSince.IsZero()):
 		return true
 	case seen.Phase == lifecycle.DriverUnknown:
-		since = s.earlier(seen.NodeLostSince).Add(nodeLostGrace)
+		since = s.notInFuture(seen.NodeLostSince).Add(nodeLostGrace)
 	case seen.Deleting && !seen.GoneBy.IsZero():
 		since = seen.GoneBy.Add(overdue)
 	default:
@@ -231,7 +231,7 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 			s.noun("driver"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 	}
 	if before := s.m.Phase; before != lifecycle.Unknown {
-		s.to(lifecycle.Unknown, cause)
+		s.enter(lifecycle.Unknown, cause)
 		if s.app.Thresholds != nil {
 			s.m.PhaseBeforeUnknown = before
 		}
@@ -253,15 +253,15 @@ func (s *step) progress(d *lifecycle.Driver) {
 	target, stage := s.phaseOf(d), s.stage()
 	switch {
 	case stage == lifecycle.Unknown:
-		s.to(target, lifecycle.Cause{})
+		s.enter(target, lifecycle.Cause{})
 	case s.app.IsServer && s.m.Phase == lifecycle.Running && target != lifecycle.Running:
-		s.to(lifecycle.Started, s.notReadyCause(d))
+		s.enter(lifecycle.Started, s.notReadyCause(d))
 	case rank[target] > rank[stage]:
 		s.enterPhasesUpTo(target)
 	case stage.Runs() && target.Runs() && target != s.m.Phase:
-		s.to(target, s.shortageCause(target))
+		s.enter(target, s.shortageCause(target))
 	case s.m.Phase == lifecycle.Unknown:
-		s.to(stage, lifecycle.Cause{})
+		s.enter(stage, lifecycle.Cause{})
 	}
 }
 
@@ -285,7 +285,7 @@ func (s *step) enterPhasesUpTo(target lifecycle.Phase) {
 		case rank[phase] == rank[target]:
 			phase = target
 		}
-		s.to(phase, s.shortageCause(phase))
+		s.enter(phase, s.shortageCause(phase))
 	}
 }
 
@@ -429,7 +429,7 @@ func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 func (s *step) rememberUngated(d *lifecycle.Driver) {
 	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
 	if held && !d.Gated && s.m.UngatedAt.IsZero() {
-		s.m.UngatedAt = s.earlier(d.ScheduledAt)
+		s.m.UngatedAt = s.notInFuture(d.ScheduledAt)
 	}
 }
 
@@ -467,5 +467,5 @@ func (s *step) deadlineStart(t time.Time) time.Time {
 	if t.IsZero() {
 		return s.m.Since
 	}
-	return s.earlier(t)
+	return s.notInFuture(t)
 }

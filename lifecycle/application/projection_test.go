@@ -59,10 +59,10 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	p.last = tr.To
 }
 
-// follows lists, for each state, the states that may follow it. It contains two cases that the reference lacks. First,
-// a running application may have fewer executors than its minimum from its start on, even if the start does not wait
-// for executors. Second, a submission may fail in a separate pod after the driver was requested.
-var follows = func() map[string][]string {
+// successors lists, for each state, the states that may follow it. It contains two cases that the reference lacks.
+// First, a running application may have fewer executors than its minimum from its start on, even if the start does not
+// wait for executors. Second, a submission may fail in a separate pod after the driver was requested.
+var successors = func() map[string][]string {
 	ends := []string{"Succeeded", "Failed", "DriverEvicted"}
 	running := []string{"RunningHealthy", "RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors"}
 	over := []string{"ScheduledToRestart", "ResourceReleased", "TerminatedWithoutReleaseResources"}
@@ -84,8 +84,9 @@ var follows = func() map[string][]string {
 	return table
 }()
 
-// wrong returns the first pair of states that must not follow each other; nil if there is none.
-func (p *projection) wrong() (pair []string) {
+// forbiddenPair returns the first pair of consecutive states of which the second must not follow the first; nil if
+// there is none.
+func (p *projection) forbiddenPair() (pair []string) {
 	for i, state := range p.states {
 		if i == 0 {
 			continue
@@ -93,7 +94,7 @@ func (p *projection) wrong() (pair []string) {
 		if p.restarts && state == "ScheduledToRestart" {
 			continue
 		}
-		if before := p.states[i-1]; !slices.Contains(follows[before], state) {
+		if before := p.states[i-1]; !slices.Contains(successors[before], state) {
 			return []string{before, state}
 		}
 	}
@@ -175,8 +176,8 @@ func thresholds(initial, least, most int32) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.Thresholds = &lifecycle.Thresholds{Init: initial, Min: least, Max: most} }
 }
 
-// standing returns an observation with the driver of attempt n and the other objects of that attempt.
-func standing(n int32, phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {
+// observedAttempt returns an observation with the driver of attempt n and the other objects of that attempt.
+func observedAttempt(n int32, phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	o := driver(phase, append(change, attempt(n))...)
 	o.RemainingAttempts = []int32{n}
 	return o
@@ -196,43 +197,43 @@ func TestHistories(t *testing.T) {
 		want  []string
 	}{
 		{"success", secondFamily(), []observation{
-			{0, nothing}, {1, standing(1, pending)}, {6, standing(1, running)}, {7, standing(1, running, readyAt(7))},
-			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+			{0, nothing}, {1, observedAttempt(1, pending)}, {6, observedAttempt(1, running)}, {7, observedAttempt(1, running, readyAt(7))},
+			{51, observedAttempt(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, then("Succeeded", "ResourceReleased")},
 		{"success of a driver that ran between two looks", secondFamily(), []observation{
-			{0, nothing}, {1, standing(1, pending)}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+			{0, nothing}, {1, observedAttempt(1, pending)}, {51, observedAttempt(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, then("Succeeded", "ResourceReleased")},
-		{"success that nobody saw begin", secondFamily(), []observation{{60, standing(1, lifecycle.DriverSucceeded)}, {61, nothing}},
+		{"success that nobody saw begin", secondFamily(), []observation{{60, observedAttempt(1, lifecycle.DriverSucceeded)}, {61, nothing}},
 			then("Succeeded", "ResourceReleased")},
 		{"an image that cannot be pulled", secondFamily(func(a *lifecycle.App) { a.Deadlines.DriverStart = 30 * second }), []observation{
-			{0, nothing}, {1, standing(1, pending, image)}, {40, nothing},
+			{0, nothing}, {1, observedAttempt(1, pending, image)}, {40, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStartTimedOut", "ResourceReleased"}},
 		{"success, retained for a time", secondFamily(retain(lifecycle.RetainAlways, 20)), []observation{
-			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverSucceeded)}, {72, nothing},
+			{0, nothing}, {6, observedAttempt(1, running, readyAt(6))}, {51, observedAttempt(1, lifecycle.DriverSucceeded)}, {72, nothing},
 		}, then("Succeeded", "TerminatedWithoutReleaseResources", "ResourceReleased")},
 		{"success, retained for a time that goes on", secondFamily(retain(lifecycle.RetainAlways, 200)), []observation{
-			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverSucceeded)}, {72, standing(1, lifecycle.DriverSucceeded)},
+			{0, nothing}, {6, observedAttempt(1, running, readyAt(6))}, {51, observedAttempt(1, lifecycle.DriverSucceeded)}, {72, observedAttempt(1, lifecycle.DriverSucceeded)},
 		}, then("Succeeded", "TerminatedWithoutReleaseResources")},
 		{"failure, retained", secondFamily(retain(lifecycle.RetainOnFailure)), []observation{
-			{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, standing(1, lifecycle.DriverFailed)}, {900, standing(1, lifecycle.DriverFailed)},
+			{0, nothing}, {6, observedAttempt(1, running, readyAt(6))}, {51, observedAttempt(1, lifecycle.DriverFailed)}, {900, observedAttempt(1, lifecycle.DriverFailed)},
 		}, then("Failed", "TerminatedWithoutReleaseResources")},
 		{"success, where failures are retained", secondFamily(retain(lifecycle.RetainOnFailure)), []observation{
-			{0, nothing}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+			{0, nothing}, {51, observedAttempt(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, then("Succeeded", "ResourceReleased")},
 		{"failure that nobody saw begin, retained", secondFamily(retain(lifecycle.RetainOnFailure)), []observation{
-			{0, nothing}, {51, standing(1, lifecycle.DriverFailed)},
+			{0, nothing}, {51, observedAttempt(1, lifecycle.DriverFailed)},
 		}, then("Failed", "TerminatedWithoutReleaseResources")},
 		{"a container that could not be started", secondFamily(), []observation{
-			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, neverStarted)}, {52, nothing},
+			{0, nothing}, {51, observedAttempt(1, lifecycle.DriverFailed, neverStarted)}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "Failed", "ResourceReleased"}},
 		{"evicted before it began", secondFamily(), []observation{
-			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, evicted, func(d *lifecycle.Driver) { d.StartedAt = time.Time{} })}, {52, nothing},
+			{0, nothing}, {51, observedAttempt(1, lifecycle.DriverFailed, evicted, func(d *lifecycle.Driver) { d.StartedAt = time.Time{} })}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverEvicted", "ResourceReleased"}},
 		{"evicted, and again", secondFamily(restarts(lifecycle.OnFailure, 1)), []observation{
-			{0, nothing}, {51, standing(1, lifecycle.DriverFailed, evicted)}, {81, nothing}, {90, standing(2, lifecycle.DriverFailed, evicted)}, {91, nothing},
+			{0, nothing}, {51, observedAttempt(1, lifecycle.DriverFailed, evicted)}, {81, nothing}, {90, observedAttempt(2, lifecycle.DriverFailed, evicted)}, {91, nothing},
 		}, slices.Concat(then("DriverEvicted", "ScheduledToRestart"), well[1:], []string{"DriverEvicted", "ResourceReleased"})},
 		{"the last of all is retained, those before are not (W14)", secondFamily(restarts(lifecycle.OnFailure, 1), retain(lifecycle.RetainOnFailure)), []observation{
-			{0, nothing}, {51, standing(1, lifecycle.DriverFailed)}, {81, nothing}, {90, standing(2, lifecycle.DriverFailed)},
+			{0, nothing}, {51, observedAttempt(1, lifecycle.DriverFailed)}, {81, nothing}, {90, observedAttempt(2, lifecycle.DriverFailed)},
 		}, slices.Concat(then("Failed", "ScheduledToRestart"), well[1:], []string{"Failed", "TerminatedWithoutReleaseResources"})},
 		{"what cannot be used is over at once", secondFamily(restarts(lifecycle.Always, 9), func(a *lifecycle.App) {
 			a.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.deploymentMode"}
@@ -240,41 +241,41 @@ func TestHistories(t *testing.T) {
 		{"what cannot be made follows the policy (W17)", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 1)), []observation{
 			{0, refused(true)}, {30, refused(true)}, {31, nothing},
 		}, []string{"Submitted", "SchedulingFailure", "ScheduledToRestart", "SchedulingFailure", "ResourceReleased"}},
-		{"deleted by somebody", secondFamily(), []observation{{0, nothing}, {6, standing(1, running, readyAt(6))}, {51, nothing}}, then("Failed", "ResourceReleased")},
+		{"deleted by somebody", secondFamily(), []observation{{0, nothing}, {6, observedAttempt(1, running, readyAt(6))}, {51, nothing}}, then("Failed", "ResourceReleased")},
 		{"executors come, go and come", secondFamily(thresholds(2, 2, 3)), []observation{
-			{0, nothing}, {6, standing(1, running, readyAt(6))}, {8, withExecutors(standing(1, running, readyAt(6)), running)},
-			{10, withExecutors(standing(1, running, readyAt(6)), running, running)}, {12, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
-			{14, withExecutors(standing(1, running, readyAt(6)), running)}, {20, withExecutors(standing(1, running, readyAt(6)), running, running, running)},
-			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+			{0, nothing}, {6, observedAttempt(1, running, readyAt(6))}, {8, withExecutors(observedAttempt(1, running, readyAt(6)), running)},
+			{10, withExecutors(observedAttempt(1, running, readyAt(6)), running, running)}, {12, withExecutors(observedAttempt(1, running, readyAt(6)), running, running, running)},
+			{14, withExecutors(observedAttempt(1, running, readyAt(6)), running)}, {20, withExecutors(observedAttempt(1, running, readyAt(6)), running, running, running)},
+			{51, observedAttempt(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "RunningWithPartialCapacity",
 			"RunningHealthy", "RunningWithBelowThresholdExecutors", "RunningHealthy", "Succeeded", "ResourceReleased"}},
 		{"an executor is replaced in time", secondFamily(thresholds(0, 2, 2)), []observation{
-			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running, running)},
-			{14, withExecutors(standing(1, running, readyAt(6)), running)}, {18, withExecutors(standing(1, running, readyAt(6)), running, running)},
-			{51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+			{0, nothing}, {6, withExecutors(observedAttempt(1, running, readyAt(6)), running, running)},
+			{14, withExecutors(observedAttempt(1, running, readyAt(6)), running)}, {18, withExecutors(observedAttempt(1, running, readyAt(6)), running, running)},
+			{51, observedAttempt(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, then("Succeeded", "ResourceReleased")},
 		{"executors end a little before their driver", secondFamily(thresholds(0, 1, 2)), []observation{
-			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running, running)},
-			{49, withExecutors(standing(1, running, readyAt(6)), running, lifecycle.DriverSucceeded)}, {50, standing(1, running, readyAt(6))},
-			{53, standing(1, lifecycle.DriverSucceeded)}, {54, nothing},
+			{0, nothing}, {6, withExecutors(observedAttempt(1, running, readyAt(6)), running, running)},
+			{49, withExecutors(observedAttempt(1, running, readyAt(6)), running, lifecycle.DriverSucceeded)}, {50, observedAttempt(1, running, readyAt(6))},
+			{53, observedAttempt(1, lifecycle.DriverSucceeded)}, {54, nothing},
 		}, then("Succeeded", "ResourceReleased")},
 		{"executors that do not come", secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Deadlines.ExecutorsStart = 30 * second }), []observation{
-			{0, nothing}, {6, standing(1, running, readyAt(6))}, {30, withExecutors(standing(1, running, readyAt(6)), running)}, {61, nothing},
+			{0, nothing}, {6, observedAttempt(1, running, readyAt(6))}, {30, withExecutors(observedAttempt(1, running, readyAt(6)), running)}, {61, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut", "ResourceReleased"}},
-		{"executors that were awaited and not seen", secondFamily(thresholds(2, 0, 0)), []observation{{0, nothing}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing}},
+		{"executors that were awaited and not seen", secondFamily(thresholds(2, 0, 0)), []observation{{0, nothing}, {51, observedAttempt(1, lifecycle.DriverSucceeded)}, {52, nothing}},
 			[]string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "Succeeded", "ResourceReleased"}},
 		{"a minimum, and nothing that the start awaits (W25)", secondFamily(thresholds(0, 1, 2)), []observation{
-			{0, nothing}, {6, standing(1, running, readyAt(6))}, {8, withExecutors(standing(1, running, readyAt(6)), running)},
-			{9, withExecutors(standing(1, running, readyAt(6)), running, running)}, {51, standing(1, lifecycle.DriverSucceeded)}, {52, nothing},
+			{0, nothing}, {6, observedAttempt(1, running, readyAt(6))}, {8, withExecutors(observedAttempt(1, running, readyAt(6)), running)},
+			{9, withExecutors(observedAttempt(1, running, readyAt(6)), running, running)}, {51, observedAttempt(1, lifecycle.DriverSucceeded)}, {52, nothing},
 		}, []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningWithBelowThresholdExecutors", "RunningWithPartialCapacity",
 			"RunningHealthy", "Succeeded", "ResourceReleased"}},
 		{"a node that was lost for a while", secondFamily(thresholds(1, 1, 0)), []observation{
-			{0, nothing}, {6, withExecutors(standing(1, running, readyAt(6)), running)}, {20, standing(1, lifecycle.DriverUnknown)},
-			{900, standing(1, running, readyAt(890))}, {910, withExecutors(standing(1, running, readyAt(890)), running)},
-			{951, standing(1, lifecycle.DriverSucceeded)}, {952, nothing},
+			{0, nothing}, {6, withExecutors(observedAttempt(1, running, readyAt(6)), running)}, {20, observedAttempt(1, lifecycle.DriverUnknown)},
+			{900, observedAttempt(1, running, readyAt(890))}, {910, withExecutors(observedAttempt(1, running, readyAt(890)), running)},
+			{951, observedAttempt(1, lifecycle.DriverSucceeded)}, {952, nothing},
 		}, then("RunningWithBelowThresholdExecutors", "RunningHealthy", "Succeeded", "ResourceReleased")},
 		{"a node that was lost until the driver had ended", secondFamily(), []observation{
-			{0, nothing}, {6, standing(1, running)}, {20, standing(1, lifecycle.DriverUnknown)}, {951, standing(1, lifecycle.DriverSucceeded)}, {952, nothing},
+			{0, nothing}, {6, observedAttempt(1, running)}, {20, observedAttempt(1, lifecycle.DriverUnknown)}, {951, observedAttempt(1, lifecycle.DriverSucceeded)}, {952, nothing},
 		}, then("Succeeded", "ResourceReleased")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -282,7 +283,7 @@ func TestHistories(t *testing.T) {
 			if diff := cmp.Diff(c.want, states); diff != "" {
 				t.Errorf("history (-want +got):\n%s", diff)
 			}
-			if pair := (&projection{states: states}).wrong(); pair != nil {
+			if pair := (&projection{states: states}).forbiddenPair(); pair != nil {
 				t.Errorf("%v does not follow in the reference", pair)
 			}
 		})

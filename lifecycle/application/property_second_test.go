@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// second adds random settings, memories and events that occur only with applications of spark.apache.org.
-func (a anything) second(now time.Time, app *lifecycle.App, mem *lifecycle.Memory, seen *lifecycle.Observed) {
+// addApacheSettings adds random settings, memories and events that occur only with applications of spark.apache.org.
+func (a generator) addApacheSettings(now time.Time, app *lifecycle.App, mem *lifecycle.Memory, seen *lifecycle.Observed) {
 	duration := func(n int) time.Duration { return time.Duration(a.below(n)-2) * time.Second }
 	maybe := func(n int) *time.Duration {
 		if a.below(2) == 0 {

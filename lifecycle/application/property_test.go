@@ -141,19 +141,19 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	}
 }
 
-// anything generates random situations, including situations that cannot occur.
-type anything struct{ r *rand.Rand }
+// generator generates random situations, including situations that cannot occur.
+type generator struct{ r *rand.Rand }
 
-func (a anything) below(n int) int { return a.r.IntN(n) }
+func (a generator) below(n int) int { return a.r.IntN(n) }
 
-func (a anything) time(now time.Time) time.Time {
+func (a generator) time(now time.Time) time.Time {
 	if a.below(3) == 0 {
 		return time.Time{}
 	}
 	return now.Add(time.Duration(a.below(400)-300) * time.Second)
 }
 
-func (a anything) app() lifecycle.App {
+func (a generator) app() lifecycle.App {
 	app := lifecycle.App{
 		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.below(4)], Deleting: a.below(20) == 0, Orphan: a.below(2) == 0, Suspend: a.below(4) == 0,
 		InitialExecutors: int32(a.below(5)), MissingGrace: time.Duration(1+a.below(20)) * time.Second,
@@ -183,7 +183,7 @@ func (a anything) app() lifecycle.App {
 	return app
 }
 
-func (a anything) memory(now time.Time) lifecycle.Memory {
+func (a generator) memory(now time.Time) lifecycle.Memory {
 	if a.below(8) == 0 {
 		return lifecycle.Memory{}
 	}
@@ -208,7 +208,7 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 	return m
 }
 
-func (a anything) observed(now time.Time) lifecycle.Observed {
+func (a generator) observed(now time.Time) lifecycle.Observed {
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
@@ -260,7 +260,7 @@ func (a anything) observed(now time.Time) lifecycle.Observed {
 }
 
 // submitters adds submitter pods to the observation, and marks some drivers as created by a submitter.
-func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
+func (a generator) submitters(now time.Time, seen *lifecycle.Observed) {
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
@@ -284,18 +284,19 @@ func (a anything) submitters(now time.Time, seen *lifecycle.Observed) {
 	}
 }
 
-// anytime is the time of all decisions that everything makes.
-var anytime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// decisionTime is the time of all decisions that randomDecisions makes.
+var decisionTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// everything calls look with decisions about random situations, including situations that cannot occur.
-func everything(decisions uint64, look func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Plan)) {
+// randomDecisions makes decisions about random situations, including situations that cannot occur, and passes each
+// decision to check.
+func randomDecisions(decisions uint64, check func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Plan)) {
 	for seed := range decisions {
-		a := anything{rand.New(rand.NewPCG(seed, 11))}
-		app, mem, seen := a.app(), a.memory(anytime), a.observed(anytime)
+		a := generator{rand.New(rand.NewPCG(seed, 11))}
+		app, mem, seen := a.app(), a.memory(decisionTime), a.observed(decisionTime)
 		if seed%2 == 1 {
-			anything{rand.New(rand.NewPCG(seed, 13))}.second(anytime, &app, &mem, &seen)
+			generator{rand.New(rand.NewPCG(seed, 13))}.addApacheSettings(decisionTime, &app, &mem, &seen)
 		}
-		look(app, mem, seen, Step(app, mem, seen, anytime))
+		check(app, mem, seen, Step(app, mem, seen, decisionTime))
 	}
 }
 
@@ -303,8 +304,8 @@ func everything(decisions uint64, look func(lifecycle.App, lifecycle.Memory, lif
 // every plan must keep.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
-	everything(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
-		checkPlan(t, app, mem, seen, anytime, plan)
+	randomDecisions(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+		checkPlan(t, app, mem, seen, decisionTime, plan)
 		used.Add(plan.Transitions)
 		if len(plan.Transitions) >= maxMoves {
 			t.Fatalf("the trail does not end: %v", plan.Transitions)

@@ -47,7 +47,7 @@ func (s *step) noticeRestart() {
 		return
 	}
 	s.m.Outcome, s.m.EndedAt = lifecycle.Undecided, time.Time{}
-	s.to(lifecycle.Waiting, cause)
+	s.enter(lifecycle.Waiting, cause)
 }
 
 // restartEffect returns the effect of a restart request on the current attempt, for a message.

@@ -82,8 +82,8 @@ func increment(n int64) int64 {
 	return n + 1
 }
 
-// exceededLimit returns a text about the limit that prevents another attempt. It returns "" if no limit prevents it, or
-// if the restart policy or an invalid spec already prevents it.
+// exceededLimit returns a message about the limit of restarts that prevents another attempt. It returns "" if no limit
+// is exceeded. It also returns "" if the restart policy or an invalid spec prevents another attempt anyway.
 func (s *step) exceededLimit() string {
 	rule := s.app.Restart
 	if rule.Limits == nil || s.app.Invalid != nil || !allowsRestart(rule.Policy, s.m.Outcome) {

@@ -189,7 +189,7 @@ func TestLimitsWhileWaiting(t *testing.T) {
 	waiting := memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "OOMKilled", 50), due(80), func(m *lifecycle.Memory) {
 		m.Restarts = lifecycle.Restarts{Total: 2, Failures: 2}
 	})
-	remains := standing(1, lifecycle.DriverFailed)
+	remains := observedAttempt(1, lifecycle.DriverFailed)
 	sure := func(o lifecycle.Observed) lifecycle.Observed { o.Confirmed = true; return o }
 	run(t, []row{
 		{"as it was", secondFamily(restarts(lifecycle.OnFailure, 2)), waiting, remains, at(60),

@@ -76,9 +76,9 @@ func (s *step) forced(attempt int32) bool {
 	return left <= 0
 }
 
-// deletionStart returns the time from which on the attempt should no longer exist. It returns the zero time if the
-// attempt should exist, or if that time is unknown. The remembered end does not apply to a later attempt whose launch
-// was not stored.
+// deletionStart returns since when the attempt should not exist any more. It returns the zero time if the attempt
+// should exist, or if the start of its deletion is unknown. The remembered end belongs to the remembered attempt, so it
+// is not used for a later attempt whose launch was not stored.
 func (s *step) deletionStart(attempt int32) time.Time {
 	switch {
 	case !s.m.EndedAt.IsZero() && attempt <= s.m.Attempt:

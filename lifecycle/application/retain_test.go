@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// forced returns the deletion a without a grace period.
+// forced returns the given deletion, changed so that it has no grace period.
 func forced(a lifecycle.Action) lifecycle.Action { a.Force = true; return a }
 
 // TestRetention checks which objects of the last attempt are kept, for each policy and outcome.
@@ -16,7 +16,7 @@ func TestRetention(t *testing.T) {
 	retained := func(o lifecycle.Outcome) lifecycle.Memory {
 		return memoryIn(lifecycle.Retained, outcome(o, "r", 50), func(m *lifecycle.Memory) { m.Since = at(55) })
 	}
-	well, ill := standing(1, lifecycle.DriverSucceeded), standing(1, lifecycle.DriverFailed)
+	well, ill := observedAttempt(1, lifecycle.DriverSucceeded), observedAttempt(1, lifecycle.DriverFailed)
 	stays := func(o lifecycle.Outcome) want {
 		return want{trail: phases(lifecycle.Retained), outcome: o, reason: "r"}
 	}
@@ -39,10 +39,10 @@ func TestRetention(t *testing.T) {
 		{"always, for no time at all", secondFamily(retain(lifecycle.RetainAlways, 0)), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
 		{"always, and nothing is there to be", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Lost), nothing, at(60), over(lifecycle.Lost)},
 		{"always: what is being deleted is not kept, and no account says that it is", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.ReadyTimedOut),
-			standing(1, lifecycle.DriverFailed, deleting), at(60), goes(lifecycle.ReadyTimedOut, remove(1))},
-		{"nor is it awaited by the other family", appWith(), ended(lifecycle.ReadyTimedOut), standing(1, lifecycle.DriverFailed, deleting), at(60),
+			observedAttempt(1, lifecycle.DriverFailed, deleting), at(60), goes(lifecycle.ReadyTimedOut, remove(1))},
+		{"nor is it awaited by the other family", appWith(), ended(lifecycle.ReadyTimedOut), observedAttempt(1, lifecycle.DriverFailed, deleting), at(60),
 			stays(lifecycle.ReadyTimedOut)},
-		{"always: a driver that goes on is stopped", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.ReadyTimedOut), standing(1, lifecycle.DriverRunning),
+		{"always: a driver that goes on is stopped", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.ReadyTimedOut), observedAttempt(1, lifecycle.DriverRunning),
 			at(60), goes(lifecycle.ReadyTimedOut, stop(1))},
 
 		{"retained for its time", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(60),
@@ -70,9 +70,9 @@ func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
 		app := secondFamily(restarts(lifecycle.OnFailure, 3), retain(policy))
 		waiting := memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "r", 50), due(80))
 		run(t, []row{
-			{string(policy) + ": its log is there until the interval is over", app, waiting, standing(1, lifecycle.DriverFailed), at(60),
+			{string(policy) + ": its log is there until the interval is over", app, waiting, observedAttempt(1, lifecycle.DriverFailed), at(60),
 				want{check: 20 * second, outcome: lifecycle.Failed, reason: "r"}},
-			{string(policy) + ": then it goes", app, waiting, standing(1, lifecycle.DriverFailed), at(80),
+			{string(policy) + ": then it goes", app, waiting, observedAttempt(1, lifecycle.DriverFailed), at(80),
 				want{do: acts(remove(1)), check: 2 * second, outcome: lifecycle.Failed, reason: "r"}},
 			{string(policy) + ": and the next one comes", app, waiting, confirmed, at(81),
 				want{trail: phases(lifecycle.Launched), do: acts(create(2)), check: 60 * second, attempt: 2}},
@@ -91,8 +91,8 @@ func TestForce(t *testing.T) {
 		return app
 	}
 	timedOut := memoryIn(lifecycle.Ended, outcome(lifecycle.ReadyTimedOut, "r", 50))
-	stuck, ended := standing(1, lifecycle.DriverRunning, dueToGo(80)), standing(1, lifecycle.DriverFailed, dueToGo(80))
-	lost := standing(1, lifecycle.DriverUnknown, dueToGo(80))
+	stuck, ended := observedAttempt(1, lifecycle.DriverRunning, dueToGo(80)), observedAttempt(1, lifecycle.DriverFailed, dueToGo(80))
+	lost := observedAttempt(1, lifecycle.DriverUnknown, dueToGo(80))
 	goes := func(check time.Duration, do lifecycle.Action) want {
 		return want{do: acts(do), check: check, outcome: lifecycle.ReadyTimedOut, reason: "r"}
 	}
@@ -102,19 +102,19 @@ func TestForce(t *testing.T) {
 		{"its time has come", app, timedOut, ended, at(150), goes(repeatDelay, forced(remove(1)))},
 		{"a node that does not answer, before", app, timedOut, lost, at(149), goes(second, remove(1))},
 		{"a node that does not answer", app, timedOut, lost, at(150), goes(repeatDelay, forced(remove(1)))},
-		{"a driver that may still stop, but no longer", app, timedOut, standing(1, lifecycle.DriverRunning, dueToGo(200)), at(150), goes(repeatDelay, forced(stop(1)))},
+		{"a driver that may still stop, but no longer", app, timedOut, observedAttempt(1, lifecycle.DriverRunning, dueToGo(200)), at(150), goes(repeatDelay, forced(stop(1)))},
 		{"never, where nobody asks for it", never, timedOut, lost, at(9000), goes(repeatDelay, remove(1))},
 		{"before the next attempt", func() lifecycle.App { a := app; restarts(lifecycle.Always, 9)(&a); return a }(),
 			memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "r", 50)), ended, at(200),
 			want{do: acts(forced(remove(1))), check: repeatDelay, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleting}},
-		{"an attempt that goes on", app, memoryIn(lifecycle.Running), standing(1, lifecycle.DriverRunning, dueToGo(80)), at(9000),
+		{"an attempt that goes on", app, memoryIn(lifecycle.Running), observedAttempt(1, lifecycle.DriverRunning, dueToGo(80)), at(9000),
 			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
-		{"the application is deleted", deleted(60), memoryIn(lifecycle.Running), standing(1, lifecycle.DriverRunning), at(61), want{do: acts(remove(1)), check: repeatDelay}},
-		{"for long", deleted(60), memoryIn(lifecycle.Running), standing(1, lifecycle.DriverRunning), at(160), want{do: acts(forced(remove(1))), check: repeatDelay}},
+		{"the application is deleted", deleted(60), memoryIn(lifecycle.Running), observedAttempt(1, lifecycle.DriverRunning), at(61), want{do: acts(remove(1)), check: repeatDelay}},
+		{"for long", deleted(60), memoryIn(lifecycle.Running), observedAttempt(1, lifecycle.DriverRunning), at(160), want{do: acts(forced(remove(1))), check: repeatDelay}},
 		{"after an end that is long past", deleted(60), timedOut, ended, at(150), goes(repeatDelay, forced(remove(1)))},
-		{"and a launch since that is not remembered", deleted(140), timedOut, standing(2, lifecycle.DriverRunning), at(150), goes(repeatDelay, remove(2))},
+		{"and a launch since that is not remembered", deleted(140), timedOut, observedAttempt(2, lifecycle.DriverRunning), at(150), goes(repeatDelay, remove(2))},
 		{"deleted nobody knows when", func() lifecycle.App { a := app; a.Deleting = true; return a }(), memoryIn(lifecycle.Running),
-			standing(1, lifecycle.DriverRunning), at(9000), want{do: acts(remove(1)), check: repeatDelay}},
+			observedAttempt(1, lifecycle.DriverRunning), at(9000), want{do: acts(remove(1)), check: repeatDelay}},
 		{"suspended for long", func() lifecycle.App { a := app; a.Suspend = true; return a }(), memoryIn(lifecycle.Suspending), lost, at(100),
 			want{do: acts(forced(stop(1))), check: 10 * second, reason: lifecycle.ReasonNodeLost}},
 	})

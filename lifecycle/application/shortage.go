@@ -76,7 +76,7 @@ func (s *step) rememberShortage() {
 		s.m.ShortSince = time.Time{}
 		return
 	case s.m.ShortSince.IsZero():
-		s.m.ShortSince = s.earlier(s.seen.ShortSince)
+		s.m.ShortSince = s.notInFuture(s.seen.ShortSince)
 	}
 	if s.stored.Cause.Reason != "" {
 		return

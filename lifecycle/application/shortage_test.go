@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// wants returns a change that sets an application's initial and minimum numbers of executors.
-func wants(initial, least int32) func(*lifecycle.App) {
+// executorNumbers returns a change that sets an application's initial and minimum numbers of executors.
+func executorNumbers(initial, least int32) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.InitialExecutors, a.MinExecutors = initial, least }
 }
 
@@ -62,47 +62,47 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		cause    lifecycle.Cause
 		reported bool
 	}{
-		{"just ready", appWith(wants(2, 2)), memoryIn(lifecycle.Started), runs(), nil, startupQueryDelay, 60, lifecycle.Cause{}, false},
-		{"for a moment", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 7 * second, 57, lifecycle.Cause{}, false},
-		{"for 10 s", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), runs(), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"for minutes", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-240)), runs(), ask, 20 * second, -240, lifecycle.Cause{}, false},
-		{"for hours", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(), ask, time.Minute, -9000, lifecycle.Cause{}, false},
-		{"by a clock that went back", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, startupQueryDelay, 90, lifecycle.Cause{}, false},
-		{"nothing stands in their way", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50, lifecycle.Cause{}, false},
-		{"a quota does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), quota), nil, 4 * second, 50, reported, true},
-		{"and did before", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 50,
+		{"just ready", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Started), runs(), nil, startupQueryDelay, 60, lifecycle.Cause{}, false},
+		{"for a moment", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 7 * second, 57, lifecycle.Cause{}, false},
+		{"for 10 s", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), runs(), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"for minutes", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(-240)), runs(), ask, 20 * second, -240, lifecycle.Cause{}, false},
+		{"for hours", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(), ask, time.Minute, -9000, lifecycle.Cause{}, false},
+		{"by a clock that went back", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, startupQueryDelay, 90, lifecycle.Cause{}, false},
+		{"nothing stands in their way", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50, lifecycle.Cause{}, false},
+		{"a quota does", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), quota), nil, 4 * second, 50, reported, true},
+		{"and did before", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 50,
 			lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 2"}, false},
-		{"and does no more", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50,
+		{"and does no more", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50,
 			lifecycle.Cause{}, false},
-		{"something else does", appWith(wants(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 50, reported, true},
-		{"one of two for 5 s", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(55)), runs(running), ask, 4 * second, 55, lifecycle.Cause{}, false},
-		{"one of two", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"one waits", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, pending), nil, 0, -1, lifecycle.Cause{}, false},
-		{"one ended", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, failed), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"one's node is lost", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, unknown), nil, 0, -1, lifecycle.Cause{}, false},
-		{"another came", appWith(wants(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 58), nil, 3 * second, 58, lifecycle.Cause{}, false},
-		{"another came before", appWith(wants(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 40), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"another comes tomorrow", appWith(wants(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 90000), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"another came, and the quota is known", appWith(wants(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), madeAt(runs(running), 58), ask, 4 * second, 50,
+		{"something else does", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 50, reported, true},
+		{"one of two for 5 s", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(55)), runs(running), ask, 4 * second, 55, lifecycle.Cause{}, false},
+		{"one of two", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"one waits", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, pending), nil, 0, -1, lifecycle.Cause{}, false},
+		{"one ended", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, failed), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"one's node is lost", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, unknown), nil, 0, -1, lifecycle.Cause{}, false},
+		{"another came", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 58), nil, 3 * second, 58, lifecycle.Cause{}, false},
+		{"another came before", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 40), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"another comes tomorrow", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 90000), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"another came, and the quota is known", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), madeAt(runs(running), 58), ask, 4 * second, 50,
 			lifecycle.Cause{}, false},
-		{"enough, when the quota was known", appWith(wants(1, 1)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
-		{"one waits for a node, and others are not there", appWith(wants(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), waits(runs(pending), "Unschedulable"), nil, 0, 50,
+		{"enough, when the quota was known", appWith(executorNumbers(1, 1)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
+		{"one waits for a node, and others are not there", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), waits(runs(pending), "Unschedulable"), nil, 0, 50,
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec waits: m"}, true},
-		{"one went while it runs", appWith(wants(2, 2)), memoryIn(lifecycle.Running), runs(running), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
-		{"one went a while ago, which is not stored", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 57), nil, 2 * second, 57, lifecycle.Cause{}, false},
-		{"and that for long enough", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 55), ask, 4 * second, 55, lifecycle.Cause{}, false},
-		{"by a clock that went back since", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 90), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
-		{"what is stored goes before", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(57)), seenShort(runs(running), 50), nil, 2 * second, 57, lifecycle.Cause{}, false},
-		{"it came back", appWith(wants(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running, running), 50), nil, 0, -1, lifecycle.Cause{}, false},
-		{"it runs, and a quota is in the way", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, reported, true},
-		{"they are let go by dynamic allocation", appWith(wants(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
-		{"all of them", appWith(wants(5, 0)), memoryIn(lifecycle.Running), runs(), nil, 0, -1, lifecycle.Cause{}, false},
+		{"one went while it runs", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), runs(running), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
+		{"one went a while ago, which is not stored", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 57), nil, 2 * second, 57, lifecycle.Cause{}, false},
+		{"and that for long enough", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 55), ask, 4 * second, 55, lifecycle.Cause{}, false},
+		{"by a clock that went back since", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 90), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
+		{"what is stored goes before", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(57)), seenShort(runs(running), 50), nil, 2 * second, 57, lifecycle.Cause{}, false},
+		{"it came back", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running, running), 50), nil, 0, -1, lifecycle.Cause{}, false},
+		{"it runs, and a quota is in the way", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, reported, true},
+		{"they are let go by dynamic allocation", appWith(executorNumbers(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
+		{"all of them", appWith(executorNumbers(5, 0)), memoryIn(lifecycle.Running), runs(), nil, 0, -1, lifecycle.Cause{}, false},
 		{"none are wanted", appWith(), memoryIn(lifecycle.Started), runs(), nil, 0, -1, lifecycle.Cause{}, false},
-		{"the driver is being deleted", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(running, readyAt(7), deleting), nil, 0, 50,
+		{"the driver is being deleted", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(running, readyAt(7), deleting), nil, 0, 50,
 			lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: "driver pod app-driver is being deleted"}, true},
-		{"its node is lost", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(unknown), nil, 0, -1, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost,
+		{"its node is lost", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(unknown), nil, 0, -1, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost,
 			Message: "the driver's node does not answer"}, false},
-		{"it ended", appWith(wants(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(lifecycle.DriverSucceeded), nil, 0, -1, lifecycle.Cause{}, false},
+		{"it ended", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(lifecycle.DriverSucceeded), nil, 0, -1, lifecycle.Cause{}, false},
 	} {
 		plan := Step(c.app, c.m, c.seen, at(60))
 		checkPlan(t, c.app, c.m, c.seen, at(60), plan)
@@ -129,7 +129,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 // TestShortageIsToldOnce checks that a shortage of executors leads to one event and one cause, however long it lasts
 // and however the numbers in the quota message change. A new shortage after the first one has ended is reported again.
 func TestShortageIsToldOnce(t *testing.T) {
-	app, m, reported := appWith(wants(4, 4)), memoryIn(lifecycle.Started), 0
+	app, m, reported := appWith(executorNumbers(4, 4)), memoryIn(lifecycle.Started), 0
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
 	pass := func(seconds int, used string) {
 		t.Helper()
@@ -174,7 +174,7 @@ func TestShortageIsToldOnce(t *testing.T) {
 // many they are.
 func TestRampUpAsksNobody(t *testing.T) {
 	const all = 300
-	app, m := appWith(wants(all, all)), memoryIn(lifecycle.Ready)
+	app, m := appWith(executorNumbers(all, all)), memoryIn(lifecycle.Ready)
 	seen := driver(lifecycle.DriverRunning, readyAt(0))
 	for i := range all {
 		seen = withExecutors(seen, lifecycle.DriverRunning)

@@ -124,9 +124,9 @@ func (s *step) move() bool {
 	return s.live()
 }
 
-// to enters a phase. The cause is the reason for entering the phase, or the wait reason of the phase. The result is
-// always true.
-func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
+// enter enters a phase. The cause is the reason for entering the phase, or the wait reason of the phase. The result is
+// always true, so that callers can return it.
+func (s *step) enter(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.resetFailures()
 	s.plan.Transitions = append(s.plan.Transitions, lifecycle.Transition{
@@ -136,8 +136,8 @@ func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// resetFailures resets the counts of earlier failures when a run ends that was in the phase Running for long enough.
-// The next interval is then as short as after a first failure.
+// resetFailures is called when a run ends. If the run was in the phase Running for long enough, resetFailures resets
+// the counts of earlier failures. The next interval is then as short as after a first failure.
 func (s *step) resetFailures() {
 	if long := s.app.Restart.ResetAfter; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
 		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns = 1, 1, 0
@@ -175,7 +175,7 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 func (s *step) launchNew() bool {
 	if s.app.Suspend {
 		s.restartDone(s.app.RestartRequest)
-		return s.to(lifecycle.Suspended, s.suspendedCause())
+		return s.enter(lifecycle.Suspended, s.suspendedCause())
 	}
 	return s.launch()
 }
@@ -226,7 +226,7 @@ func (s *step) launch() bool {
 		return s.end(lifecycle.Refused, *s.seen.Rejection, s.now)
 	}
 	s.m.Runs++
-	s.to(lifecycle.Launched, s.submission())
+	s.enter(lifecycle.Launched, s.submission())
 	s.do(lifecycle.Create, lifecycle.Submission, s.m.Attempt)
 	s.requeueAfter(s.app.MissingGrace)
 	s.deadlines(nil)
@@ -301,16 +301,16 @@ func (s *step) adopt() {
 		cause := lifecycle.Cause{}
 		switch {
 		case d != nil:
-			s.m.SubmittedAt = s.earlier(d.CreatedAt)
+			s.m.SubmittedAt = s.notInFuture(d.CreatedAt)
 			s.m.AttemptID = cmp.Or(d.AttemptID, s.m.AttemptID)
 			s.restartDone(d.RestartRequest)
 		case r != nil:
-			s.m.SubmittedAt = s.earlier(r.CreatedAt)
+			s.m.SubmittedAt = s.notInFuture(r.CreatedAt)
 			s.restartDone(r.RestartRequest)
 			cause = s.submission()
 		}
 		s.m.Outcome = lifecycle.Undecided
-		s.to(lifecycle.Launched, cause)
+		s.enter(lifecycle.Launched, cause)
 	}
 	if !s.m.Phase.Live() {
 		return
@@ -325,9 +325,9 @@ func (s *step) adopt() {
 	}
 }
 
-// earlier returns t, or the current time if t is unknown or in the future, because the clocks of other machines may
-// differ.
-func (s *step) earlier(t time.Time) time.Time {
+// notInFuture returns t, or the current time if t is unknown or in the future. Such a t is possible because the clocks
+// of other machines may differ.
+func (s *step) notInFuture(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
 		return s.now
 	}
@@ -366,5 +366,5 @@ func (s *step) noticeEdit() {
 		return
 	}
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
-	s.to(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the " + s.noun("run") + " of the old spec is replaced"})
+	s.enter(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the " + s.noun("run") + " of the old spec is replaced"})
 }

@@ -60,10 +60,9 @@ func outcome(o lifecycle.Outcome, reason string, end int) func(*lifecycle.Memory
 	}
 }
 
-// sparing returns a change of a memory that sets the number of runs to runs, and the number of suspended runs among
-// them to spared.
-func sparing(runs, spared int32) func(*lifecycle.Memory) {
-	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns = runs, runs, spared }
+// withRuns returns a change of a memory that sets the number of runs, and the number of suspended runs among them.
+func withRuns(runs, suspended int32) func(*lifecycle.Memory) {
+	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns = runs, runs, suspended }
 }
 
 func due(seconds int) func(*lifecycle.Memory) {
@@ -297,8 +296,8 @@ func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 	return o
 }
 
-// made returns the observation with the given creation time for all executors.
-func made(o lifecycle.Observed, seconds int) lifecycle.Observed {
+// executorsCreatedAt returns the observation with the given creation time for all executors.
+func executorsCreatedAt(o lifecycle.Observed, seconds int) lifecycle.Observed {
 	for i := range o.Executors {
 		o.Executors[i].CreatedAt = at(seconds)
 	}
@@ -358,8 +357,8 @@ func TestExecutorsWait(t *testing.T) {
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-2 waits: m2"}, "exec-2"},
 		{"known: neither the wording nor another pod is news", memoryIn(lifecycle.Scaling, known), pending(ready, "ImagePullBackOff", "Unschedulable"),
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod gone waits: 0/3"}, ""},
-		{"gated for a moment", memoryIn(lifecycle.Scaling), made(pending(ready, "SchedulingGated"), 56), lifecycle.Cause{}, ""},
-		{"gated for a while", memoryIn(lifecycle.Scaling), made(pending(ready, "SchedulingGated"), 55),
+		{"gated for a moment", memoryIn(lifecycle.Scaling), executorsCreatedAt(pending(ready, "SchedulingGated"), 56), lifecycle.Cause{}, ""},
+		{"gated for a while", memoryIn(lifecycle.Scaling), executorsCreatedAt(pending(ready, "SchedulingGated"), 55),
 			lifecycle.Cause{Reason: "SchedulingGated", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
 		{"another trouble", memoryIn(lifecycle.Scaling, known), pending(ready, "ImagePullBackOff"),
 			lifecycle.Cause{Reason: "ImagePullBackOff", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
@@ -373,10 +372,10 @@ func TestExecutorsWait(t *testing.T) {
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-2 waits: m2"}, "exec-2"},
 		{"it runs with fewer than it began with", memoryIn(lifecycle.Running), pending(ready, "Unschedulable"),
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
-		{"it runs, and a young one waits", memoryIn(lifecycle.Running), made(pending(enough, "Unschedulable"), 56), lifecycle.Cause{}, ""},
-		{"it runs, and a young one waits for what is known", memoryIn(lifecycle.Running, known), made(pending(enough, "Unschedulable"), 56), known0, ""},
-		{"it runs, and one that is made tomorrow waits", memoryIn(lifecycle.Running), made(pending(enough, "Unschedulable"), 600), lifecycle.Cause{}, ""},
-		{"it runs, and an older one waits", memoryIn(lifecycle.Running), made(pending(enough, "Unschedulable"), 55),
+		{"it runs, and a young one waits", memoryIn(lifecycle.Running), executorsCreatedAt(pending(enough, "Unschedulable"), 56), lifecycle.Cause{}, ""},
+		{"it runs, and a young one waits for what is known", memoryIn(lifecycle.Running, known), executorsCreatedAt(pending(enough, "Unschedulable"), 56), known0, ""},
+		{"it runs, and one that is made tomorrow waits", memoryIn(lifecycle.Running), executorsCreatedAt(pending(enough, "Unschedulable"), 600), lifecycle.Cause{}, ""},
+		{"it runs, and an older one waits", memoryIn(lifecycle.Running), executorsCreatedAt(pending(enough, "Unschedulable"), 55),
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec-1 waits: m1"}, "exec-1"},
 		{"it runs, and no other waits any more", memoryIn(lifecycle.Running, known), enough, lifecycle.Cause{}, ""},
 		{"it runs: the driver's trouble comes first", memoryIn(lifecycle.Running, known), pending(driver(lifecycle.DriverRunning, readyAt(7), evicted), "Unschedulable"),
@@ -403,7 +402,7 @@ func TestExecutorsWaitInADeadline(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.Deadlines.ExecutorsStart = 2, 30*second })
 	seen := pending(driver(lifecycle.DriverRunning, readyAt(7)), "Unschedulable")
 	first := Step(app, memoryIn(lifecycle.Scaling), seen, at(20))
-	got := Step(app, first.Next, reread(seen), at(40)).Next.Cause.Message
+	got := Step(app, first.Next, afterLiveRead(seen), at(40)).Next.Cause.Message
 	if want := "fewer than 2 executors ran within 30s; it waited for Unschedulable: executor pod exec-1 waits: m1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -582,7 +581,7 @@ func TestDeadlines(t *testing.T) {
 		{"start: a second left", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(29), want{check: second}},
 		{"start: over, as it seems", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), at(30),
 			want{do: acts(confirm(1)), check: rereadDelay}},
-		{"start: it made it, and the cache does not show it", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), behind(driver(lifecycle.DriverPending)), at(30),
+		{"start: it made it, and the cache does not show it", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), cacheBehind(driver(lifecycle.DriverPending)), at(30),
 			want{check: repeatDelay}},
 		{"start: over", appWith(limits(30, 0, 0, 0)), memoryIn(lifecycle.Launched), live(driver(lifecycle.DriverPending)), at(30),
 			timedOut(lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut)},
@@ -592,12 +591,12 @@ func TestDeadlines(t *testing.T) {
 		{"executors: from the readiness", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), ready, at(36), want{check: second}},
 		{"executors: over, as it seems", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), live(ready), at(37),
 			want{do: acts(lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Attempt, Attempt: 1}), check: rereadDelay}},
-		{"executors: they ran, and the cache does not show it", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), behind(ready), at(37), want{check: repeatDelay}},
-		{"executors: over", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), reread(ready), at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
-		{"executors: one is not enough", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Scaling), reread(scaling), at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
+		{"executors: they ran, and the cache does not show it", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), cacheBehind(ready), at(37), want{check: repeatDelay}},
+		{"executors: over", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Ready), afterLiveRead(ready), at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
+		{"executors: one is not enough", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Scaling), afterLiveRead(scaling), at(37), timedOut(lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut)},
 		{"executors: once they ran there is none", appWith(limits(0, 0, 30, 0)), memoryIn(lifecycle.Running), scaling, at(99), want{}},
 		{"run: the next of two", appWith(limits(0, 0, 90, 40)), memoryIn(lifecycle.Ready), ready, at(37), want{check: 3 * second}},
-		{"run: it has ended, and the cache does not show it", appWith(limits(0, 0, 0, 40)), memoryIn(lifecycle.Running), behind(ready), at(40), want{check: repeatDelay}},
+		{"run: it has ended, and the cache does not show it", appWith(limits(0, 0, 0, 40)), memoryIn(lifecycle.Running), cacheBehind(ready), at(40), want{check: repeatDelay}},
 		{"run: over", appWith(limits(0, 0, 0, 40)), memoryIn(lifecycle.Running), live(ready), at(40), timedOut(lifecycle.RunTimedOut, lifecycle.ReasonRunTimedOut)},
 		{"the end is before the deadline", appWith(limits(1, 1, 1, 1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(99),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
@@ -631,9 +630,9 @@ func TestRestart(t *testing.T) {
 			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 5 * second, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
 		{"failed: no more", appWith(retries(1)), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs = 2 }), driver(lifecycle.DriverFailed), at(55),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
-		{"failed once, suspended before: again", appWith(retries(1)), memoryIn(lifecycle.Running, sparing(2, 1)), driver(lifecycle.DriverFailed), at(55),
+		{"failed once, suspended before: again", appWith(retries(1)), memoryIn(lifecycle.Running, withRuns(2, 1)), driver(lifecycle.DriverFailed), at(55),
 			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 5 * second, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
-		{"failed twice, suspended before: no more", appWith(retries(1)), memoryIn(lifecycle.Running, sparing(3, 1)), driver(lifecycle.DriverFailed), at(55),
+		{"failed twice, suspended before: no more", appWith(retries(1)), memoryIn(lifecycle.Running, withRuns(3, 1)), driver(lifecycle.DriverFailed), at(55),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverFailed}},
 		{"succeeded: not again on failure", appWith(retries(1)), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded), at(55),
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Succeeded}},
@@ -810,9 +809,9 @@ func TestSuspensionsAreSpared(t *testing.T) {
 		{"while it runs", memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)), 1},
 		{"before it runs", memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending), 1},
 		{"on a lost node", memoryIn(lifecycle.Unknown), driver(lifecycle.DriverUnknown), 1},
-		{"once more", memoryIn(lifecycle.Running, sparing(4, 2)), driver(lifecycle.DriverRunning, readyAt(7)), 3},
+		{"once more", memoryIn(lifecycle.Running, withRuns(4, 2)), driver(lifecycle.DriverRunning, readyAt(7)), 3},
 		{"before its retry", memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "Error", 50), due(90)), driver(lifecycle.DriverFailed), 0},
-		{"while it is being suspended", memoryIn(lifecycle.Suspending, sparing(1, 1)), driver(lifecycle.DriverRunning), 1},
+		{"while it is being suspended", memoryIn(lifecycle.Suspending, withRuns(1, 1)), driver(lifecycle.DriverRunning), 1},
 		{"created so", lifecycle.Memory{}, nothing, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

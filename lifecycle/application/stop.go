@@ -24,7 +24,7 @@ func (s *step) suspendedCause() lifecycle.Cause {
 // it did not end by itself. The result is always true, because another phase is entered.
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
-	s.to(lifecycle.Suspending, s.suspendedCause()) // resets the counts if the run settled
+	s.enter(lifecycle.Suspending, s.suspendedCause()) // resets the counts if the run settled
 	if spared {
 		s.m.SuspendedRuns++
 	}
@@ -39,7 +39,7 @@ func (s *step) suspending() bool {
 	if !s.cleared(maxAttempt) {
 		return false
 	}
-	return s.to(lifecycle.Suspended, s.suspendedCause())
+	return s.enter(lifecycle.Suspended, s.suspendedCause())
 }
 
 // suspended waits until the suspension is lifted, and deletes objects that appear meanwhile. Like move, suspended
@@ -49,14 +49,14 @@ func (s *step) suspended() bool {
 		s.deleteAll(s.seenAttempts(maxAttempt))
 		return false
 	}
-	return s.to(lifecycle.Resuming, lifecycle.Cause{})
+	return s.enter(lifecycle.Resuming, lifecycle.Cause{})
 }
 
 // resuming launches the next attempt after all objects of the last attempt are deleted. The attempt numbers continue.
 // Like move, resuming reports whether the decision entered another phase.
 func (s *step) resuming() bool {
 	if s.app.Suspend {
-		return s.to(lifecycle.Suspended, s.suspendedCause())
+		return s.enter(lifecycle.Suspended, s.suspendedCause())
 	}
 	if !s.cleared(s.m.Attempt) {
 		return false

@@ -56,19 +56,19 @@ func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 	return false, false
 }
 
-// mounts says whether the objects that a driver mounts exist.
-type mounts int
+// mountState says whether the objects that a driver mounts exist.
+type mountState int
 
 const (
-	mountsComplete mounts = iota
-	mountsUnknown         // a live read is requested
+	mountsComplete mountState = iota
+	mountsUnknown             // a live read is requested
 	mountsMissing
 )
 
 // inspectMounts returns whether the objects that the driver mounts exist. If they are missing, the driver can never
 // start, because spark-submit ended between two steps: it creates the driver pod first and the ConfigMap that the pod
 // mounts last. If the submitter still runs or has succeeded, no live read is needed, and the objects count as complete.
-func (s *step) inspectMounts(d *lifecycle.Driver) mounts {
+func (s *step) inspectMounts(d *lifecycle.Driver) mountState {
 	if d.Submitter == "" || d.Phase != lifecycle.DriverPending || d.Deleting {
 		return mountsComplete
 	}

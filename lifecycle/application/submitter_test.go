@@ -31,8 +31,8 @@ func submitterWaits(reason string) func(*lifecycle.Submitter) {
 
 func submitterGoes(r *lifecycle.Submitter) { r.Deleting = true }
 
-// both returns one observation with the submitter of r and the driver of d.
-func both(r, d lifecycle.Observed) lifecycle.Observed {
+// mergePods returns one observation with the submitter of r and the driver of d.
+func mergePods(r, d lifecycle.Observed) lifecycle.Observed {
 	d.Submitters = r.Submitters
 	d.Drivers[0].Submitter = "app-submit"
 	return d
@@ -43,14 +43,14 @@ func live(o lifecycle.Observed) lifecycle.Observed {
 	return o
 }
 
-// reread returns the observation after a live read that found the same pods of the attempt.
-func reread(o lifecycle.Observed) lifecycle.Observed {
+// afterLiveRead returns the observation after a live read that found the same pods of the attempt.
+func afterLiveRead(o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.PodsConfirmed = true, true
 	return o
 }
 
-// behind returns the observation after a live read that found a later state than the cache.
-func behind(o lifecycle.Observed) lifecycle.Observed {
+// cacheBehind returns the observation after a live read that found a later state than the cache.
+func cacheBehind(o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.PodsConfirmed, o.CacheBehind = true, true, true
 	return o
 }
@@ -86,12 +86,12 @@ func TestSubmitter(t *testing.T) {
 			want{reason: lifecycle.ReasonNodeLost}},
 		{"somebody deletes it", appWith(submitted), launched, submitter(lifecycle.DriverRunning, submitterGoes), at(60),
 			want{reason: lifecycle.ReasonSubmitterDeleted}},
-		{"it goes on, its driver is there", appWith(submitted), launched, both(submitter(lifecycle.DriverRunning), driver(lifecycle.DriverPending)), at(60), want{}},
-		{"what its driver lacks is being made", appWith(submitted), launched, both(submitter(lifecycle.DriverRunning), driver(lifecycle.DriverPending, why("FailedMount"))), at(60),
+		{"it goes on, its driver is there", appWith(submitted), launched, mergePods(submitter(lifecycle.DriverRunning), driver(lifecycle.DriverPending)), at(60), want{}},
+		{"what its driver lacks is being made", appWith(submitted), launched, mergePods(submitter(lifecycle.DriverRunning), driver(lifecycle.DriverPending, why("FailedMount"))), at(60),
 			want{}},
 		{"what its driver lacks when it has ended is missing", appWith(submitted), launched,
-			both(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverPending, why("FailedMount"))), at(60), want{reason: "FailedMount"}},
-		{"its driver runs", appWith(submitted), launched, both(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning)), at(60),
+			mergePods(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverPending, why("FailedMount"))), at(60), want{reason: "FailedMount"}},
+		{"its driver runs", appWith(submitted), launched, mergePods(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning)), at(60),
 			want{trail: phases(lifecycle.Started)}},
 		{"it succeeded, its driver is not seen: a live read", appWith(submitted), launched, submitter(lifecycle.DriverSucceeded), at(60),
 			want{do: acts(confirm(1)), check: rereadDelay, reason: "SparkSubmit"}},
@@ -106,7 +106,7 @@ func TestSubmitter(t *testing.T) {
 			want{trail: phases(lifecycle.Ended, lifecycle.Retained), outcome: lifecycle.Refused, reason: "OOMKilled"}},
 		{"it failed, within the retries", appWith(submitted, retries(1)), launched, live(submitter(lifecycle.DriverFailed)), at(41),
 			want{trail: phases(lifecycle.Ended, lifecycle.Waiting), check: 19 * second, outcome: lifecycle.Refused, reason: lifecycle.ReasonSubmitFailed}},
-		{"it failed since the driver is there", appWith(submitted), launched, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverRunning)), at(60),
+		{"it failed since the driver is there", appWith(submitted), launched, mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverRunning)), at(60),
 			want{trail: phases(lifecycle.Started)}},
 		{"it failed and is being deleted: its driver may have gone with it", appWith(submitted), launched, live(submitter(lifecycle.DriverFailed, submitterGoes)), at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), check: repeatDelay, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
@@ -115,16 +115,16 @@ func TestSubmitter(t *testing.T) {
 		{"the driver went after it had run", appWith(submitted), memoryIn(lifecycle.Running), live(submitter(lifecycle.DriverFailed)), at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), check: repeatDelay, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost}},
 
-		{"it failed, the driver waits: has it what it mounts?", appWith(submitted), launched, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending)), at(60),
+		{"it failed, the driver waits: has it what it mounts?", appWith(submitted), launched, mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending)), at(60),
 			want{do: acts(inspection), check: rereadDelay, reason: "SparkSubmit"}},
 		{"it is gone, the driver waits", appWith(submitted), launched, never(driver(lifecycle.DriverPending)), at(60),
 			want{do: acts(inspection), check: rereadDelay, reason: "SparkSubmit"}},
-		{"it has", appWith(submitted), launched, inspected(false, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending, why("Unschedulable")))), at(60),
+		{"it has", appWith(submitted), launched, inspected(false, mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending, why("Unschedulable")))), at(60),
 			want{reason: "Unschedulable"}},
-		{"it has not: that is remembered first", appWith(submitted), launched, inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60),
+		{"it has not: that is remembered first", appWith(submitted), launched, inspected(true, mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60),
 			want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: repeatDelay, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
 		{"remembered: the driver goes", appWith(submitted), memoryIn(lifecycle.Ended, outcome(lifecycle.Refused, lifecycle.ReasonInterrupted, 50)),
-			both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending)), at(60),
+			mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending)), at(60),
 			want{do: acts(stop(1)), check: repeatDelay, outcome: lifecycle.Refused, reason: lifecycle.ReasonInterrupted}},
 		{"a driver that is going is no question", appWith(submitted), launched, never(driver(lifecycle.DriverPending, deleting)), at(60),
 			want{reason: lifecycle.ReasonDriverDeleting}},
@@ -177,11 +177,11 @@ func TestSubmitterIsInTheWay(t *testing.T) {
 		{"over: one that goes on is not", appWith(), memoryIn(lifecycle.Done, over), going, at(60),
 			want{do: acts(stop(1)), check: repeatDelay, outcome: lifecycle.Refused, reason: lifecycle.ReasonSubmitFailed}},
 		{"over, but for the end of spark-submit itself: the driver's log stays", appWith(), memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "Error", 50)),
-			both(going, driver(lifecycle.DriverFailed)), at(60), want{outcome: lifecycle.Failed, reason: "Error"}},
+			mergePods(going, driver(lifecycle.DriverFailed)), at(60), want{outcome: lifecycle.Failed, reason: "Error"}},
 		{"over: it goes with its driver", appWith(), memoryIn(lifecycle.Retained, outcome(lifecycle.Succeeded, "", 50)), live(submitter(lifecycle.DriverSucceeded)), at(60),
 			want{do: acts(remove(1)), check: repeatDelay, outcome: lifecycle.Succeeded}},
 		{"of an attempt before", appWith(submitted), memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 }),
-			both(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning, readyAt(7), attempt(2))), at(60),
+			mergePods(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning, readyAt(7), attempt(2))), at(60),
 			want{do: acts(remove(1)), check: repeatDelay, attempt: 2}},
 	})
 }
@@ -197,8 +197,8 @@ func TestSubmitterCounts(t *testing.T) {
 	}{
 		{"failed", live(submitter(lifecycle.DriverFailed)), 0, 1},
 		{"gone", confirmed, 1, 1},
-		{"interrupted", inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), 0, 1},
-		{"submitted", both(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning)), 1, 1},
+		{"interrupted", inspected(true, mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), 0, 1},
+		{"submitted", mergePods(submitter(lifecycle.DriverSucceeded), driver(lifecycle.DriverRunning)), 1, 1},
 	} {
 		next := Step(appWith(submitted), memoryIn(lifecycle.Launched), c.seen, at(60)).Next
 		if next.Runs != c.runs || next.Submissions != c.submissions {
@@ -224,7 +224,7 @@ func TestSubmitterIsToldOf(t *testing.T) {
 	if again := Step(app, first.Next, waits, at(25)); len(again.Notices) != 0 {
 		t.Errorf("told again: %v", again.Notices)
 	}
-	torn := Step(app, launched, inspected(true, both(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60))
+	torn := Step(app, launched, inspected(true, mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60))
 	if m := torn.Next.Cause.Message; !strings.Contains(m, "app-driver") || !strings.Contains(m, "no jar") {
 		t.Errorf("an interrupted submission is told as %q", m)
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// lasting are shortages of executors that began at 50 s. In tests whose current time is 60 s they have lasted for
+// longShortages are shortages of executors that began at 50 s. In tests whose current time is 60 s they have lasted for
 // longer than shortageGrace.
-var lasting = lifecycle.Shortages{Min: at(50), Max: at(50)}
+var longShortages = lifecycle.Shortages{Min: at(50), Max: at(50)}
 
-// forLong returns the observation with the shortages that the variable lasting holds.
-func forLong(o lifecycle.Observed) lifecycle.Observed {
-	o.Shortages = lasting
+// withShortages returns the observation with longShortages.
+func withShortages(o lifecycle.Observed) lifecycle.Observed {
+	o.Shortages = longShortages
 	return o
 }
 
@@ -59,7 +59,7 @@ func TestThresholds(t *testing.T) {
 			app := secondFamily(thresholds(0, 0, 0))
 			app.Thresholds = &c.limits
 			mem := memoryIn(c.from)
-			seen := forLong(running(n))
+			seen := withShortages(running(n))
 			plan := Step(app, mem, seen, at(60))
 			checkPlan(t, app, mem, seen, at(60), plan)
 			if plan.Next.Phase != want {
@@ -122,7 +122,7 @@ func TestLackGrace(t *testing.T) {
 // and that no shortage is recorded for a driver that is not Ready.
 func TestLackOfALostDriver(t *testing.T) {
 	app, mem := secondFamily(thresholds(0, 1, 2)), memoryIn(lifecycle.Running)
-	lost := Step(app, mem, forLong(driver(lifecycle.DriverUnknown)), at(60))
+	lost := Step(app, mem, withShortages(driver(lifecycle.DriverUnknown)), at(60))
 	if lost.Next.Phase != lifecycle.Unknown || lost.Shortages != (lifecycle.Shortages{}) {
 		t.Errorf("lost: %s, notes %v", lost.Next.Phase, lost.Shortages)
 	}
@@ -130,7 +130,7 @@ func TestLackOfALostDriver(t *testing.T) {
 	if want := (lifecycle.Shortages{Min: at(90), Max: at(90)}); back.Next.Phase != lifecycle.Running || back.Shortages != want {
 		t.Errorf("back: %s, notes %v, want %v", back.Next.Phase, back.Shortages, want)
 	}
-	if unready := Step(app, mem, forLong(driver(lifecycle.DriverRunning)), at(60)); unready.Shortages != (lifecycle.Shortages{}) {
+	if unready := Step(app, mem, withShortages(driver(lifecycle.DriverRunning)), at(60)); unready.Shortages != (lifecycle.Shortages{}) {
 		t.Errorf("not Ready: notes %v", unready.Shortages)
 	}
 }
@@ -145,20 +145,20 @@ func TestWhichExecutorsCount(t *testing.T) {
 	ready := driver(lifecycle.DriverRunning, readyAt(7))
 	run(t, []row{
 		{"those that wait do not", app, memoryIn(lifecycle.Ready), withExecutors(ready, lifecycle.DriverPending, lifecycle.DriverPending), at(60), want{check: 247 * second}},
-		{"those that ended do not", app, memoryIn(lifecycle.Running), forLong(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed)), at(60),
+		{"those that ended do not", app, memoryIn(lifecycle.Running), withShortages(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed)), at(60),
 			want{trail: phases(lifecycle.Below)}},
-		{"those on a lost node do not", app, memoryIn(lifecycle.Running), forLong(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverUnknown)), at(60),
+		{"those on a lost node do not", app, memoryIn(lifecycle.Running), withShortages(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverUnknown)), at(60),
 			want{trail: phases(lifecycle.Below)}},
 		{"a driver that is not Ready any more tells nothing", app, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60), want{}},
 	})
 	unready := running(2)
 	unready.Executors[1].Unready = true
-	if plan := Step(app, memoryIn(lifecycle.Running), forLong(unready), at(60)); plan.Next.Phase != lifecycle.Below {
+	if plan := Step(app, memoryIn(lifecycle.Running), withShortages(unready), at(60)); plan.Next.Phase != lifecycle.Below {
 		t.Errorf("an executor that is not Ready counts: %s", plan.Next.Phase)
 	}
 	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 })
 	seen := other(withExecutors(driver(lifecycle.DriverRunning, readyAt(7), attempt(2)), lifecycle.DriverRunning))
-	if plan := Step(app, mem, forLong(seen), at(60)); plan.Next.Phase != lifecycle.Below {
+	if plan := Step(app, mem, withShortages(seen), at(60)); plan.Next.Phase != lifecycle.Below {
 		t.Errorf("an executor of the attempt before counts: %s", plan.Next.Phase)
 	}
 }
@@ -170,7 +170,7 @@ func TestLackIsTold(t *testing.T) {
 		1: {Reason: lifecycle.ReasonBelowThreshold, Message: "too few executors run: 1, the minimum is 2"},
 		2: {Reason: lifecycle.ReasonPartialCapacity, Message: "2 of 3 executors run"},
 	} {
-		plan := Step(app, memoryIn(lifecycle.Running), forLong(running(n)), at(60))
+		plan := Step(app, memoryIn(lifecycle.Running), withShortages(running(n)), at(60))
 		if len(plan.Transitions) != 1 || plan.Transitions[0].Cause != want {
 			t.Errorf("with %d: %v, want %v", n, plan.Transitions, want)
 		}
@@ -192,18 +192,18 @@ func TestExecutorDeadlines(t *testing.T) {
 	}
 	run(t, []row{
 		{"Ready: from when the driver was", app(true), memoryIn(lifecycle.Ready), running(0), at(106), want{check: second}},
-		{"Ready: over", app(true), memoryIn(lifecycle.Ready), reread(running(0)), at(107), timedOut()},
+		{"Ready: over", app(true), memoryIn(lifecycle.Ready), afterLiveRead(running(0)), at(107), timedOut()},
 		{"the first comes just in time", app(true), memoryIn(lifecycle.Ready), running(1), at(107), want{trail: phases(lifecycle.Scaling), check: 100 * second}},
 		{"anew: it has its time from then", app(true), scaling, running(1), at(189), want{check: second}},
-		{"anew: over", app(true), scaling, reread(running(1)), at(190), timedOut()},
+		{"anew: over", app(true), scaling, afterLiveRead(running(1)), at(190), timedOut()},
 		{"anew: it went again", app(true), scaling, running(0), at(189), want{check: second}},
 		{"not anew", app(false), scaling, running(1), at(106), want{check: second}},
-		{"not anew: over", app(false), scaling, reread(running(1)), at(107), timedOut()},
+		{"not anew: over", app(false), scaling, afterLiveRead(running(1)), at(107), timedOut()},
 		{"enough come just in time", app(true), scaling, running(2), at(190), want{trail: phases(lifecycle.Running)}},
 		{"once it runs there is none", app(true), memoryIn(lifecycle.Below), running(0), at(9000), want{trail: phases(lifecycle.Running)}},
 		{"nor where the start awaits none", secondFamily(thresholds(0, 3, 0)), memoryIn(lifecycle.Below), running(0), at(9000), want{}},
 	})
-	if plan := Step(app(true), memoryIn(lifecycle.Ready), reread(running(0)), at(107)); plan.Next.Cause.Message != "fewer than 2 executors ran within 1m40s" {
+	if plan := Step(app(true), memoryIn(lifecycle.Ready), afterLiveRead(running(0)), at(107)); plan.Next.Cause.Message != "fewer than 2 executors ran within 1m40s" {
 		t.Errorf("message %q", plan.Next.Cause.Message)
 	}
 }

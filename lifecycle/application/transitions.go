@@ -55,12 +55,12 @@ var Transitions = []Edge{
 
 	{only(lifecycle.Ended), lifecycle.Waiting, "the restart policy allows another attempt"},
 	{only(lifecycle.Ended), lifecycle.Retained, "no attempt follows, and the driver pod or the pod that failed to submit it is kept"},
-	{only(lifecycle.Ended), lifecycle.Done, "no attempt follows, and there is no pod to keep, or nothing is retained and all objects are gone"},
+	{only(lifecycle.Ended), lifecycle.Done, "no attempt follows, and nothing is kept (there is no pod to keep, or all objects are gone because nothing is retained)"},
 	{only(lifecycle.Waiting), lifecycle.Launched, "the interval is over, and all objects of the last attempt are gone"},
 	{only(lifecycle.Waiting), lifecycle.Ended, "the spec is invalid, or the submission is rejected"},
 	{only(lifecycle.Waiting), lifecycle.Retained, "the changed restart policy allows no other attempt, and the driver pod is kept"},
 	{only(lifecycle.Waiting), lifecycle.Done, "the changed restart policy allows no other attempt, and no pod is kept"},
-	{only(lifecycle.Retained), lifecycle.Done, "the retention is over or its policy was changed, and all objects are gone"},
+	{only(lifecycle.Retained), lifecycle.Done, "all objects are gone, after the end of the retention or a change of its policy"},
 
 	{with(alive, lifecycle.Waiting, lifecycle.Editing), lifecycle.Suspending, "the application is suspended"},
 	{with(settled, lifecycle.Ended), lifecycle.Suspending, "the spec was edited or a restart was requested, and the application is suspended"},

@@ -81,8 +81,8 @@ func (w *world) chooseSettings(r *rand.Rand) {
 	}
 }
 
-// stop begins the normal end of a driver: its executors exit now, and the driver exits shortly afterwards (see stops).
-// Spark deletes some of the executor pods.
+// stop begins the normal end of a driver: its executors exit now, and the driver exits shortly afterwards (see
+// finishStop). Spark deletes some of the executor pods.
 func (w *world) stop(p *pod) {
 	p.stopping = true
 	for _, q := range slices.Clone(w.pods) {
@@ -96,8 +96,8 @@ func (w *world) stop(p *pod) {
 	w.Tell("driver of attempt %d stops, and its executors have", p.attempt)
 }
 
-// stops ends a driver whose executors exited 0.1 s ago, and reports whether there was such a driver.
-func (w *world) stops() bool {
+// finishStop ends a driver whose executors exited 0.1 s ago, and reports whether there was such a driver.
+func (w *world) finishStop() bool {
 	for _, p := range w.pods {
 		if !p.stopping || p.phase != lifecycle.DriverRunning {
 			continue
@@ -113,8 +113,9 @@ func (w *world) stops() bool {
 	return false
 }
 
-// see records, for each threshold, since when fewer executors have been observed than the threshold requires.
-func (l *ledger) see(w *world, seen lifecycle.Observed) {
+// recordShortages records, for each threshold, since when fewer executors have been observed than the threshold
+// requires.
+func (l *ledger) recordShortages(w *world, seen lifecycle.Observed) {
 	running, t := int32(0), w.app.Thresholds
 	for i := range seen.Executors {
 		if e := &seen.Executors[i]; e.Attempt == w.stored.Attempt && e.Phase == lifecycle.DriverRunning {
@@ -130,10 +131,10 @@ func (l *ledger) see(w *world, seen lifecycle.Observed) {
 	}
 }
 
-// holds checks a run that ends successfully. In its last second the run must not enter a phase because of a shortage of
-// executors, unless the shortage had lasted for shortageGrace. A plan that observes both a shortage and the driver's
+// checkEnd checks a run that ends successfully. In its last second the run must not enter a phase because of a shortage
+// of executors, unless the shortage had lasted for shortageGrace. A plan that observes both a shortage and the driver's
 // end must not enter such a phase at all.
-func (l *ledger) holds(w *world, plan lifecycle.Plan) {
+func (l *ledger) checkEnd(w *world, plan lifecycle.Plan) {
 	unseen := false // whether this plan entered a phase because of a shortage
 	for _, tr := range plan.Transitions {
 		switch {
@@ -223,11 +224,11 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 				l.restart(w)
 				continue
 			}
-			l.decided(w, tr, before, true)
+			l.checkRestart(w, tr, before, true)
 			l.count(w)
 			l.due = l.ended.Add(backoff(w.app.Restart.Limits, l.how))
 		case lifecycle.Retained, lifecycle.Done:
-			l.decided(w, tr, before, false)
+			l.checkRestart(w, tr, before, false)
 		}
 	}
 	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Rejections: l.counts[2]}) {
@@ -241,11 +242,11 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	back := func(pair []string) bool {
 		return w.edits > 0 && pair[0] == "ResourceReleased" && pair[1] == "DriverRequested"
 	}
-	if pair := l.states.wrong(); pair != nil && !back(pair) {
+	if pair := l.states.forbiddenPair(); pair != nil && !back(pair) {
 		w.Fail("%s follows %s: %v", pair[1], pair[0], l.states.states)
 	}
-	w.leads(plan)
-	l.holds(w, plan)
+	w.checkPhasesEntered(plan)
+	l.checkEnd(w, plan)
 }
 
 // launched handles the phase Launched. If the restart that led to the launch is not counted yet, because a status write
@@ -264,7 +265,7 @@ func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Ph
 	l.failed = false
 }
 
-// count computes the counts of restarts for the next attempt, by the rules of reference 2.9.
+// count computes the counts of restarts for the next attempt, by the rules of the Apache operator.
 func (l *ledger) count(w *world) {
 	rule := w.app.Restart.Limits
 	failure, refusal := l.how != lifecycle.Succeeded, l.how == lifecycle.Refused
@@ -281,9 +282,9 @@ func (l *ledger) count(w *world) {
 	l.counts, l.failed = next, false
 }
 
-// decided checks a decision against the policy and the limits of reference 2.9. The argument again says whether the
-// decision allows another attempt.
-func (l *ledger) decided(w *world, tr lifecycle.Transition, previous lifecycle.Phase, again bool) {
+// checkRestart checks a decision against the restart policy and its limits, by the rules of the Apache operator. The
+// argument retry says whether the decision allows another attempt.
+func (l *ledger) checkRestart(w *world, tr lifecycle.Transition, previous lifecycle.Phase, retry bool) {
 	if previous == lifecycle.Retained {
 		return
 	}
@@ -309,15 +310,15 @@ func (l *ledger) decided(w *world, tr lifecycle.Transition, previous lifecycle.P
 		limited = next[1] > *rule.Limits.MaxFailures
 	}
 	interrupted := tr.Cause.Reason == lifecycle.ReasonInterrupted // retried once, whatever the policy
-	if want := wanted && !limited; again != want && !interrupted {
-		w.Fail("%s after %s with %v of %s: again %v", rule.Policy, l.how, next, counted(rule.Limits), again)
+	if want := wanted && !limited; retry != want && !interrupted {
+		w.Fail("%s after %s with %v of %s: retry %v", rule.Policy, l.how, next, counted(rule.Limits), retry)
 	}
-	if says := tr.Cause.Reason == lifecycle.ReasonRestartsExhausted; says != (wanted && limited && !again) && !interrupted {
+	if says := tr.Cause.Reason == lifecycle.ReasonRestartsExhausted; says != (wanted && limited && !retry) && !interrupted {
 		w.Fail("exhausted: %v, by %+v", wanted && limited, tr.Cause)
 	}
 }
 
-// backoff returns the interval before the next attempt, by the rules of reference 1.3.
+// backoff returns the interval before the next attempt, by the rules of the Apache operator.
 func backoff(c *lifecycle.RestartLimits, how lifecycle.Outcome) time.Duration {
 	byKind := []*time.Duration{c.RejectionBackoff, c.FailureBackoff, &c.Backoff}
 	switch how {
@@ -335,8 +336,8 @@ func backoff(c *lifecycle.RestartLimits, how lifecycle.Outcome) time.Duration {
 	return 0
 }
 
-// leads checks that a successful driver entered all phases that do not depend on its executors.
-func (w *world) leads(plan lifecycle.Plan) {
+// checkPhasesEntered checks that a successful driver entered all phases that do not depend on its executors.
+func (w *world) checkPhasesEntered(plan lifecycle.Plan) {
 	for i, tr := range plan.Transitions {
 		if tr.To != lifecycle.Ended || tr.Outcome != lifecycle.Succeeded {
 			continue
@@ -431,12 +432,12 @@ func (w *world) liveSecond(t *testing.T) {
 	}
 	for turns := 0; turns < 600 && !w.ended() && w.Breach == ""; turns++ {
 		if looked := w.turn(t, true); looked && !w.gone && !w.app.Deleting {
-			w.guarded()
-			w.explained()
+			w.checkBudget()
+			w.checkShortageReported()
 		}
 		if !w.gone && !w.app.Deleting && turns > 2 {
 			w.checkDeadlines()
-			w.inTime()
+			w.checkRunDeadline()
 		}
 	}
 	switch {
@@ -477,6 +478,6 @@ func TestSecondLives(t *testing.T) {
 		t.Error("no driver ended a moment after its executors: the world is too tame")
 	}
 	t.Logf("restarts of one: %d", most)
-	lives.CameTo(t, states, slices.Collect(maps.Keys(follows))...)
+	lives.CameTo(t, states, slices.Collect(maps.Keys(successors))...)
 	lives.CameTo(t, ends, "expired", "deleted", "Retained", "Done")
 }

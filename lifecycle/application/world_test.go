@@ -48,11 +48,11 @@ type world struct {
 	asked    map[string]int32 // the last attempt that had a pod when a request was made
 	carried  map[int32]string // the restart request with which an attempt's pod was created
 
-	version   int           // of the custom resource; each write and each edit increases it
-	slow      time.Duration // how long a pass may continue after its operator lost the lease; 0: no such pass
-	beside    bool          // whether the next operator starts at once, not only after the late pass
-	late      *late         // the current late pass
-	overtaken int           // how many late passes there were
+	version   int            // of the custom resource; each write and each edit increases it
+	slow      time.Duration  // how long a pass may continue after its operator lost the lease; 0: no such pass
+	beside    bool           // whether the next operator starts at once, not only after the late pass
+	late      *overtakenPass // the current late pass
+	overtaken int            // how many late passes there were
 }
 
 // pod is a driver pod, a submitter pod or an executor pod.
@@ -97,7 +97,7 @@ func (p *pod) why() lifecycle.Cause {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Life: lives.New(seed, 7, anytime), started: map[int32]int{}, stopped: map[int32]bool{}, asked: map[string]int32{}, carried: map[int32]string{}, faults: true, users: true}
+	w := &world{Life: lives.New(seed, 7, decisionTime), started: map[int32]int{}, stopped: map[int32]bool{}, asked: map[string]int32{}, carried: map[int32]string{}, faults: true, users: true}
 	r := w.Rand
 	policies := []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
@@ -132,7 +132,7 @@ func (w *world) chooseMode() {
 
 // tick advances the time. Pods, the user and the rest of the cluster act during this time, but not the operator.
 func (w *world) tick() {
-	if w.second != nil && w.stops() {
+	if w.second != nil && w.finishStop() {
 		return
 	}
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
@@ -372,7 +372,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	w.Passes++
 	seen := w.observed()
 	if w.second != nil {
-		w.second.see(w, seen)
+		w.second.recordShortages(w, seen)
 	}
 	for range 5 {
 		plan := Step(w.app, w.stored, seen, w.Now)
@@ -519,9 +519,9 @@ func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	return nil
 }
 
-// guarded checks that the driver has a PodDisruptionBudget if and only if the application requests one. It must be
+// checkBudget checks that the driver has a PodDisruptionBudget if and only if the application requests one. It must be
 // called after a pass without errors.
-func (w *world) guarded() {
+func (w *world) checkBudget() {
 	if w.stored.Since.Equal(w.Now) {
 		return // a pass that enters a phase deletes nothing
 	}
@@ -634,9 +634,9 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.ProbeResult = &answer }
 }
 
-// explained checks that a shortage of executors with a known reason is reported after the delay of the query for the
-// reason, and no longer than the shortage lasts.
-func (w *world) explained() {
+// checkShortageReported checks that a shortage of executors with a known reason is reported after the delay of the
+// query for the reason, and no longer than the shortage lasts.
+func (w *world) checkShortageReported() {
 	m := w.stored
 	reported := m.Cause.Reason == "QuotaExceeded"
 	switch short := !m.ShortSince.IsZero() && w.Now.Sub(m.ShortSince) >= queryDelay(m.Phase); {
@@ -653,9 +653,9 @@ func (w *world) explained() {
 	}
 }
 
-// inTime checks that no run exceeds its deadline, whatever its driver does, and even if the driver's node does not
-// respond.
-func (w *world) inTime() {
+// checkRunDeadline checks that no run exceeds its deadline, whatever its driver does, and even if the driver's node
+// does not respond.
+func (w *world) checkRunDeadline() {
 	m, limit := w.stored, w.app.Deadlines.Run
 	if ran := w.Now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
 		w.Fail("%s %s after the launch, with %s for the run", m.Phase, ran, limit)
@@ -684,7 +684,7 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 }
 
 // makeDriver simulates the creation of a driver pod by the API server. It checks the invariant that no attempt is
-// started twice and no two drivers exist beside each other.
+// started twice, and that no two drivers exist at the same time.
 func (w *world) makeDriver(made *pod) {
 	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
 		w.Fail("attempt %d is started twice", made.attempt)
@@ -740,7 +740,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	return nil
 }
 
-// delete marks those of an attempt's objects as deleted that the operator has observed.
+// delete marks an attempt's objects as deleted, except for objects that the operator has not observed.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range slices.Clone(w.pods) {
 		known := seen.Driver(p.attempt) != nil
@@ -756,7 +756,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 		leads := p.driver || p.submits
 		if a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !leads || a.Part == lifecycle.DriverPod && leads {
 			if !leads {
-				w.stopsWell(a, seen)
+				w.checkExecutorDeletion(a, seen)
 			}
 			if p.driver && !p.over() {
 				w.stopped[p.attempt] = true
@@ -780,9 +780,9 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	}
 }
 
-// stopsWell checks a deletion of an attempt's executors. As far as the operator can observe, their driver must have
-// ended, must no longer exist, or must be on a node that counts as dead.
-func (w *world) stopsWell(a lifecycle.Action, seen lifecycle.Observed) {
+// checkExecutorDeletion checks a deletion of an attempt's executors. As far as the operator can observe, their driver
+// must have ended, must no longer exist, or must be on a node that counts as dead.
+func (w *world) checkExecutorDeletion(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
 	if d != nil && !driverEnded(d) && !w.app.Deleting && (!d.Deleting || w.Now.Sub(d.GoneBy) <= overdue) {
 		w.Fail("%v while its driver goes on: %+v", a, *d)
@@ -847,9 +847,9 @@ func (w *world) live(t *testing.T) {
 			continue
 		}
 		if !w.gone {
-			w.guarded()
-			w.explained()
-			w.inTime()
+			w.checkBudget()
+			w.checkShortageReported()
+			w.checkRunDeadline()
 		}
 	}
 	if !w.settled() || !w.quiet() {
@@ -858,7 +858,7 @@ func (w *world) live(t *testing.T) {
 	if w.stored.Phase.Terminal() && (w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero()) {
 		w.Fail("over without an outcome or an end: %+v", w.stored)
 	}
-	w.policyHeld()
+	w.checkRestartPolicy()
 	w.restartsDone()
 }
 
@@ -867,8 +867,8 @@ func (w *world) quiet() bool {
 	return !slices.ContainsFunc(w.pods, func(p *pod) bool { return !p.over() })
 }
 
-// policyHeld compares the number of runs with the restart policy. It checks only life cycles without edits.
-func (w *world) policyHeld() {
+// checkRestartPolicy compares the number of runs with the restart policy. It checks only life cycles without edits.
+func (w *world) checkRestartPolicy() {
 	if w.edits > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
 		return
 	}

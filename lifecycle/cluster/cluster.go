@@ -86,7 +86,7 @@ type Plan struct {
 	RequeueAfter time.Duration // requeue after this time; 0: only an event starts the next pass
 }
 
-// Reasons of causes and notices.
+// The values of Cause.Reason and Notice.Reason.
 const (
 	ReasonMasterNotReady  = "MasterNotReady"  // no pod gives a reason
 	ReasonWorkersNotReady = "WorkersNotReady" // no pod gives a reason

@@ -132,7 +132,7 @@ func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortag
 		}
 	}
 	if !there {
-		cause.Message += fmt.Sprintf("; the StatefulSet of the %s has no pod yet; if that lasts, its events have the cause", role)
+		cause.Message += fmt.Sprintf("; the StatefulSet of the %s has no pod yet; if it stays without a pod, its events show why", role)
 	}
 	return shortage{cause: cause}
 }

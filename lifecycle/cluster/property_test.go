@@ -89,19 +89,19 @@ func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Obj
 	}
 }
 
-// anything generates random situations, including situations that cannot occur.
-type anything struct{ *rand.Rand }
+// generator generates random situations, including situations that cannot occur.
+type generator struct{ *rand.Rand }
 
-func pick[T any](a anything, values ...T) T { return values[a.IntN(len(values))] }
+func pick[T any](a generator, values ...T) T { return values[a.IntN(len(values))] }
 
-func (a anything) time(now time.Time) time.Time {
+func (a generator) time(now time.Time) time.Time {
 	if a.IntN(3) == 0 {
 		return time.Time{}
 	}
 	return now.Add(-time.Duration(a.IntN(600)) * time.Second)
 }
 
-func (a anything) cluster() Cluster {
+func (a generator) cluster() Cluster {
 	c := Cluster{
 		Deleting: a.IntN(20) == 0, Generation: int64(1 + a.IntN(3)), RestartRequest: pick(a, "", "", "r1", "r2"), Workers: int32(a.IntN(3)), Scales: a.IntN(3) == 0,
 		Made: map[lifecycle.Role]string{lifecycle.Master: pick(a, "a", "b"), lifecycle.Worker: pick(a, "a", "b")}, Start: pick(a, 0, time.Minute, 5*time.Minute),
@@ -112,7 +112,7 @@ func (a anything) cluster() Cluster {
 	return c
 }
 
-func (a anything) memory(now time.Time) Memory {
+func (a generator) memory(now time.Time) Memory {
 	if a.IntN(8) == 0 {
 		return Memory{}
 	}
@@ -133,7 +133,7 @@ func (a anything) memory(now time.Time) Memory {
 	return m
 }
 
-func (a anything) observed() lifecycle.Observed {
+func (a generator) observed() lifecycle.Observed {
 	seen := lifecycle.Observed{AuxiliaryCount: pick(a, 0, 7)}
 	for i := range a.IntN(4) {
 		m := lifecycle.Member{Name: string(rune('a' + i)), Role: pick(a, lifecycle.Master, lifecycle.Worker), Ready: a.IntN(3) > 0, Deleting: a.IntN(6) == 0,
@@ -151,7 +151,7 @@ func (a anything) observed() lifecycle.Observed {
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
 	for seed := range uint64(lives.Count(t, 40000)) {
-		a := anything{rand.New(rand.NewPCG(seed, 8))}
+		a := generator{rand.New(rand.NewPCG(seed, 8))}
 		want, mem, seen := a.cluster(), a.memory(began), a.observed()
 		objects := pick(a, unknown, stand, refused)
 		plan := Step(want, mem, seen, objects, began)

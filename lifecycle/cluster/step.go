@@ -91,9 +91,9 @@ func (s *step) move() bool {
 	return s.ensuring()
 }
 
-// to enters a phase. The cause is the reason for entering the phase, or the wait reason of the phase. The result is
-// always true.
-func (s *step) to(phase lifecycle.Phase, cause lifecycle.Cause) bool {
+// enter enters a phase. The cause is the reason for entering the phase, or the wait reason of the phase. The result is
+// always true, so that callers can return it.
+func (s *step) enter(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.plan.Transitions = append(s.plan.Transitions, lifecycle.Transition{
 		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: outcome(phase, cause), Cause: cause, At: s.now,
@@ -149,12 +149,12 @@ func (s *step) waitFor(what shortage) {
 func (s *step) ensuring() bool {
 	switch {
 	case s.want.Invalid != nil:
-		return s.to(lifecycle.Ended, *s.want.Invalid)
+		return s.enter(lifecycle.Ended, *s.want.Invalid)
 	case s.objects.Stand:
 		s.m.Begun, s.m.Complete = s.now, time.Time{}
-		return s.to(lifecycle.Launched, lifecycle.Cause{})
+		return s.enter(lifecycle.Launched, lifecycle.Cause{})
 	case s.objects.Refused != nil && s.m.Phase != lifecycle.Waiting:
-		return s.to(lifecycle.Waiting, *s.objects.Refused)
+		return s.enter(lifecycle.Waiting, *s.objects.Refused)
 	case s.objects.Refused != nil:
 		s.waitFor(shortage{cause: *s.objects.Refused, explained: true})
 	}
@@ -179,22 +179,22 @@ func (s *step) starting() bool {
 	master := counts.masters > 0
 	switch {
 	case s.want.Invalid != nil:
-		return s.to(lifecycle.Ended, *s.want.Invalid)
+		return s.enter(lifecycle.Ended, *s.want.Invalid)
 	case s.objects.Refused != nil:
-		return s.to(lifecycle.Waiting, *s.objects.Refused)
+		return s.enter(lifecycle.Waiting, *s.objects.Refused)
 	case master && counts.workers >= s.want.Workers && s.objects.Stand:
-		return s.to(lifecycle.Running, lifecycle.Cause{})
+		return s.enter(lifecycle.Running, lifecycle.Cause{})
 	case master && s.m.Phase == lifecycle.Launched:
-		return s.to(lifecycle.Started, lifecycle.Cause{})
+		return s.enter(lifecycle.Started, lifecycle.Cause{})
 	case !master && s.m.Phase == lifecycle.Started:
 		s.m.Begun = s.now
-		return s.to(lifecycle.Launched, lifecycle.Cause{})
+		return s.enter(lifecycle.Launched, lifecycle.Cause{})
 	}
 	lacks := s.shortage(counts)
 	if !master && s.want.Start > 0 && !s.gated() {
 		left := s.m.Begun.Add(s.want.Start).Sub(s.now)
 		if left <= 0 {
-			return s.to(lifecycle.Ended, lifecycle.Cause{Reason: ReasonStartTimedOut,
+			return s.enter(lifecycle.Ended, lifecycle.Cause{Reason: ReasonStartTimedOut,
 				Message: fmt.Sprintf("no master was ready within %s: %s", s.want.Start, lacks.cause.Message)})
 		}
 		s.requeueAfter(left)
@@ -242,7 +242,7 @@ func (s *step) rolledOut(counts counts) {
 }
 
 func (s *step) rolloutTimedOut(lacks shortage) lifecycle.Cause {
-	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods match the cluster's spec, and no pod was created from it for %s", s.want.Start)}
+	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods match the cluster's spec, and for %s no pod was created from that spec", s.want.Start)}
 	if lacks.cause.Message != "" {
 		cause.Message += ": " + lacks.cause.Message
 	}
@@ -273,7 +273,7 @@ func (s *step) overdue() bool {
 // decision entered another phase.
 func (s *step) releasing() bool {
 	if len(s.seen.Members) == 0 && s.seen.AuxiliaryCount == 0 {
-		return s.to(lifecycle.Done, s.m.Cause)
+		return s.enter(lifecycle.Done, s.m.Cause)
 	}
 	s.requeueAfter(repeatDelay)
 	return false
@@ -302,5 +302,5 @@ func (s *step) over() bool {
 	}
 	s.m.Attempt++
 	s.m.Generation, s.m.Adopted, s.m.Begun, s.m.Complete = s.want.Generation, false, time.Time{}, time.Time{}
-	return s.to(lifecycle.Resuming, cause)
+	return s.enter(lifecycle.Resuming, cause)
 }

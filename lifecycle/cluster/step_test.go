@@ -339,7 +339,7 @@ func TestMessages(t *testing.T) {
 		want    string
 	}{
 		{"no pod", memory(lifecycle.Launched), lifecycle.Observed{}, stand, 0,
-			"the master is not ready; the StatefulSet of the master has no pod yet; if that lasts, its events have the cause"},
+			"the master is not ready; the StatefulSet of the master has no pod yet; if it stays without a pod, its events show why"},
 		{"a pod that says nothing", memory(lifecycle.Launched), membersOf(member("master", unready)), stand, 0, "the master is not ready"},
 		{"an image", memory(lifecycle.Launched), membersOf(member("master", noImage)), stand, 0, "the master is not ready: pod master: no such image"},
 		{"a lost worker", memory(lifecycle.Running), membersOf(member("master"), member("w-0"), member("w-1", lost)), stand, 0,
@@ -347,7 +347,7 @@ func TestMessages(t *testing.T) {
 		{"the deadline", memory(lifecycle.Launched), membersOf(member("master", noImage)), stand, start,
 			"no master was ready within 5m0s: the master is not ready: pod master: no such image"},
 		{"a roll-out", memory(lifecycle.Running, rolling), membersOf(member("master", noImage)), stand, start + time.Second,
-			"not all pods match the cluster's spec, and no pod was created from it for 5m0s: the master is not ready: pod master: no such image"},
+			"not all pods match the cluster's spec, and for 5m0s no pod was created from that spec: the master is not ready: pod master: no such image"},
 		{"a refusal", memory(lifecycle.Launched), lifecycle.Observed{}, refused, 0, quota.Message},
 	} {
 		want := two()

@@ -44,7 +44,7 @@ func newWorld(seed uint64) *world {
 	w := &world{Life: lives.New(seed, 21, began), want: two()}
 	w.want.Scales = w.IntN(4) == 0
 	if w.IntN(6) == 0 { // another operator made it
-		w.stored = Memory{Phase: pick(anything{w.Rand}, lifecycle.Running, lifecycle.Waiting, lifecycle.New), Since: began, Attempt: 1, Adopted: true, Begun: began, Complete: began}
+		w.stored = Memory{Phase: pick(generator{w.Rand}, lifecycle.Running, lifecycle.Waiting, lifecycle.New), Since: began, Attempt: 1, Adopted: true, Begun: began, Complete: began}
 		if w.stored.Phase != lifecycle.Running {
 			w.stored.Begun, w.stored.Complete = time.Time{}, time.Time{}
 		}

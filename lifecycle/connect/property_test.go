@@ -87,19 +87,19 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	}
 }
 
-// anything generates random situations, including situations that cannot occur.
-type anything struct{ *rand.Rand }
+// generator generates random situations, including situations that cannot occur.
+type generator struct{ *rand.Rand }
 
-func (a anything) time(now time.Time) time.Time {
+func (a generator) time(now time.Time) time.Time {
 	if a.IntN(3) == 0 {
 		return time.Time{}
 	}
 	return now.Add(time.Duration(a.IntN(1600)-1300) * time.Second)
 }
 
-func pick[T any](a anything, values ...T) T { return values[a.IntN(len(values))] }
+func pick[T any](a generator, values ...T) T { return values[a.IntN(len(values))] }
 
-func (a anything) app() lifecycle.App {
+func (a generator) app() lifecycle.App {
 	app := lifecycle.App{
 		UID: "u", SpecHash: pick(a, "1:a", "1:b", "2:a", ""), Deleting: a.IntN(20) == 0, Orphan: a.IntN(2) == 0, Suspend: a.IntN(4) == 0,
 		MinExecutors: int32(a.IntN(4)), MissingGrace: time.Duration(1+a.IntN(20)) * time.Second,
@@ -111,7 +111,7 @@ func (a anything) app() lifecycle.App {
 	return app
 }
 
-func (a anything) memory(now time.Time) lifecycle.Memory {
+func (a generator) memory(now time.Time) lifecycle.Memory {
 	if a.IntN(8) == 0 {
 		return lifecycle.Memory{}
 	}
@@ -132,11 +132,11 @@ func (a anything) memory(now time.Time) lifecycle.Memory {
 	return m
 }
 
-func (a anything) phase() lifecycle.DriverPhase {
+func (a generator) phase() lifecycle.DriverPhase {
 	return pick(a, lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown)
 }
 
-func (a anything) observed(now time.Time) lifecycle.Observed {
+func (a generator) observed(now time.Time) lifecycle.Observed {
 	seen := lifecycle.Observed{Confirmed: a.IntN(3) == 0}
 	for range a.IntN(3) {
 		if attempt := int32(a.IntN(6)); seen.Driver(attempt) == nil {
@@ -170,7 +170,7 @@ func TestAnything(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	used := lives.Used{}
 	for seed := range uint64(lives.Count(t, 40000)) {
-		a := anything{rand.New(rand.NewPCG(seed, 13))}
+		a := generator{rand.New(rand.NewPCG(seed, 13))}
 		app, mem, seen := a.app(), a.memory(now), a.observed(now)
 		plan := Step(app, mem, seen, now)
 		checkPlan(t, app, mem, seen, now, plan)

@@ -21,12 +21,12 @@ type story struct {
 }
 
 func tell(t *testing.T) *story {
-	return &story{t: t, now: began, app: lifecycle.App{UID: "u", SpecHash: "1:a", MissingGrace: 10 * time.Second}}
+	return &story{t: t, now: startTime, app: lifecycle.App{UID: "u", SpecHash: "1:a", MissingGrace: 10 * time.Second}}
 }
 
-// after advances the time by d, then runs a pass with the given observation. It returns the story itself, so that calls
-// can be chained.
-func (s *story) after(d time.Duration, seen lifecycle.Observed) *story {
+// passAfter advances the time by d, then runs a pass with the given observation. It returns the story itself, so that
+// calls can be chained.
+func (s *story) passAfter(d time.Duration, seen lifecycle.Observed) *story {
 	s.t.Helper()
 	s.now = s.now.Add(d)
 	s.plan = Step(s.app, s.m, seen, s.now)
@@ -50,8 +50,8 @@ func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 	return s
 }
 
-// does fails the test unless the last plan has exactly the given actions.
-func (s *story) does(want ...lifecycle.Action) *story {
+// expectActions fails the test unless the last plan has exactly the given actions.
+func (s *story) expectActions(want ...lifecycle.Action) *story {
 	s.t.Helper()
 	if !slices.Equal(s.plan.Actions, want) {
 		s.t.Fatalf("asked for %v, want %v", s.plan.Actions, want)
@@ -69,7 +69,7 @@ func deletes(part lifecycle.Part, attempt int32) lifecycle.Action {
 
 // server returns an observation with one server, after applying the given changes to it.
 func server(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
-	d := lifecycle.Driver{Name: "s-server", Attempt: attempt, Phase: phase, CreatedAt: began, SpecHash: "1:a"}
+	d := lifecycle.Driver{Name: "s-server", Attempt: attempt, Phase: phase, CreatedAt: startTime, SpecHash: "1:a"}
 	for _, mod := range mods {
 		mod(&d)
 	}
@@ -84,22 +84,22 @@ var (
 	serves  = func(attempt int32) lifecycle.Observed { return server(attempt, lifecycle.DriverRunning, ready) }
 )
 
-// running returns a story with a server that has been Running since began.
+// running returns a story with a server that has been Running since startTime.
 func running(t *testing.T) *story {
-	return tell(t).after(0, nothing).does(makes(1)).expect(lifecycle.Launched, "").after(0, serves(1)).expect(lifecycle.Running, "")
+	return tell(t).passAfter(0, nothing).expectActions(makes(1)).expect(lifecycle.Launched, "").passAfter(0, serves(1)).expect(lifecycle.Running, "")
 }
 
 func TestServerComesUp(t *testing.T) {
-	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1)).expect(lifecycle.Launched, "")
-	s.after(time.Second, server(1, lifecycle.DriverPending, func(d *lifecycle.Driver) {
+	s := tell(t).passAfter(0, lifecycle.Observed{}).expectActions(makes(1)).expect(lifecycle.Launched, "")
+	s.passAfter(time.Second, server(1, lifecycle.DriverPending, func(d *lifecycle.Driver) {
 		d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
-	})).does().expect(lifecycle.Launched, "ImagePullBackOff")
+	})).expectActions().expect(lifecycle.Launched, "ImagePullBackOff")
 	if len(s.plan.Notices) != 1 || !s.plan.Notices[0].Waits {
 		t.Errorf("told of the image: %+v", s.plan.Notices)
 	}
-	s.after(48*time.Hour, server(1, lifecycle.DriverPending)).expect(lifecycle.Launched, "") // without a time limit
-	s.after(time.Second, server(1, lifecycle.DriverRunning)).expect(lifecycle.Started, "")
-	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
+	s.passAfter(48*time.Hour, server(1, lifecycle.DriverPending)).expect(lifecycle.Launched, "") // without a time limit
+	s.passAfter(time.Second, server(1, lifecycle.DriverRunning)).expect(lifecycle.Started, "")
+	s.passAfter(time.Second, serves(1)).expectActions().expect(lifecycle.Running, "")
 	if s.plan.RequeueAfter != 0 {
 		t.Errorf("a server that runs is looked at every %s", s.plan.RequeueAfter)
 	}
@@ -111,18 +111,18 @@ func TestBackOff(t *testing.T) {
 	s := running(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
 		attempt := int32(i + 1)
-		s.after(time.Second, server(attempt, lifecycle.DriverFailed, func(d *lifecycle.Driver) {
+		s.passAfter(time.Second, server(attempt, lifecycle.DriverFailed, func(d *lifecycle.Driver) {
 			d.Why = lifecycle.Cause{Reason: "OOMKilled", Message: "it was too big"}
-		})).does().expect(lifecycle.Waiting, "OOMKilled")
+		})).expectActions().expect(lifecycle.Waiting, "OOMKilled")
 		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.plan.RequeueAfter != wait {
 			t.Fatalf("server %d is followed after %s, checked after %s, want %ds", attempt, wait, s.plan.RequeueAfter, want)
 		}
 		ended := server(attempt, lifecycle.DriverFailed)
-		s.after(want*time.Second-time.Second, ended).does().expect(lifecycle.Waiting, "OOMKilled")
-		s.after(time.Second, ended).does(deletes(lifecycle.Attempt, attempt)).expect(lifecycle.Waiting, "OOMKilled")
-		s.after(time.Second, nothing).does(makes(attempt+1)).after(time.Second, serves(attempt+1)).expect(lifecycle.Running, "")
+		s.passAfter(want*time.Second-time.Second, ended).expectActions().expect(lifecycle.Waiting, "OOMKilled")
+		s.passAfter(time.Second, ended).expectActions(deletes(lifecycle.Attempt, attempt)).expect(lifecycle.Waiting, "OOMKilled")
+		s.passAfter(time.Second, nothing).expectActions(makes(attempt+1)).passAfter(time.Second, serves(attempt+1)).expect(lifecycle.Running, "")
 	}
-	s.after(Settled, server(8, lifecycle.DriverSucceeded)).expect(lifecycle.Waiting, lifecycle.ReasonServerEnded)
+	s.passAfter(Settled, server(8, lifecycle.DriverSucceeded)).expect(lifecycle.Waiting, lifecycle.ReasonServerEnded)
 	if wait := s.m.NextAttempt.Sub(s.m.EndedAt); wait != FirstInterval {
 		t.Errorf("a server that ran well is followed after %s", wait)
 	}
@@ -164,29 +164,29 @@ func TestHowServersEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := running(t)
 			for _, before := range tc.before {
-				s.after(time.Second, before)
+				s.passAfter(time.Second, before)
 			}
-			s.after(time.Second, tc.seen).expect(lifecycle.Waiting, tc.reason)
+			s.passAfter(time.Second, tc.seen).expect(lifecycle.Waiting, tc.reason)
 			if s.m.Outcome != tc.outcome || s.m.NextAttempt.Sub(s.m.EndedAt) != FirstInterval {
 				t.Errorf("ended %s, followed after %s", s.m.Outcome, s.m.NextAttempt.Sub(s.m.EndedAt))
 			}
 			if strings.Contains(s.m.Cause.Message, "driver") || s.m.Cause.Message == "" {
 				t.Errorf("a server is told of as %q", s.m.Cause.Message)
 			}
-			s.after(FirstInterval, nothing).does(makes(2)).expect(lifecycle.Launched, "")
+			s.passAfter(FirstInterval, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 		})
 	}
 }
 
 func TestNotReady(t *testing.T) {
-	s := running(t).after(time.Minute, server(1, lifecycle.DriverRunning)).does().expect(lifecycle.Started, "")
+	s := running(t).passAfter(time.Minute, server(1, lifecycle.DriverRunning)).expectActions().expect(lifecycle.Started, "")
 	want := []lifecycle.Transition{{From: lifecycle.Running, To: lifecycle.Started, Attempt: 1, At: s.now,
 		Cause: lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "pod s-server is no longer ready"}}}
 	if diff := cmp.Diff(want, s.plan.Transitions); diff != "" {
 		t.Errorf("trail (-want +got):\n%s", diff)
 	}
-	s.after(time.Hour, server(1, lifecycle.DriverRunning)).does().expect(lifecycle.Started, "")
-	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
+	s.passAfter(time.Hour, server(1, lifecycle.DriverRunning)).expectActions().expect(lifecycle.Started, "")
+	s.passAfter(time.Second, serves(1)).expectActions().expect(lifecycle.Running, "")
 }
 
 // TestServerThatGoes checks a server whose pod is being deleted. Such a pod receives no traffic from its Service, even
@@ -207,33 +207,33 @@ func TestServerThatGoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := running(t)
 			s.m.Runs, s.m.Submissions = 4, 6
-			s.after(Settled, tc.seen).does().expect(lifecycle.Started, tc.reason)
+			s.passAfter(Settled, tc.seen).expectActions().expect(lifecycle.Started, tc.reason)
 			if len(s.plan.Transitions) != 1 || s.plan.Transitions[0].Cause.Reason != tc.reason {
 				t.Errorf("trail: %+v", s.plan.Transitions)
 			}
 			if s.m.Runs != 1 || s.m.Submissions != 1 {
 				t.Errorf("that it ran well is forgotten: %+v", s.m)
 			}
-			s.after(time.Second, tc.seen).does().expect(lifecycle.Started, tc.reason)
+			s.passAfter(time.Second, tc.seen).expectActions().expect(lifecycle.Started, tc.reason)
 			if len(s.plan.Transitions)+len(s.plan.Notices) > 0 {
 				t.Errorf("told again: %+v, %+v", s.plan.Transitions, s.plan.Notices)
 			}
 		})
 	}
-	coming := tell(t).after(0, nothing).does(makes(1))
-	coming.after(time.Second, server(1, lifecycle.DriverPending, deleting)).expect(lifecycle.Launched, lifecycle.ReasonDriverDeleting)
-	coming.after(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).expect(lifecycle.Started, lifecycle.ReasonDriverDeleting)
+	coming := tell(t).passAfter(0, nothing).expectActions(makes(1))
+	coming.passAfter(time.Second, server(1, lifecycle.DriverPending, deleting)).expect(lifecycle.Launched, lifecycle.ReasonDriverDeleting)
+	coming.passAfter(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).expect(lifecycle.Started, lifecycle.ReasonDriverDeleting)
 }
 
 // TestLostNode checks that a server on a lost node is not replaced until its pod no longer exists or has failed.
 func TestLostNode(t *testing.T) {
-	s := running(t).after(time.Minute, server(1, lifecycle.DriverUnknown)).does().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
-	s.after(24*time.Hour, server(1, lifecycle.DriverUnknown)).does().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
-	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
-	s.after(time.Second, server(1, lifecycle.DriverUnknown)).expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s := running(t).passAfter(time.Minute, server(1, lifecycle.DriverUnknown)).expectActions().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s.passAfter(24*time.Hour, server(1, lifecycle.DriverUnknown)).expectActions().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s.passAfter(time.Second, serves(1)).expectActions().expect(lifecycle.Running, "")
+	s.passAfter(time.Second, server(1, lifecycle.DriverUnknown)).expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
 	s.app.SpecHash = "1:b"
-	s.after(time.Second, server(1, lifecycle.DriverUnknown)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonNodeLost)
-	s.after(time.Hour, nothing).does(makes(2))
+	s.passAfter(time.Second, server(1, lifecycle.DriverUnknown)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonNodeLost)
+	s.passAfter(time.Hour, nothing).expectActions(makes(2))
 }
 
 // TestUnusableEdit checks an edit that makes the spec invalid. A running server stays unchanged while the spec is
@@ -243,7 +243,7 @@ func TestUnusableEdit(t *testing.T) {
 	edited := func(seen lifecycle.Observed) *story {
 		s := running(t)
 		s.app.SpecHash, s.app.Invalid = "1:b", wrong
-		return s.after(time.Minute, seen).does()
+		return s.passAfter(time.Minute, seen).expectActions()
 	}
 	for name, seen := range map[string]lifecycle.Observed{"it serves": serves(1), "not ready": server(1, lifecycle.DriverRunning), "lost": server(1, lifecycle.DriverUnknown)} {
 		if s := edited(seen); !s.m.Phase.Live() || s.m.SpecHash != "1:a" || s.m.Attempt != 1 {
@@ -252,24 +252,24 @@ func TestUnusableEdit(t *testing.T) {
 	}
 	s := edited(serves(1)).expect(lifecycle.Running, "")
 	s.app.SpecHash, s.app.Invalid = "1:a", nil
-	s.after(time.Minute, serves(1)).does().expect(lifecycle.Running, "") // the edit is reverted
+	s.passAfter(time.Minute, serves(1)).expectActions().expect(lifecycle.Running, "") // the edit is reverted
 	s.app.SpecHash, s.app.Invalid = "1:c", wrong
-	s.after(time.Minute, serves(1)).does().expect(lifecycle.Running, "")
+	s.passAfter(time.Minute, serves(1)).expectActions().expect(lifecycle.Running, "")
 	s.app.SpecHash, s.app.Invalid = "1:d", nil
-	s.after(time.Minute, serves(1)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
-	s.after(time.Minute, nothing).does(makes(2)).expect(lifecycle.Launched, "")
+	s.passAfter(time.Minute, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Minute, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 
-	s = edited(serves(1)).after(time.Minute, server(1, lifecycle.DriverFailed)).does().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
-	s.after(time.Hour, server(1, lifecycle.DriverFailed)).does().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
+	s = edited(serves(1)).passAfter(time.Minute, server(1, lifecycle.DriverFailed)).expectActions().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
+	s.passAfter(time.Hour, server(1, lifecycle.DriverFailed)).expectActions().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
 	s.app.SpecHash, s.app.Invalid = "1:a", nil // the spec of the last server counts as an edit of the invalid one
-	s.after(time.Minute, server(1, lifecycle.DriverFailed)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
-	s.after(time.Minute, nothing).does(makes(2))
+	s.passAfter(time.Minute, server(1, lifecycle.DriverFailed)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Minute, nothing).expectActions(makes(2))
 
 	s = edited(serves(1))
 	s.app.Suspend = true
-	s.after(time.Minute, serves(1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended).after(time.Minute, nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.passAfter(time.Minute, serves(1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended).passAfter(time.Minute, nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.Suspend = false
-	s.after(time.Minute, nothing).does().expect(lifecycle.Done, lifecycle.ReasonInvalid)
+	s.passAfter(time.Minute, nothing).expectActions().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 }
 
 // TestEdit checks that an edit replaces the server. First the server's pod is deleted, then the other objects of the
@@ -282,16 +282,16 @@ func TestEdit(t *testing.T) {
 	going := server(1, lifecycle.DriverRunning, ready, deleting)
 	going.Executors = []lifecycle.Executor{{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning}}
 	going.RemainingAttempts = []int32{1}
-	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
-	s.after(time.Second, going).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Second, going).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 	going.Drivers = nil
-	s.after(time.Second, going).does(deletes(lifecycle.Attempt, 1))
-	s.after(time.Second, nothing).does(makes(2)).expect(lifecycle.Launched, "")
+	s.passAfter(time.Second, going).expectActions(deletes(lifecycle.Attempt, 1))
+	s.passAfter(time.Second, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 	if s.m.SpecHash != "1:b" || s.m.Runs != 1 || s.m.Submissions != 1 {
 		t.Errorf("remembered: %+v", s.m)
 	}
 	s.app.SpecHash = "2:a" // an upgrade of the operator
-	s.after(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).does().expect(lifecycle.Running, "")
+	s.passAfter(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).expectActions().expect(lifecycle.Running, "")
 }
 
 // TestEditOfSettledServer checks an edit of a server that had run well for a while. The edit resets the counts of
@@ -299,7 +299,7 @@ func TestEdit(t *testing.T) {
 func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
-	s.after(2*Settled, serves(1)).expect(lifecycle.Editing, lifecycle.ReasonEdited).after(time.Second, nothing).does(makes(2))
+	s.passAfter(2*Settled, serves(1)).expect(lifecycle.Editing, lifecycle.ReasonEdited).passAfter(time.Second, nothing).expectActions(makes(2))
 	if s.m.Runs != 1 || s.m.Submissions != 1 || s.m.SuspendedRuns != 0 {
 		t.Errorf("remembered: %+v", s.m)
 	}
@@ -309,14 +309,14 @@ func TestSuspend(t *testing.T) {
 	s := running(t)
 	s.app.Suspend = true
 	left := lifecycle.Observed{RemainingAttempts: []int32{1}, Confirmed: true}
-	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
-	s.after(time.Second, left).does(deletes(lifecycle.Attempt, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
-	s.after(time.Second, nothing).does().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
-	s.after(time.Hour, nothing).does().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
+	s.passAfter(time.Second, left).expectActions(deletes(lifecycle.Attempt, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
+	s.passAfter(time.Second, nothing).expectActions().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.passAfter(time.Hour, nothing).expectActions().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.SpecHash = "1:b" // the resumed server uses the spec edited meanwhile
-	s.after(time.Second, nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.passAfter(time.Second, nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.Suspend = false
-	s.after(time.Second, nothing).does(makes(2)).expect(lifecycle.Launched, "")
+	s.passAfter(time.Second, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 	if s.m.SpecHash != "1:b" {
 		t.Errorf("resumed with %s", s.m.SpecHash)
 	}
@@ -328,13 +328,13 @@ func TestRefused(t *testing.T) {
 	refused := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
 	s := tell(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
-		s.after(0, refused).does(deletes(lifecycle.Attempt, int32(i+1))).expect(lifecycle.Waiting, "QuotaExceeded")
+		s.passAfter(0, refused).expectActions(deletes(lifecycle.Attempt, int32(i+1))).expect(lifecycle.Waiting, "QuotaExceeded")
 		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.m.Outcome != lifecycle.Refused {
 			t.Fatalf("refusal %d, %s, is followed after %s, want %ds", i+1, s.m.Outcome, wait, want)
 		}
 		s.now = s.m.NextAttempt
 	}
-	s.after(0, nothing).does(makes(8)).expect(lifecycle.Launched, "")
+	s.passAfter(0, nothing).expectActions(makes(8)).expect(lifecycle.Launched, "")
 }
 
 // TestInvalid checks that a server with an invalid spec waits for an edit, or for an operator whose configuration
@@ -347,13 +347,13 @@ func TestInvalid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := tell(t)
 			s.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.image: is missing"}
-			s.after(0, nothing).does().expect(lifecycle.Done, lifecycle.ReasonInvalid)
-			s.after(time.Hour, nothing).does().expect(lifecycle.Done, lifecycle.ReasonInvalid)
+			s.passAfter(0, nothing).expectActions().expect(lifecycle.Done, lifecycle.ReasonInvalid)
+			s.passAfter(time.Hour, nothing).expectActions().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 			if s.plan.RequeueAfter != 0 {
 				t.Errorf("looked at every %s", s.plan.RequeueAfter)
 			}
 			mend(&s.app)
-			s.after(time.Second, nothing).does(makes(2)).expect(lifecycle.Launched, "")
+			s.passAfter(time.Second, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 		})
 	}
 }
@@ -362,23 +362,23 @@ func TestInvalid(t *testing.T) {
 // the spec. A later edit must replace the server like any other server.
 func TestTakenOver(t *testing.T) {
 	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
-	s := tell(t).after(0, theirs).does().expect(lifecycle.Running, "")
+	s := tell(t).passAfter(0, theirs).expectActions().expect(lifecycle.Running, "")
 	if s.m.Attempt != 1 || s.m.AttemptID != "pod-uid" || s.m.Runs != 1 {
 		t.Errorf("remembered: %+v", s.m)
 	}
 	s.app.SpecHash = "1:b"
-	s.after(time.Second, theirs).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Second, theirs).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 }
 
 // TestShortOfExecutors checks that the operator sends a probe if wanted executors are missing, and reports the answer.
 func TestShortOfExecutors(t *testing.T) {
 	s := running(t)
 	s.app.MinExecutors = 2
-	s.after(time.Second, serves(1)).does().expect(lifecycle.Running, "")
-	s.after(6*time.Second, serves(1)).does(lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1})
+	s.passAfter(time.Second, serves(1)).expectActions().expect(lifecycle.Running, "")
+	s.passAfter(6*time.Second, serves(1)).expectActions(lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1})
 	probed := serves(1)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
-	s.after(0, probed).does().expect(lifecycle.Running, "QuotaExceeded")
+	s.passAfter(0, probed).expectActions().expect(lifecycle.Running, "QuotaExceeded")
 	if len(s.plan.Notices) != 1 || s.plan.Notices[0].Part != lifecycle.Executors {
 		t.Errorf("told: %+v", s.plan.Notices)
 	}
@@ -386,18 +386,18 @@ func TestShortOfExecutors(t *testing.T) {
 	for range 2 {
 		there.Executors = append(there.Executors, lifecycle.Executor{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning})
 	}
-	s.after(time.Second, there).does().expect(lifecycle.Running, "")
+	s.passAfter(time.Second, there).expectActions().expect(lifecycle.Running, "")
 }
 
 // TestTransientErrors checks that nothing that must fail is requested during transient errors, and that the server is
 // created afterwards.
 func TestTransientErrors(t *testing.T) {
-	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: began}}
-	s := tell(t).after(time.Minute, bad).does().expect(lifecycle.New, "")
+	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: startTime}}
+	s := tell(t).passAfter(time.Minute, bad).expectActions().expect(lifecycle.New, "")
 	if s.plan.RequeueAfter == 0 {
 		t.Error("nobody looks again")
 	}
-	s.after(time.Minute, nothing).does(makes(1)).expect(lifecycle.Launched, "")
+	s.passAfter(time.Minute, nothing).expectActions(makes(1)).expect(lifecycle.Launched, "")
 }
 
 // TestDeleted checks the deletion of the custom resource: all dependents are deleted at once, as the garbage collector
@@ -405,18 +405,18 @@ func TestTransientErrors(t *testing.T) {
 func TestDeleted(t *testing.T) {
 	s := running(t)
 	s.app.Deleting = true
-	s.after(time.Second, serves(1)).does(deletes(lifecycle.Attempt, 1))
+	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.Attempt, 1))
 	s.app.Orphan = true
-	s.after(time.Second, serves(1)).does()
+	s.passAfter(time.Second, serves(1)).expectActions()
 }
 
 // TestUnremembered checks that the server of a launch that was not stored is adopted, and that no other server is
 // created.
 func TestUnremembered(t *testing.T) {
-	s := tell(t).after(0, lifecycle.Observed{}).does(makes(1))
+	s := tell(t).passAfter(0, lifecycle.Observed{}).expectActions(makes(1))
 	s.m = lifecycle.Memory{}
 	s.app.SpecHash = "1:b" // edited meanwhile: the pod carries the hash of its spec
-	s.after(time.Second, serves(1)).does(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 	if s.m.Attempt != 1 || s.m.SpecHash == "" {
 		t.Errorf("remembered: %+v", s.m)
 	}

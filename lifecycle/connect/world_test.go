@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var startTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // world is a simulated cluster with one Spark Connect server. It carries out plans as the controller does, and causes
 // trouble. Servers end in every way, nodes are lost, and caches are late. Calls fail before and after they took effect,
@@ -61,10 +61,10 @@ func (p *pod) over() bool {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Life: lives.New(seed, 17, began), made: map[int32]bool{}, stopped: map[int32]bool{}}
+	w := &world{Life: lives.New(seed, 17, startTime), made: map[int32]bool{}, stopped: map[int32]bool{}}
 	w.app = lifecycle.App{UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, MinExecutors: int32(w.IntN(3)), Suspend: w.IntN(6) == 0}
 	if w.IntN(5) == 0 { // another operator made a server
-		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0, created: began})
+		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0, created: startTime})
 		w.made[1] = true
 		w.sync()
 	}
@@ -232,7 +232,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 		if w.conflict(plan) {
 			return time.Second
 		}
-		w.backsOff(plan)
+		w.checkBackOff(plan)
 		w.checkEnds(plan)
 		w.stored = plan.Next
 		for _, tr := range plan.Transitions {
@@ -287,8 +287,8 @@ func (w *world) carries(attempt int32) bool {
 	})
 }
 
-// backsOff checks that the interval between two servers is at least FirstInterval and at most MaxInterval.
-func (w *world) backsOff(plan lifecycle.Plan) {
+// checkBackOff checks that the interval between two servers is at least FirstInterval and at most MaxInterval.
+func (w *world) checkBackOff(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
 		if tr.To == lifecycle.Waiting && tr.From == lifecycle.Ended && plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.IsZero() {
 			if wait := plan.Next.NextAttempt.Sub(plan.Next.EndedAt); wait < FirstInterval || wait > MaxInterval {
@@ -365,7 +365,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	return nil
 }
 
-// delete marks those of an attempt's pods as deleted that the operator has observed.
+// delete marks an attempt's pods as deleted, except for pods that the operator has not observed.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range w.pods {
 		known := p.server && seen.Driver(p.attempt) != nil ||
@@ -408,9 +408,9 @@ func (w *world) servers() (n int) {
 	return n
 }
 
-// arrived returns a text that says how the server's state differs from the state that its spec requires, or "" if it
+// deviation returns a text that says how the server's state differs from the state that its spec requires, or "" if it
 // does not differ. It must be called after all trouble has ended.
-func (w *world) arrived() string {
+func (w *world) deviation() string {
 	m := w.stored
 	var server *pod
 	for _, p := range w.pods {
@@ -452,11 +452,11 @@ func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	w.Tell("the world is kind")
 	for range 400 {
-		if w.turn(t); w.Breach != "" || w.arrived() == "" && w.stored.Cause.Reason != "QuotaExceeded" {
+		if w.turn(t); w.Breach != "" || w.deviation() == "" && w.stored.Cause.Reason != "QuotaExceeded" {
 			break
 		}
 	}
-	if left := w.arrived(); left != "" {
+	if left := w.deviation(); left != "" {
 		w.Fail("stuck: %s", left)
 	}
 }

@@ -27,7 +27,7 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Times are the ticks of a schedule in its time zone. They are given by a calendar pattern or by an interval.
+// Times are the ticks of a schedule in its time zone. Either a calendar pattern or an interval defines the ticks.
 type Times struct {
 	every time.Duration // the interval in whole seconds; 0 for a pattern
 	zone  *time.Location
@@ -48,9 +48,9 @@ type Zones func(name string) (*time.Location, error)
 const maxSpec = 1024
 
 // Parse parses a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor
-// such as @daily, or @every with a duration. The schedule may begin with CRON_TZ= or TZ=, the name of a time zone and a
-// space; that time zone then replaces the argument zone. The name of a time zone is a name of the IANA database. An
-// empty zone means UTC, and so does Local (see the method Local). An error is an *Error.
+// such as @daily, or @every with a duration. A prefix such as "TZ=Europe/Vienna " or "CRON_TZ=Europe/Vienna " gives the
+// schedule its own time zone, which replaces the argument zone. Time zones have the names of the IANA database. An
+// empty zone means UTC, and so does Local (see the method Local). Every error that Parse returns is an *Error.
 //
 // A schedule that Parse accepts has the same meaning as in robfig/cron v3.0.1 (ParseStandard), because users of this
 // API have written their schedules for robfig/cron. Parse rejects some schedules that robfig/cron accepts but that
@@ -81,7 +81,7 @@ func Parse(spec, zone string, zones Zones) (*Times, error) {
 	return times, nil
 }
 
-// parseIn parses a schedule whose time zone was cut off (rest). The argument location is that time zone.
+// parseIn parses rest, which is a schedule without its time zone. The argument location is the time zone.
 func parseIn(rest string, location *time.Location) (*Times, error) {
 	switch {
 	case rest == "":
@@ -91,7 +91,7 @@ func parseIn(rest string, location *time.Location) (*Times, error) {
 	case strings.HasPrefix(rest, "@"):
 		fields, known := descriptors[rest]
 		if !known {
-			return nil, wrong("%q is no descriptor; there are @hourly, @daily (or @midnight), @weekly, @monthly, @yearly (or @annually) and @every with a duration", rest)
+			return nil, wrong("%q is not a descriptor; the descriptors are @hourly, @daily (or @midnight), @weekly, @monthly, @yearly (or @annually) and @every with a duration", rest)
 		}
 		rest = fields
 	}
@@ -103,7 +103,7 @@ func parseIn(rest string, location *time.Location) (*Times, error) {
 // UTC.
 func (t *Times) Local() bool { return t.local }
 
-// Key returns a text that identifies the schedule that Parse reads from the same arguments. Different schedules have
+// Key returns a text that identifies a schedule. It takes the same arguments as Parse. Different schedules have
 // different keys, so a changed key means an edit. Different spellings of the same schedule have the same key:
 // additional blanks and an explicit UTC do not change the key.
 func Key(spec, zone string) string {
@@ -194,9 +194,9 @@ func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	every, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return nil, wrong("%q is no duration; write one such as @every 90m", text)
+		return nil, wrong("%q is not a duration; write the interval as in @every 90m", text)
 	case every <= 0:
-		return nil, wrong("an interval of %s is too short; write one of a second or more, such as @every 90m", every)
+		return nil, wrong("an interval of %s is too short; write an interval of at least one second, as in @every 90m", every)
 	case every > maxEvery:
 		return nil, wrong("an interval of %s is longer than %s", every, maxEvery)
 	}
@@ -234,7 +234,7 @@ func parseFields(fields []string, zone *time.Location) (*Times, error) {
 		}
 	}
 	if t.never() {
-		return nil, wrong("never comes due: there is no such day; the longest of its months has %d days", t.longestMonth())
+		return nil, wrong("is never due: no such day exists, because the longest of its months has %d days", t.longestMonth())
 	}
 	return t, nil
 }
@@ -283,7 +283,7 @@ func (b bounds) item(text string) (set uint64, star bool, err error) {
 		}
 	}
 	if first > last {
-		return fail("ends before it begins; write it as two ranges with a comma")
+		return fail("ends before it begins; write two ranges with a comma between them")
 	}
 	if stepped {
 		var ok bool

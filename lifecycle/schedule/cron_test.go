@@ -114,15 +114,15 @@ func TestParseRefuses(t *testing.T) {
 		{"* * 15W * *", "", FieldSchedule, "day of the month"},
 		{"* * * * FRI#3", "", FieldSchedule, "day of the week"},
 		{"9999999999999999999999 * * * *", "", FieldSchedule, "minute"},
-		{"0 0 30 2 *", "", FieldSchedule, "never comes due"},
+		{"0 0 30 2 *", "", FieldSchedule, "is never due"},
 		{"0 0 31 2,4,6,9,11 *", "", FieldSchedule, "30 days"},
 		{"0 0 30-31 2 ?", "", FieldSchedule, "29 days"},
-		{"@never", "", FieldSchedule, "is no descriptor"},
-		{"@reboot", "", FieldSchedule, "is no descriptor"},
-		{"@Daily", "", FieldSchedule, "is no descriptor"},
-		{"@every", "", FieldSchedule, "is no duration"},
-		{"@every 5", "", FieldSchedule, "is no duration"},
-		{"@every tomorrow", "", FieldSchedule, "is no duration"},
+		{"@never", "", FieldSchedule, "is not a descriptor"},
+		{"@reboot", "", FieldSchedule, "is not a descriptor"},
+		{"@Daily", "", FieldSchedule, "is not a descriptor"},
+		{"@every", "", FieldSchedule, "is not a duration"},
+		{"@every 5", "", FieldSchedule, "is not a duration"},
+		{"@every tomorrow", "", FieldSchedule, "is not a duration"},
 		{"@every 0s", "", FieldSchedule, "is too short"},
 		{"@every -5m", "", FieldSchedule, "is too short"},
 		{"@every 2000000h", "", FieldSchedule, "longer than"},
@@ -156,7 +156,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestLocal checks that Local is reported if it determines the time zone, and only then.
+// TestLocal checks that the method Local returns true if and only if the schedule's time zone is written as Local.
 func TestLocal(t *testing.T) {
 	for _, test := range []struct {
 		spec, zone string

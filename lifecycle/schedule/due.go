@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// base returns the latest time up to which all ticks have been started or skipped.
+// base returns the time up to which the runs of all ticks have been started or skipped.
 func (s *step) base() time.Time {
 	if s.m.LastTick.After(s.m.Since) {
 		return s.m.LastTick
@@ -50,8 +50,9 @@ func (s *step) waitsForRetry(c candidate) bool {
 	return true
 }
 
-// request handles a change of the requested run, and reports a waiting request that was replaced or withdrawn. It does
-// not report the old request if its run exists: that run was started, but the status write failed.
+// request handles a change of the requested run. If the old request was still waiting, request reports that it was
+// replaced or withdrawn. It does not report the old request if a run of that request exists: the run was started, but
+// the status write failed.
 func (s *step) request() {
 	name := ""
 	if s.runRequested() {
@@ -75,8 +76,8 @@ func (s *step) request() {
 // tick returns the latest tick that is due; the zero time if no tick is due. It skips all earlier ticks, and also the
 // latest tick if its deadline has passed.
 //
-// Before tick skips a tick it requires a live read, because the cache may lack the run of that tick if the run was
-// created but not stored in the memory. The live read lists the runs with the schedule's label in the namespace. A
+// Before tick skips a tick, it requires a live read: the run of that tick may have been created without being stored in
+// the memory, and the cache may lack it. The live read lists the runs with the schedule's label in the namespace. A
 // schedule that missed several ticks causes one such list, not one for each tick. The list is necessary because nothing
 // shows how far the cache is behind.
 func (s *step) tick() time.Time {
@@ -107,7 +108,7 @@ func (s *step) tick() time.Time {
 	s.skipTicksBefore(tick)
 	if expired {
 		s.m.LastTick = tick
-		s.notice(ReasonSkipped, "", "the run of %s is not started: it is %s late, more than its deadline allows%s", s.clock(tick), late.Truncate(time.Second), s.missedReason())
+		s.notice(ReasonSkipped, "", "the run of %s is not started: it is %s late, which is more than its deadline allows%s", s.clock(tick), late.Truncate(time.Second), s.missedReason())
 		return time.Time{}
 	}
 	s.plan.NextRun = start
@@ -185,9 +186,9 @@ func (s *step) history() {
 	s.m.Failed = s.ended(lifecycle.Failed, s.want.Failed, s.stored.Failed)
 }
 
-// ended returns the names of the runs with an outcome, newest first, and deletes the runs beyond the limit. A run is
-// deleted only after its name and its tick are stored. If the run was deleted earlier, its end would never be reported,
-// and its tick would start another run.
+// ended returns the names of the ended runs with the given outcome, newest first, and deletes the runs beyond the
+// limit. A run is deleted only after its name and its tick are stored. If a run were deleted before that, its end would
+// never be reported, and its tick would start another run.
 func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept []string) {
 	var runs []lifecycle.Run
 	for _, run := range s.seen.Runs {
@@ -241,8 +242,8 @@ func (s *step) age(name string, places map[string]int) int {
 	return -1
 }
 
-// remembered reports whether a run can be deleted without being started again. This is so if the memory m says that the
-// run's tick, or its request, is already done.
+// remembered reports whether a run can be deleted without being started again. This is so if the memory m contains the
+// run's tick, or its request, as started.
 func (s *step) remembered(run lifecycle.Run, m Memory) bool {
 	return !TickOf(s.want.Name, run.Name).After(m.LastTick) &&
 		(s.want.Request == m.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))
@@ -253,5 +254,5 @@ func (s *step) noticeEnd(run lifecycle.Run) {
 		s.notice(ReasonCompleted, run.Name, "completed")
 		return
 	}
-	s.notice(ReasonFailed, run.Name, "failed; its own conditions and events have the cause")
+	s.notice(ReasonFailed, run.Name, "failed; its own conditions and events show the cause")
 }

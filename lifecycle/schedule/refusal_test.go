@@ -13,7 +13,7 @@ import (
 )
 
 // stage carries out the plans of one schedule in a cluster in which nothing else happens. Live reads find nothing new,
-// and a creation is rejected if refuses returns true.
+// and a creation is rejected if the function refuses returns true.
 type stage struct {
 	want     Schedule
 	mem      Memory
@@ -50,8 +50,8 @@ func (g *stage) pass(now time.Time) Plan {
 	}
 }
 
-// until runs passes at the times that the plans request, until the time end. It returns the number of passes.
-func (g *stage) until(now, end time.Time) (passes int) {
+// runUntil runs passes at the times that the plans request. It stops at the time end, and returns the number of passes.
+func (g *stage) runUntil(now, end time.Time) (passes int) {
 	g.reported = map[string]int{}
 	for now.Before(end) && passes < 100_000 {
 		now = now.Add(g.pass(now).RequeueAfter)
@@ -66,8 +66,8 @@ func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 	now := RequestName("etl", "u", "1")
 	for _, policy := range []Policy{Allow, Forbid, Replace} {
 		want := hourly(t, func(s *Schedule) { s.Request, s.Deadline, s.Policy = "1", new(10*time.Second), policy })
-		g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == now }}
-		passes := g.until(noon.Add(-57*time.Minute-43*time.Second), noon.Add(24*time.Hour+time.Minute))
+		g := stage{want: want, mem: memoryAtEleven(want), refuses: func(run string) bool { return run == now }}
+		passes := g.runUntil(noon.Add(-57*time.Minute-43*time.Second), noon.Add(24*time.Hour+time.Minute))
 		if g.reported[ReasonStarted] != 25 || g.reported[ReasonSkipped]+g.reported[ReasonMissed] != 0 || g.reported[ReasonRefused] != 1 {
 			t.Errorf("%s: %v", policy, g.reported)
 		}
@@ -84,8 +84,8 @@ func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 // tick.
 func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Deadline = new(5 * time.Minute) })
-	g := stage{want: want, mem: ran(want), refuses: func(run string) bool { return run == twelve }}
-	g.until(noon, noon.Add(2*time.Minute))
+	g := stage{want: want, mem: memoryAtEleven(want), refuses: func(run string) bool { return run == twelve }}
+	g.runUntil(noon, noon.Add(2*time.Minute))
 	if g.reported[ReasonRefused] != 1 || g.mem.Rejected != twelve || g.mem.Retry.IsZero() {
 		t.Fatalf("%v: %+v", g.reported, g.mem)
 	}
@@ -97,7 +97,7 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	// The run of 13:00 is rejected as well. The run of 14:00 is not rejected, although its deadline is short.
 	g.want.Deadline = new(time.Second)
 	g.refuses = func(run string) bool { return run != "etl-1769954400" && strings.HasPrefix(run, "etl-17") }
-	g.until(noon.Add(3*time.Minute), noon.Add(2*time.Hour+time.Minute))
+	g.runUntil(noon.Add(3*time.Minute), noon.Add(2*time.Hour+time.Minute))
 	if !slices.Contains(g.creates, "etl-1769950800") || g.mem.LastRunName != "etl-1769954400" || g.mem.Rejected != "" || g.mem.Cause != (lifecycle.Cause{}) {
 		t.Errorf("%v: %+v", g.creates, g.mem)
 	}
@@ -107,8 +107,8 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 // neither resets the retries of the other.
 func TestBothRefused(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Request = "1" })
-	g := stage{want: want, mem: ran(want), refuses: func(string) bool { return true }}
-	g.until(noon, noon.Add(30*time.Minute))
+	g := stage{want: want, mem: memoryAtEleven(want), refuses: func(string) bool { return true }}
+	g.runUntil(noon, noon.Add(30*time.Minute))
 	tries := map[string]int{}
 	for _, run := range g.creates {
 		tries[run]++
@@ -129,8 +129,8 @@ func TestRunNamedAheadOfTime(t *testing.T) {
 	const ahead = "etl-2026112114"
 	for _, policy := range []Policy{Allow, Forbid, Replace} {
 		want := hourly(t, func(s *Schedule) { s.Policy = policy })
-		g := stage{want: want, mem: ran(want), seen: []lifecycle.Run{going(ahead)}}
-		passes := g.until(noon, noon.Add(50*time.Minute))
+		g := stage{want: want, mem: memoryAtEleven(want), seen: []lifecycle.Run{going(ahead)}}
+		passes := g.runUntil(noon, noon.Add(50*time.Minute))
 		if passes > 50*4+2 { // each 15 s
 			t.Errorf("%s: %d passes", policy, passes)
 		}
@@ -169,7 +169,7 @@ func TestNothingIsAHotLoop(t *testing.T) {
 		}
 		g := stage{want: want, reported: map[string]int{}}
 		if r.IntN(2) == 0 {
-			g.mem = ran(want)
+			g.mem = memoryAtEleven(want)
 		}
 		if refuse := r.IntN(3); refuse > 0 {
 			g.refuses = func(run string) bool { return refuse == 1 || strings.Contains(run, requestMark) }

@@ -17,7 +17,7 @@ func TestRequestAsBefore(t *testing.T) {
 	for _, outcome := range []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed, lifecycle.Undecided} {
 		want := hourly(t, func(s *Schedule) { s.Request = "a" })
 		run := ended(a, outcome, 40)
-		mem := ran(want, func(m *Memory) {
+		mem := memoryAtEleven(want, func(m *Memory) {
 			m.LastRequest, m.LastRun, m.LastRunName = "b", noon.Add(-20*time.Minute), b
 			switch outcome {
 			case lifecycle.Succeeded:
@@ -50,7 +50,7 @@ func TestLastRunGoesForward(t *testing.T) {
 		{noon.Add(-time.Hour), noon.Add(-2 * time.Minute)},
 		{noon.Add(time.Hour), noon.Add(-2 * time.Minute)},
 	} {
-		plan := Step(want, ran(want, func(m *Memory) { m.LastRun = test.last }), seen, noon)
+		plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.LastRun = test.last }), seen, noon)
 		if !plan.Next.LastRun.Equal(test.want) || plan.Next.LastRunName != twelve {
 			t.Errorf("%s becomes %s of %s", test.last, plan.Next.LastRun, plan.Next.LastRunName)
 		}
@@ -72,7 +72,7 @@ func TestRequestOvertaken(t *testing.T) {
 		{"transient error", lifecycle.Observed{TransientError: &lifecycle.TransientError{}}},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Policy, s.Request = Forbid, "a" })
-		waits := Step(want, ran(want), test.seen, at)
+		waits := Step(want, memoryAtEleven(want), test.seen, at)
 		if waits.Actions != nil || waits.Next.Requested.Run != a {
 			t.Fatalf("%s: %s, %+v", test.about, summary(waits), waits.Next)
 		}
@@ -113,7 +113,7 @@ func TestNextRunDuringTransientError(t *testing.T) {
 		{"past its deadline: it will not be started", time.Minute, time.Second, noon.Add(time.Hour)},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Deadline = new(test.deadline) })
-		if plan := Step(want, ran(want), outage, noon.Add(test.late)); !plan.NextRun.Equal(test.want) || plan.Actions != nil || plan.Next.LastTick != ran(want).LastTick {
+		if plan := Step(want, memoryAtEleven(want), outage, noon.Add(test.late)); !plan.NextRun.Equal(test.want) || plan.Actions != nil || plan.Next.LastTick != memoryAtEleven(want).LastTick {
 			t.Errorf("%s: the next run is at %s, want %s; %+v", test.about, plan.NextRun, test.want, plan)
 		}
 	}
@@ -133,7 +133,7 @@ func TestSpellingIsNoEdit(t *testing.T) {
 		{"0 * * * *", Key("0 1 * * *", ""), true},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Key = test.request })
-		plan := Step(want, ran(want, func(m *Memory) { m.Key = test.stored }), lifecycle.Observed{}, noon.Add(-time.Minute))
+		plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.Key = test.stored }), lifecycle.Observed{}, noon.Add(-time.Minute))
 		if edit := summary(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit || plan.Next.Key != test.request {
 			t.Errorf("%q after %q: %s, %+v", test.request, test.stored, summary(plan), plan.Next)
 		}

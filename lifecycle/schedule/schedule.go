@@ -110,7 +110,7 @@ type Plan struct {
 	NextRun time.Time
 }
 
-// Reasons of causes and notices.
+// The values of Cause.Reason and Notice.Reason.
 const (
 	ReasonStarted   = "RunStarted"
 	ReasonCompleted = "RunCompleted"

@@ -85,7 +85,7 @@ func (s *step) confirms() bool {
 }
 
 // begin handles changes of the spec. A new schedule takes effect at its creation, and an edited schedule at the time of
-// the edit: it does not make up for ticks before the edit.
+// the edit: ticks before the edit start no run.
 func (s *step) begin() {
 	switch {
 	case s.m.Since.IsZero():
@@ -96,7 +96,7 @@ func (s *step) begin() {
 		s.m.Since = s.m.Since.UTC()
 	case Key(s.m.Key, "") != Key(s.want.Key, ""):
 		s.m.Since = s.now
-		s.notice(ReasonEdited, "", "the schedule changed from %q to %q; runs that were due before are not made up for", s.m.Key, s.want.Key)
+		s.notice(ReasonEdited, "", "the schedule changed from %q to %q; runs that were due before the change are not started", s.m.Key, s.want.Key)
 	}
 	s.m.Key = s.want.Key
 	if s.m.Generation != s.want.Generation {
@@ -137,7 +137,7 @@ func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
 		tick := TickOf(s.want.Name, run.Name)
 		if !run.Deleted && tick.After(s.m.LastTick) && tick.After(newest.tick) && !tick.After(s.now) {
-			newest, at = candidate{run.Name, tick}, s.earlier(run.CreatedAt)
+			newest, at = candidate{run.Name, tick}, s.notInFuture(run.CreatedAt)
 		}
 	}
 	if newest.name == "" {
@@ -154,17 +154,18 @@ func (s *step) adopt() {
 }
 
 // finishRequest handles a request whose run already exists. The run counts as started by an earlier request with the
-// same value if its end is stored, or if it is active and older than the last run. Otherwise the run counts as started
-// now.
+// same value in two cases: the memory contains the end of the run, or the run is active and older than the last run.
+// Otherwise the run counts as started now.
 //
-// An active run that looks older than the last run may nevertheless be new, if the operator's clock was ahead. The
-// active run therefore becomes the last run, for which the policy waits.
+// The second case can be wrong: if the operator's clock was ahead, a new run looks older than the last run.
+// finishRequest therefore stores an active run as the last run, so that the concurrency policy takes the run into
+// account.
 func (s *step) finishRequest(run lifecycle.Run) {
 	s.m.LastRequest = s.want.Request
 	known := slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
 	older := run.Outcome == lifecycle.Undecided && run.CreatedAt.Before(s.m.LastRun)
 	if !known && !older {
-		s.started(candidate{name: run.Name}, s.earlier(run.CreatedAt))
+		s.started(candidate{name: run.Name}, s.notInFuture(run.CreatedAt))
 		return
 	}
 	if older {
@@ -174,9 +175,9 @@ func (s *step) finishRequest(run lifecycle.Run) {
 	s.notice(ReasonHonored, run.Name, "was started for this request before; use another value to request another run")
 }
 
-// earlier returns t, or the current time if t is unknown or in the future, because the clocks of other machines may
-// differ.
-func (s *step) earlier(t time.Time) time.Time {
+// notInFuture returns t, or the current time if t is unknown or in the future. Such a t is possible because the clocks
+// of other machines may differ.
+func (s *step) notInFuture(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
 		return s.now
 	}
@@ -284,8 +285,8 @@ func (s *step) nothingDue() {
 	}
 }
 
-// needsLiveRead reports whether the cache may lack an active run that matters to the policy. If so, it requests a live
-// read.
+// needsLiveRead reports whether the cache may lack an active run that the concurrency policy must take into account. If
+// so, it requests a live read.
 //
 // For the run of a tick, a live read of the last remembered run is enough: the functions tick and confirmsEdit require
 // their own live reads before ticks are skipped and after edits. For a requested run, the live read covers all runs,
@@ -324,7 +325,7 @@ func (s *step) confirmsEdit() bool {
 // runRequested reports whether the spec requests a run that is not stored as started.
 func (s *step) runRequested() bool { return s.want.Request != "" && s.want.Request != s.m.LastRequest }
 
-// noticeCause reports the cause in the memory, unless the memory before this decision had a cause with the same reason.
+// noticeCause reports the cause in the memory, unless the cause before this decision had the same reason.
 func (s *step) noticeCause(reason, run string) {
 	if s.m.Cause.Reason != s.stored.Cause.Reason {
 		s.notice(reason, run, "%s", s.m.Cause.Message)

@@ -24,8 +24,8 @@ func hourly(t *testing.T, change ...func(*Schedule)) Schedule {
 	return s
 }
 
-// ran returns the memory of a schedule that started its run of eleven o'clock.
-func ran(want Schedule, change ...func(*Memory)) Memory {
+// memoryAtEleven returns the memory of a schedule that started its run of eleven o'clock.
+func memoryAtEleven(want Schedule, change ...func(*Memory)) Memory {
 	m := Memory{Key: want.Key, Since: from, Generation: want.Generation, Suspended: want.Suspend,
 		LastTick: noon.Add(-time.Hour), LastRun: noon.Add(-time.Hour), LastRunName: "etl-1769943600"}
 	for _, c := range change {
@@ -38,8 +38,8 @@ func going(name string) lifecycle.Run {
 	return lifecycle.Run{Name: name, UID: name, CreatedAt: noon.Add(-time.Hour)}
 }
 
-// leftOf returns a deleted run whose driver is still stopping.
-func leftOf(name string) lifecycle.Run {
+// stoppingRun returns a deleted run whose driver is still stopping.
+func stoppingRun(name string) lifecycle.Run {
 	run := going(name)
 	run.Deleting, run.Deleted = true, true
 	return run
@@ -69,7 +69,7 @@ const (
 // so that the live read still happens afterwards.
 func TestEditIsNotLostDuringTransientError(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Policy, s.Generation = Forbid, 3 })
-	mem := ran(want, func(m *Memory) { m.Generation = 2 })
+	mem := memoryAtEleven(want, func(m *Memory) { m.Generation = 2 })
 	for _, late := range []time.Duration{-time.Minute, time.Minute} {
 		plan := Step(want, mem, lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, noon.Add(late))
 		if plan.Next.Generation != 2 || len(plan.Actions) > 0 {
@@ -120,8 +120,8 @@ func TestStep(t *testing.T) {
 		{about: "asked for before", want: []func(*Schedule){asks}, mem: func(m *Memory) { m.LastRequest = "1" }, late: -time.Minute, next: "12:00:00"},
 		{about: "asked for under Forbid", want: []func(*Schedule){asks, forbid}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "RunWaiting", next: "12:00:00"},
 		{about: "Allow, and one goes on", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Allow, and all but one go on that may", seen: lifecycle.Observed{Runs: goingAll(MaxActive - 1)}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Allow, and as many go on as may", seen: lifecycle.Observed{Runs: goingAll(MaxActive)}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "Allow, and all but one go on that may", seen: lifecycle.Observed{Runs: activeRuns(MaxActive - 1)}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Allow, and as many go on as may", seen: lifecycle.Observed{Runs: activeRuns(MaxActive)}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
 		{about: "Forbid, and one goes on", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
 		{about: "Forbid, and one goes on still", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, next: "12:00:00"},
@@ -132,11 +132,11 @@ func TestStep(t *testing.T) {
 		{about: "Forbid, and the last is not seen", want: []func(*Schedule){forbid}, summary: "Confirm " + eleven, next: "13:00:00"},
 		{about: "Forbid, and the last is gone", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Confirmed: true}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "Forbid, and one is being deleted", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, summary: "RunWaiting", next: "12:00:00"},
-		{about: "Forbid, and the pods of one that is gone still stop", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
-		{about: "Replace, and the pods of one that is gone still stop", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, next: "12:00:00", check: repeatDelay},
-		{about: "Allow, and the pods of one that is gone still stop", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "pods are no proof that a tick's run was started", seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(twelve)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "nor that one was started that is asked for", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{leftOf(now)}}, summary: "Create " + now + ", RunStarted", next: "12:00:00"},
+		{about: "Forbid, and the pods of one that is gone still stop", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "Replace, and the pods of one that is gone still stop", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, next: "12:00:00", check: repeatDelay},
+		{about: "Allow, and the pods of one that is gone still stop", seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "pods are no proof that a tick's run was started", seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(twelve)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "nor that one was started that is asked for", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(now)}}, summary: "Create " + now + ", RunStarted", next: "12:00:00"},
 		{about: "Replace", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
 			summary: "RunReplaced, RunReplaced", next: "12:00:00", check: time.Millisecond},
 		{about: "Replace, and that is stored", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
@@ -175,7 +175,7 @@ func TestStep(t *testing.T) {
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			want := hourly(t, test.want...)
-			mem := ran(want)
+			mem := memoryAtEleven(want)
 			if test.mem != nil {
 				test.mem(&mem)
 			}
@@ -217,7 +217,7 @@ func TestHistory(t *testing.T) {
 		ended("etl-1769940000", lifecycle.Succeeded, 120), ended(eleven, lifecycle.Succeeded, 60), ended("by-hand", lifecycle.Failed, 90), going("etl-1769936400"),
 		{Name: "etl-1769932800", Outcome: lifecycle.Failed, Deleting: true},
 	}}
-	first := Step(want, ran(want), seen, now)
+	first := Step(want, memoryAtEleven(want), seen, now)
 	if got := summary(first); got != "RunCompleted, RunCompleted, RunFailed" || first.RequeueAfter != time.Millisecond {
 		t.Errorf("first the ends are told: %s, after %s", got, first.RequeueAfter)
 	}
@@ -232,7 +232,7 @@ func TestHistory(t *testing.T) {
 	}
 	// If a run is deleted although its tick is not stored in the memory, the tick starts it again.
 	unknown := lifecycle.Observed{Runs: []lifecycle.Run{ended("etl-1769961600", lifecycle.Failed, 0)}}
-	plan := Step(want, ran(want, func(m *Memory) { m.Failed = []string{"etl-1769961600"} }), unknown, now)
+	plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.Failed = []string{"etl-1769961600"} }), unknown, now)
 	if plan.Actions != nil || plan.RequeueAfter != maxRequeue {
 		t.Errorf("%+v", plan)
 	}
@@ -259,7 +259,7 @@ func TestHistoryOfOneSecond(t *testing.T) {
 		for _, run := range test.runs {
 			seen.Runs = append(seen.Runs, ended(run, lifecycle.Succeeded, 60))
 		}
-		plan := Step(want, ran(want, func(m *Memory) { m.LastRunName, m.Succeeded = test.last, test.known }), seen, now)
+		plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.LastRunName, m.Succeeded = test.last, test.known }), seen, now)
 		if diff := cmp.Diff(test.want, plan.Next.Succeeded); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
@@ -272,18 +272,18 @@ func TestJitter(t *testing.T) {
 	offsets := map[time.Duration]int{}
 	for n := range 300 {
 		want := hourly(t, func(s *Schedule) { s.UID, s.Jitter = fmt.Sprint("u", n), 5*time.Minute })
-		early := Step(want, ran(want), lifecycle.Observed{}, noon)
+		early := Step(want, memoryAtEleven(want), lifecycle.Observed{}, noon)
 		offset := early.NextRun.Sub(noon)
 		if offset > 0 && (early.Actions != nil || early.RequeueAfter > offset) || offset < 0 || offset > 5*time.Minute {
 			t.Fatalf("%s: %+v", offset, early)
 		}
-		plan := Step(want, ran(want), lifecycle.Observed{}, noon.Add(offset))
+		plan := Step(want, memoryAtEleven(want), lifecycle.Observed{}, noon.Add(offset))
 		if summary(plan) != "Create "+twelve+", RunStarted" || !offsetIs(plan, offset) {
 			t.Fatalf("after %s: %s, next %s", offset, summary(plan), plan.NextRun)
 		}
 		offsets[offset]++
 		dense := hourly(t, func(s *Schedule) { s.UID, s.Jitter, s.Times = want.UID, time.Hour, parse(t, "* * * * *", "") })
-		if next := Step(dense, ran(dense, func(m *Memory) { m.LastTick = noon }), lifecycle.Observed{}, noon).NextRun; next.Sub(noon) >= 2*time.Minute || next.Sub(noon) < time.Minute {
+		if next := Step(dense, memoryAtEleven(dense, func(m *Memory) { m.LastTick = noon }), lifecycle.Observed{}, noon).NextRun; next.Sub(noon) >= 2*time.Minute || next.Sub(noon) < time.Minute {
 			t.Fatalf("the run of 12:01 is due at %s", next)
 		}
 	}
@@ -296,8 +296,8 @@ func offsetIs(p Plan, offset time.Duration) bool {
 	return p.NextRun.Equal(noon.Add(time.Hour + offset))
 }
 
-// goingAll returns n active runs that were created by hand.
-func goingAll(n int) (runs []lifecycle.Run) {
+// activeRuns returns n active runs that were created by hand.
+func activeRuns(n int) (runs []lifecycle.Run) {
 	for i := range n {
 		runs = append(runs, going("by-hand-"+strconv.Itoa(i)))
 	}

@@ -138,8 +138,8 @@ func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 // hourly reports whether a pattern allows every hour.
 func (t *Times) hourly() bool { return t.hour == 1<<24-1 }
 
-// makesUp reports whether the pattern makes up for local times that a clock change skips. The argument shift is the
-// length of the clock change.
+// makesUp reports whether a tick at a local time that a clock change skips is made up for after the change. The
+// argument shift is the length of the clock change.
 func (t *Times) makesUp(shift time.Duration) bool { return !t.hourly() || shift%time.Hour != 0 }
 
 // match returns the first full minute that the pattern allows in the local times [from, to); the zero time if there is

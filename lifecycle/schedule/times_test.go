@@ -126,9 +126,9 @@ func join(values []int) string {
 	return strings.Join(out, ",")
 }
 
-// zones have every kind of clock change. Some change by an hour at 1, 2 or 3 o'clock or at midnight, some by half an
-// hour or by two hours. Some change on Fridays or Saturdays, around Ramadan, backwards in winter, or never. Some have
-// skipped or repeated a whole day once.
+// zones are time zones with every kind of clock change. Some change by an hour at 1, 2 or 3 o'clock or at midnight,
+// some by half an hour or by two hours. Some change on Fridays or Saturdays, around Ramadan, backwards in winter, or
+// never. Some have once skipped or repeated a whole day.
 var zones = []struct {
 	name  string
 	years []int

@@ -60,7 +60,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// edit replaces the schedule by a random one, which may be invalid.
+// edit replaces the schedule by a random schedule, which may be invalid.
 func (w *world) edit() {
 	w.spec = w.IntN(len(specs))
 	zone := []string{"", "Europe/Vienna"}[w.IntN(2)]
@@ -225,7 +225,7 @@ func (w *world) reconcile() (check time.Duration) {
 	seen := w.observed()
 	for range 5 {
 		plan := Step(w.want, w.stored, seen, w.now())
-		w.shape(plan, seen)
+		w.checkShape(plan, seen)
 		fact, failed := w.attempt(plan, seen)
 		switch {
 		case failed != nil && seen.TransientError == nil:
@@ -365,8 +365,8 @@ func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.Runs, o.Confirmed = append(o.Runs, found...), true }
 }
 
-// shape checks the properties of a plan on which the controller depends.
-func (w *world) shape(plan Plan, seen lifecycle.Observed) {
+// checkShape checks the properties of a plan on which the controller depends.
+func (w *world) checkShape(plan Plan, seen lifecycle.Observed) {
 	creates := 0
 	for i, a := range plan.Actions {
 		if a.Part != lifecycle.ScheduledRun || seen.TransientError != nil {
@@ -493,13 +493,13 @@ func (w *world) live() {
 			return
 		}
 		if n > 20 {
-			w.peaceful()
+			w.checkPeace()
 		}
 	}
 }
 
-// peaceful checks the rules that apply after the end of all trouble.
-func (w *world) peaceful() {
+// checkPeace checks the rules that apply after the end of all trouble.
+func (w *world) checkPeace() {
 	limits := map[lifecycle.Outcome]int{lifecycle.Succeeded: w.want.Successful, lifecycle.Failed: w.want.Failed}
 	ended := map[lifecycle.Outcome]int{}
 	for _, r := range w.runs {

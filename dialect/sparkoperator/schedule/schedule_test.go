@@ -196,7 +196,7 @@ func TestScheduleRefusals(t *testing.T) {
 	}{
 		{"schedule", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "whenever" }, "spec.schedule: "},
 		{"seconds", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "0 0 * * * *" }, "spec.schedule: has 6 fields"},
-		{"never", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "0 0 30 2 *" }, "spec.schedule: never comes due"},
+		{"never", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "0 0 30 2 *" }, "spec.schedule: is never due"},
 		{"zone", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Mars/Olympus" }, "spec.timeZone: "},
 		{"zone of the schedule", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=../../etc/passwd @daily" }, "spec.schedule: its time zone"},
 		{"kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(-1)) }, "spec.successfulRunHistoryLimit: -1"},
