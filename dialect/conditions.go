@@ -88,13 +88,13 @@ func UsableReason(reason string) string {
 // but every pass copies and compares each condition.
 const maxOthers = 64
 
-// KeepConditions removes each of our own conditions (those whose types are in own) for which over returns true. It also
-// removes the conditions of other writers after the first maxOthers.
-func KeepConditions(conditions *[]metav1.Condition, own []string, over func(kind string) bool) {
+// KeepConditions removes each of our own conditions (those whose types are in own) for which the function outdated
+// returns true. It also removes the conditions of other writers after the first maxOthers.
+func KeepConditions(conditions *[]metav1.Condition, own []string, outdated func(kind string) bool) {
 	others := 0
 	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool {
 		if slices.Contains(own, c.Type) {
-			return over(c.Type)
+			return outdated(c.Type)
 		}
 		others++
 		return others > maxOthers

@@ -14,12 +14,12 @@ import (
 const propertiesFile = "spark.properties"
 
 // ErrDefaultsChanged is the reason why an executor of a running attempt cannot be rendered: the attempt was rendered
-// from other defaults than the present ones. It is no fault of the custom resource.
+// with defaults that have changed since. It is not a fault of the custom resource.
 var ErrDefaultsChanged = &submit.Error{Field: "Conf", Message: "the platform's defaults have changed since the launch", NotNative: true}
 
-// AnnotateDefaults adds the version of the platform's defaults, and the origins of the used ones, to the driver's
-// ConfigMap. If spark-submit creates the driver, there is no ConfigMap yet, and the annotations are on the pod that
-// runs spark-submit.
+// AnnotateDefaults adds annotations to the driver's ConfigMap: the version of the platform's defaults, and the origins
+// of the defaults that the attempt uses. If spark-submit creates the driver, there is no ConfigMap yet, and the
+// annotations are on the pod that runs spark-submit.
 func AnnotateDefaults(objects submit.Objects, s *platform.Settings, used []string) {
 	for _, object := range objects.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data[propertiesFile] != "" {
@@ -32,8 +32,9 @@ func AnnotateDefaults(objects submit.Objects, s *platform.Settings, used []strin
 	}
 }
 
-// ExplainDefaults adds to each fault of a configuration key that only the platform's defaults set which entry of the
-// operator's configuration sets it. own is the configuration that the custom resource sets.
+// ExplainDefaults adds the origin of a default to each fault about that default. A fault is about a default if it is
+// about a configuration key that only the platform's defaults set; the origin is the entry of the operator's
+// configuration that sets the key. The argument own is the configuration that the custom resource sets.
 func ExplainDefaults(faults []*FieldError, s *platform.Settings, own map[string]string) {
 	for i, fault := range faults {
 		key, isKey := strings.CutPrefix(fault.Field, "spec.sparkConf[")

@@ -42,8 +42,8 @@ func (t Tally) Encode() *statusv1.OperatorExecutors {
 	}
 }
 
-// ExecutorsOf returns those of the observed executors that belong to the attempt in the memory. If the driver
-// succeeded, executors that still run count as completed at once. Otherwise the operator would write the status of each
+// ExecutorsOf returns the observed executors that belong to the attempt in the memory. If the driver succeeded,
+// executors that still run count as completed at once. Otherwise the operator would write the status of each
 // application again when Kubernetes has deleted the executors.
 func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Executor {
 	over := m.Outcome == lifecycle.Succeeded && !m.Phase.Live()

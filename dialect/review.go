@@ -34,7 +34,7 @@ func TemplateWarnings(field string, raw *runtime.RawExtension) (warnings []strin
 		return nil
 	}
 	for _, unknown := range template.Unknown() {
-		text := "is no field of a pod that this operator knows, and has no effect unless your Kubernetes is newer and has it; correct its name, or remove it"
+		text := "is not a field of a pod as this operator knows it, and has no effect unless your Kubernetes is newer and has this field; correct the name, or remove the field"
 		if unknown.Place != "" {
 			text = "has no effect at this place; a pod has this field at " + unknown.Place
 		}

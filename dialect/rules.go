@@ -18,8 +18,8 @@ type Rules interface {
 	ExposureFaults(*Exposing) []*FieldError
 }
 
-// Subject is what rules of the platform can judge about a custom resource: its labels, its Spark configuration, and the
-// pods that the operator and the driver would create.
+// Subject holds the parts of a custom resource that rules of the platform can judge: its labels, its Spark
+// configuration, and the pods that the operator and the driver would create.
 type Subject struct {
 	// Labels are the labels of the custom resource.
 	Labels map[string]string
@@ -79,18 +79,18 @@ type Exposing struct {
 	AnnotationsField string
 }
 
-// ExecutorCount returns the largest number of executors for a Spark configuration. get returns the value of a key.
-// otherwise is the number of executors of a configuration that sets none.
-func ExecutorCount(get func(key string) (string, bool), otherwise int64) (most int64, unlimited bool) {
-	number := func(key string, otherwise int64) int64 {
+// ExecutorCount returns the largest number of executors for a Spark configuration. The function get returns the value
+// of a key. The argument fallback is the number of executors if the configuration sets no number.
+func ExecutorCount(get func(key string) (string, bool), fallback int64) (most int64, unlimited bool) {
+	number := func(key string, fallback int64) int64 {
 		text, _ := get(key)
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		if err != nil {
-			return otherwise
+			return fallback
 		}
 		return n
 	}
-	instances := number("spark.executor.instances", otherwise)
+	instances := number("spark.executor.instances", fallback)
 	if enabled, _ := get("spark.dynamicAllocation.enabled"); !strings.EqualFold(strings.TrimSpace(enabled), "true") {
 		return instances, false
 	}

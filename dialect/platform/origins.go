@@ -21,9 +21,10 @@ const restOfOrigins = "..."
 // ConfSetting returns the name of the setting of a configuration key.
 func ConfSetting(key string) string { return "sparkConf[" + key + "]" }
 
-// Used returns the names of the settings that an attempt uses: those of its templates, which Fill returned, and those
-// of the configuration keys whose value in the attempt's configuration is the default. isOwn reports whether the custom
-// resource itself sets a key.
+// Used returns the names of the settings that an attempt uses. These are the settings of its templates (filled, the
+// result of Fill), and the settings of the configuration keys that have their default value in the attempt's
+// configuration. The function value returns the attempt's value of a key, and isOwn reports whether the custom resource
+// itself sets a key.
 func (s *Settings) Used(filled []string, value func(key string) (string, bool), isOwn func(key string) bool) []string {
 	if s == nil {
 		return nil
@@ -37,8 +38,8 @@ func (s *Settings) Used(filled []string, value func(key string) (string, bool), 
 	return used
 }
 
-// Annotate sets the annotations of a driver's ConfigMap: the version of the settings and the origins of the used ones.
-// If the origins are too large, the last ones are only counted.
+// Annotate sets the annotations of a driver's ConfigMap: the version of the settings and the origins of the settings in
+// used. If the origins are too large, the last ones are only counted.
 func (s *Settings) Annotate(object metav1.Object, used []string) {
 	if s == nil {
 		return
@@ -124,8 +125,8 @@ func (s *Settings) limits() map[string]*int64 {
 	return all
 }
 
-// UsedLimits returns the names of the time-outs and the time to live of the settings that an application does not set.
-// own are the application's values, by the same names.
+// UsedLimits returns the names of those time-outs of the settings that an application does not set itself. The time to
+// live counts as a time-out. The argument own holds the application's values, by the same names.
 func (s *Settings) UsedLimits(own map[string]*int64) (used []string) {
 	for _, name := range sortedKeys(s.limits()) {
 		if limit, known := own[name]; known && limit == nil {

@@ -117,7 +117,7 @@ func (s *Settings) Conf(own map[string]string, isSet func(key string) bool) map[
 	return merged
 }
 
-// With returns a copy of a configuration in which a key has another value.
+// With returns a copy of a configuration in which the given key has the given value.
 func With(own map[string]string, key, value string) map[string]string {
 	changed := maps.Clone(own)
 	if changed == nil {
@@ -199,7 +199,7 @@ func Recall(stored *statusv1.OperatorDefaults) *Settings {
 	return s
 }
 
-// IsVersion reports whether the settings are those that a status stores.
+// IsVersion reports whether the settings have the version that a status stores.
 func (s *Settings) IsVersion(stored *statusv1.OperatorDefaults) bool {
 	if s == nil || stored == nil {
 		return s == nil && stored == nil

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// full are settings that use every field of a pod.
+// full returns settings that use every field of a pod.
 func full() *Settings {
 	pod := Pod{
 		Labels: map[string]string{"team": "platform"}, Annotations: map[string]string{"note": "default"}, NodeSelector: map[string]string{"pool": "spark"},

@@ -33,9 +33,9 @@ type Taken struct {
 	PullSecrets, Priority, Security, PodSecurity bool
 }
 
-// Fill returns a pod template, as JSON, with the defaults for everything that the template does not set, and the names
-// of the settings that it used, with the given role as prefix. If raw is no JSON object, Fill returns it unchanged,
-// because validation reports that fault.
+// Fill adds the defaults to a pod template, for everything that the template does not set. It returns the new template
+// as JSON, and the names of the settings that it used; each name begins with the given role. If raw is not a JSON
+// object, Fill returns it unchanged, because validation reports that fault.
 func (s *Settings) Fill(raw []byte, role string, container Container, taken Taken) (filled []byte, used []string) {
 	if s == nil {
 		return raw, nil

@@ -123,7 +123,7 @@ func TLSHosts(field string, settings []networkingv1.IngressTLS) (hosts []dialect
 // ValidPort reports whether a number is a valid port. If it is not, ValidPort records a problem with the field.
 func (e *Exposure) ValidPort(field string, port int32) bool {
 	if port < 1 || port > 65535 {
-		e.AddProblem(ReasonInvalidPort, field, "%d is no port; write a number from 1 to 65535", port)
+		e.AddProblem(ReasonInvalidPort, field, "%d is not a port; write a number from 1 to 65535", port)
 		return false
 	}
 	return true
@@ -161,7 +161,7 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 		w.Route.Parents = parentsOf(asked.ParentRefs)
 	}
 	if len(w.Route.Parents) == 0 {
-		e.AddProblem(ReasonNoGateway, w.Field+".parentRefs", "no Gateway is named, and the operator's configuration names none in ui.route.parentRefs; name one")
+		e.AddProblem(ReasonNoGateway, w.Field+".parentRefs", "no Gateway is named, and the operator's configuration names none in ui.route.parentRefs; name a Gateway")
 		return
 	}
 	address, ok := e.routeAddress(w)
@@ -187,8 +187,8 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	e.Links = append(e.Links, Link{object.GetKind(), object.GetName(), address})
 }
 
-// exposing returns what the rules of the platform judge about the route: the host names of the custom resource. If it
-// names no host, it is the host of its address.
+// exposing returns the part of the route that the rules of the platform judge: the host names in the custom resource
+// or, if the custom resource has no host names, the host of its address.
 func (w RouteRequest) exposing(hostnames []string, host string) *dialect.Exposing {
 	asked := &dialect.Exposing{Kind: "HTTPRoute"}
 	for _, name := range hostnames {
@@ -213,7 +213,7 @@ func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 		}
 	}
 	if len(e.Links) > 0 && e.Links[0].Address.Path != address.Path {
-		e.AddProblem(ReasonInvalidAddress, w.FormatField, "%q has another path than %s, and a driver can have one path only (spark.ui.proxyBase)", address, IngressFormatField)
+		e.AddProblem(ReasonInvalidAddress, w.FormatField, "%q has another path than %s, and a driver can have only one path (spark.ui.proxyBase); use the same path in both", address, IngressFormatField)
 		return address, false
 	}
 	return address, true

@@ -25,10 +25,10 @@ const CredentialPrefix = "spark.kubernetes.authenticate."
 // become negative, and a deadline of that length would expire at once.
 const MaxSeconds = int64(math.MaxInt64 / time.Second)
 
-// Seconds converts a number of seconds to a duration. If n is nil, it returns otherwise.
-func Seconds(n *int64, otherwise time.Duration) time.Duration {
+// Seconds converts a number of seconds to a duration. If n is nil, it returns the argument fallback.
+func Seconds(n *int64, fallback time.Duration) time.Duration {
 	if n == nil {
-		return otherwise
+		return fallback
 	}
 	return time.Duration(min(max(*n, -MaxSeconds), MaxSeconds)) * time.Second
 }

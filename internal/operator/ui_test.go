@@ -274,7 +274,7 @@ func TestPortsOfTheDriver(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitExposed("pi", metav1.ConditionFalse, "InvalidAddress",
-		"spec.driverIngressOptions[1].ingressURLFormat: an Ingress needs a host", "spec.driverIngressOptions[3].servicePort: 70000 is no port")
+		"spec.driverIngressOptions[1].ingressURLFormat: an Ingress needs a host", "spec.driverIngressOptions[3].servicePort: 70000 is not a port")
 	w.waitAuxiliaryObjects(app, "Ingress/pi-ing-9001", "Service/pi-driver-9001", "Service/pi-driver-9002", "Service/pi-driver-9003")
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{entry(9002, "pi.example.com/two"), entry(9003, "")}

@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// labelAppID is the label with which Spark itself puts spark.app.id on pods.
+// labelAppID is the key of the label in which Spark itself stores spark.app.id on its pods.
 const labelAppID = "spark-app-selector"
 
 // Adopt returns copies of those candidates that the Apache Spark project's operator created for the application. Each
@@ -24,8 +24,9 @@ const labelAppID = "spark-app-selector"
 // A driver is adopted only if the application owns it. The attempt number of a driver follows from the id that Spark
 // put on the driver. It is the number of the attempt in the status, or of the next attempt if the launch of that
 // attempt was not stored. For an older attempt, whose driver only has to end, it is 0. An executor belongs to the
-// attempt of its driver, or, if the driver no longer exists, to the attempt with the executor's id. The driver pod owns
-// the other operator's remaining objects, so they are deleted together with the driver pod.
+// attempt of its driver. If the driver no longer exists, the executor belongs to the attempt whose spark.app.id is in
+// the executor's label. The driver pod owns the other operator's remaining objects, so they are deleted together with
+// the driver pod.
 func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	attempts := attemptsByID(app)
 	drivers := slices.DeleteFunc(slices.Clone(candidates), func(pod corev1.Pod) bool { return !drivenBy(&pod, app) })

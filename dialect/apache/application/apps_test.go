@@ -31,12 +31,12 @@ spec:
     spark.kubernetes.authenticate.driver.serviceAccountName: spark
 `
 
-// written parses the application plain and then each text of over, in order, into the same application. Each key of
-// spec in a text replaces the same key of earlier texts.
-func written(t testing.TB, over ...string) *sparkv1.SparkApplication {
+// written parses the minimal application (plain) and then each text of overrides, in order, into the same application.
+// Each key of spec in a text replaces the same key of earlier texts.
+func written(t testing.TB, overrides ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	var app sparkv1.SparkApplication
-	for _, text := range append([]string{plain}, over...) {
+	for _, text := range append([]string{plain}, overrides...) {
 		if err := yaml.UnmarshalStrict([]byte(text), &app); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

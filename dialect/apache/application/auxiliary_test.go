@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// in puts an application into the given phase of its first attempt, and returns the application.
-func in(phase lifecycle.Phase, app *sparkv1.SparkApplication) *sparkv1.SparkApplication {
+// inPhase puts an application into the given phase of its first attempt, and returns the application.
+func inPhase(phase lifecycle.Phase, app *sparkv1.SparkApplication) *sparkv1.SparkApplication {
 	app.Generation = 7
 	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: string(phase), Attempt: 1}, AttemptID: "pi-0"}
 	return app
@@ -44,8 +44,8 @@ func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 	return specs
 }
 
-// outside is an Applications value whose configuration allows objects that are reachable from outside the cluster.
-var outside = Applications{Options{Outside: true}}
+// withExposure is an Applications value whose configuration allows objects that are reachable from outside the cluster.
+var withExposure = Applications{Options{Outside: true}}
 
 // TestExposedEntries checks the Services, Ingresses and routes that are created for the entries of the spec's lists.
 // Fields of the user's specs that the operator does not know are kept. The Ingress or route of an entry without a
@@ -94,7 +94,7 @@ HTTPRoute a: {parentRefs: [{name: g}], rules: [{}]}`},
 		if err := yaml.Unmarshal([]byte(c.want), &want); err != nil {
 			t.Fatal(err)
 		}
-		got := outside.AuxiliaryObjects(in(lifecycle.Running, app))
+		got := withExposure.AuxiliaryObjects(inPhase(lifecycle.Running, app))
 		if diff := cmp.Diff(want, specsOf(t, got.Objects)); diff != "" || got.Unsettled {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -109,7 +109,7 @@ spec: {driverServiceIngressList: [{
 // TestExposedEntriesAreOurs checks that auxiliary objects have our labels and the application's namespace, and lack the
 // label by which a driver deletes objects when it stops.
 func TestExposedEntriesAreOurs(t *testing.T) {
-	app := in(lifecycle.Launched, written(t, oneDoor))
+	app := inPhase(lifecycle.Launched, written(t, oneDoor))
 	objects := Applications{Options{OperatorName: "ours", Outside: true}}.AuxiliaryObjects(app).Objects
 	if len(objects) != 2 {
 		t.Fatalf("%d objects", len(objects))
@@ -146,7 +146,7 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 // the driver's id.
 func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	submitting := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
-	app := in(lifecycle.Running, written(t, oneDoor))
+	app := inPhase(lifecycle.Running, written(t, oneDoor))
 	spec := specsOf(t, submitting.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -168,8 +168,8 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 		lifecycle.Scaling: "stand", lifecycle.Running: "stand", lifecycle.Partial: "stand", lifecycle.Below: "stand", lifecycle.Unknown: "stand",
 		lifecycle.Ended: "as they are", lifecycle.Retained: "as they are", lifecycle.Done: "none",
 	} {
-		app := in(phase, written(t, oneDoor))
-		s := outside.AuxiliaryObjects(app)
+		app := inPhase(phase, written(t, oneDoor))
+		s := withExposure.AuxiliaryObjects(app)
 		got := "none"
 		switch {
 		case s.Unsettled:
@@ -181,7 +181,7 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 			t.Errorf("%s: %s, want %s", phase, got, want)
 		}
 		app.DeletionTimestamp = &metav1.Time{Time: noon}
-		if s := outside.AuxiliaryObjects(app); !s.Unsettled {
+		if s := withExposure.AuxiliaryObjects(app); !s.Unsettled {
 			t.Errorf("%s, being deleted: %v", phase, s.Objects)
 		}
 	}
@@ -190,9 +190,9 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 // TestExposed checks that the condition Exposed reports the state of the auxiliary objects, and that an event reports a
 // failure once.
 func TestExposed(t *testing.T) {
-	app := in(lifecycle.Running, written(t, oneDoor))
+	app := inPhase(lifecycle.Running, written(t, oneDoor))
 	tell := func(states ...lifecycle.AuxiliaryObject) []dialect.Event {
-		return outside.AuxiliaryObjects(app).Record(states, noon)
+		return withExposure.AuxiliaryObjects(app).Record(states, noon)
 	}
 	if notices := tell(); len(notices) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
 		t.Errorf("before anything is known: %v, %v", notices, app.Status.Conditions)
@@ -211,13 +211,13 @@ func TestExposed(t *testing.T) {
 	}
 	// An edit of a running application may contain anything: its valid entries are created.
 	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
-	s := outside.AuxiliaryObjects(app)
+	s := withExposure.AuxiliaryObjects(app)
 	notices := s.Record([]lifecycle.AuxiliaryObject{service, {Kind: "Ingress", Name: "door", Current: true}}, noon)
 	if len(s.Objects) != 2 || len(notices) != 1 || !strings.Contains(notices[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
 		t.Errorf("%d objects, %v", len(s.Objects), notices)
 	}
 	app.Status.Operator.Phase = string(lifecycle.Done)
-	if notices := outside.AuxiliaryObjects(app).Record(nil, noon); len(notices) > 0 || len(app.Status.Conditions) > 0 {
+	if notices := withExposure.AuxiliaryObjects(app).Record(nil, noon); len(notices) > 0 || len(app.Status.Conditions) > 0 {
 		t.Errorf("when it is over: %v, %v", notices, app.Status.Conditions)
 	}
 }
@@ -225,7 +225,7 @@ func TestExposed(t *testing.T) {
 // TestNothingOutside checks an application with exposure switched off: its Services have the type ClusterIP and select
 // its driver, and the condition reports what is missing, why, and what to do.
 func TestNothingOutside(t *testing.T) {
-	app := in(lifecycle.Running, written(t, `
+	app := inPhase(lifecycle.Running, written(t, `
 spec:
   driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: {
     type: LoadBalancer, loadBalancerSourceRanges: [0.0.0.0/0], selector: {app: database}, ports: [{port: 80, nodePort: 30000}]}}]
@@ -266,13 +266,13 @@ func TestRefusedServices(t *testing.T) {
 		"{type: ClusterIP, externalName: metadata.internal, ports: [{port: 80}]}":     "externalName",
 		"{type: LoadBalancer, externalIPs: [169.254.169.254], ports: [{port: 7078}]}": "externalIPs",
 	} {
-		app := in(lifecycle.Running, written(t, `{spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: `+spec+`}]}}`))
-		_, err := outside.Render(app, launchOf(1), noon)
+		app := inPhase(lifecycle.Running, written(t, `{spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: `+spec+`}]}}`))
+		_, err := withExposure.Render(app, launchOf(1), noon)
 		want := "spec.driverServiceIngressList[0].serviceSpec." + field
 		if err == nil || !strings.HasPrefix(err.Error(), want+": is refused") {
 			t.Errorf("%s: %v, want %s refused", spec, err, want)
 		}
-		if objects := outside.AuxiliaryObjects(app).Objects; len(objects) > 0 {
+		if objects := withExposure.AuxiliaryObjects(app).Objects; len(objects) > 0 {
 			t.Errorf("%s: %v are made", spec, objects)
 		}
 	}
@@ -285,7 +285,7 @@ func FuzzExposedEntries(f *testing.F) {
 	f.Add("ui", `{"ports":3}`, "door", `{"rules":[{}],"parentRefs":[{"name":"g"}]}`, uint8(1))
 	f.Add("Ui", `null`, "", `[]`, uint8(2))
 	f.Fuzz(func(t *testing.T, service, serviceSpec, name, spec string, kind uint8) {
-		app := in(lifecycle.Running, written(t))
+		app := inPhase(lifecycle.Running, written(t))
 		m, n := sparkv1.ObjectMetadata{Name: service}, sparkv1.ObjectMetadata{Name: name}
 		switch kind % 3 {
 		case 0:
@@ -296,7 +296,7 @@ func FuzzExposedEntries(f *testing.F) {
 			app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), GRPCRouteMetadata: n, GRPCRouteSpec: rawOf(spec)}}
 		}
 		_, err := Applications{}.Render(app, launchOf(1), noon)
-		objects := outside.AuxiliaryObjects(app).Objects
+		objects := withExposure.AuxiliaryObjects(app).Objects
 		if made := len(objects) == 2; made != (err == nil) {
 			t.Errorf("%d objects beside the driver, and the attempt is refused for %v", len(objects), err)
 		}

@@ -15,7 +15,7 @@ import (
 // absent is the wanted value of a key that must not be set.
 const absent = "\x00"
 
-// TestConfiguration checks the driver's configuration for specs that users write (reference 3.2).
+// TestConfiguration checks the driver's configuration for specs that users write.
 func TestConfiguration(t *testing.T) {
 	const python = "\n  mainClass: \"\"\n  jars: \"\"\n"
 	for name, c := range map[string]struct {

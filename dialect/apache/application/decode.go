@@ -137,11 +137,11 @@ func cleanAgain(millis *int64) time.Duration {
 	return max(stageTimeout(millis, defaultCleanAgain), leastCleanAgain)
 }
 
-// stageTimeout returns the maximum duration of a stage: millis, or the default otherwise if millis is not set. If
+// stageTimeout returns the maximum duration of a stage: millis, or the argument fallback if millis is not set. If
 // millis is 0 or negative, the stage has no deadline, and the result is 0.
-func stageTimeout(millis *int64, otherwise time.Duration) time.Duration {
+func stageTimeout(millis *int64, fallback time.Duration) time.Duration {
 	if millis == nil {
-		return otherwise
+		return fallback
 	}
 	return max(0, milliseconds(*millis))
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// declared is what a user wrote in a spec with which the platform's defaults are merged.
+// declared describes a spec before the platform's defaults were merged into it.
 type declared struct {
 	conf   map[string]string // the user's sparkConf
 	filled []string          // the settings of the defaults that templates use
 }
 
-// launching returns a copy of the application whose spec has the platform's defaults, and the Applications that render
-// this copy. The copy is only for rendering. If there are no defaults, or if they are merged already, the result is app
-// itself.
+// launching returns a copy of the application whose spec has the platform's defaults, and an Applications value with
+// which this copy can be rendered. The copy is only for rendering. If there are no defaults, or if they are merged
+// already, launching returns a and app unchanged.
 func (a Applications) launching(app *sparkv1.SparkApplication) (Applications, *sparkv1.SparkApplication) {
 	if a.Defaults == nil || a.declared != nil {
 		return a, app
@@ -54,16 +54,17 @@ func (a Applications) asLaunched(app *sparkv1.SparkApplication) (launched Applic
 	return a, func() { app.Spec.SparkConf = own }
 }
 
-// stageDefault returns the default of a stage's timeout: the platform's, or else the given one.
-func stageDefault(seconds *int64, otherwise time.Duration) time.Duration {
+// stageDefault returns the default of a stage's timeout: the platform's default or, if there is none, the argument
+// fallback.
+func stageDefault(seconds *int64, fallback time.Duration) time.Duration {
 	if seconds == nil {
-		return otherwise
+		return fallback
 	}
 	return time.Duration(*seconds) * time.Second
 }
 
-// merge merges defaults into a spec, and returns the names of the settings that templates use. It replaces the fields
-// that it changes and shares no memory with them.
+// merge merges defaults into a spec. It returns the names of the settings whose values it has written into the spec's
+// templates or fields. It replaces the fields that it changes and shares no memory with them.
 func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
 	spec.SparkConf = s.Conf(own, nil)
@@ -92,8 +93,8 @@ func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string
 	return append(filled, s.UsedLimits(ownLimits(spec))...)
 }
 
-// ownLimits returns the time-outs that a spec sets, by the names of their defaults. This API has no field for the time
-// of a run, and its time to live has a default in the definition.
+// ownLimits returns the time-outs that a spec sets, by the names of the platform's settings. The limit of the run is
+// nil, because this API has no field for it. The time to live is missing, because the CRD has a default for it.
 func ownLimits(spec *sparkv1.ApplicationSpec) map[string]*int64 {
 	own := tolerations(spec).ApplicationTimeoutConfig
 	return map[string]*int64{
@@ -112,7 +113,7 @@ func (a Applications) withOrigins(objects submit.Objects, r submit.Request) {
 	dialect.AnnotateDefaults(objects, a.Defaults, used)
 }
 
-// explained adds to an error about a default where the default comes from.
+// explained adds the origin of a default to an error about that default.
 func (a Applications) explained(err error) error {
 	if err == nil || a.declared == nil {
 		return err

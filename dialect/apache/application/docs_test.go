@@ -45,7 +45,7 @@ func TestApplicationsPage(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(lists), &app); err != nil {
 		t.Fatal(err)
 	}
-	if made, wrong := outside.auxiliaryObjects(&app, 1); len(made) != 2 || len(wrong) > 0 {
+	if made, wrong := withExposure.auxiliaryObjects(&app, 1); len(made) != 2 || len(wrong) > 0 {
 		t.Errorf("%d objects beside the driver, %v", len(made), wrong)
 	}
 	for _, word := range []string{apache.LabelOperatorName, apache.LabelAppName, apache.LabelScalaVersion, apache.LabelJDKVersion, dialect.ConditionExposed, dialect.OwnPrefix, apache.DefaultOperatorName} {

@@ -28,18 +28,18 @@ func TestEvents(t *testing.T) {
 		want []string
 	}{
 		{"success", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second).passWithoutObjects(time.Second)
 		},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
 		{"success, retained for a while", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(10_000))})},
 			func(l *life) {
-				l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).drivers(10*time.Second, succeeded).passWithoutObjects(time.Second)
+				l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithDriver(10*time.Second, succeeded).passWithoutObjects(time.Second)
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted", "Normal SparkApplicationReleased"}},
 		{"failure, and another attempt", []func(*sparkv1.SparkApplication){restarting(sparkv1.RestartOnFailure)},
 			func(l *life) {
-				l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).next(succeeded).passWithoutObjects(time.Second)
+				l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).endNextAttempt(succeeded).passWithoutObjects(time.Second)
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkDriverFailed", "Normal SparkApplicationPendingRerun",
 				"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
@@ -47,7 +47,7 @@ func TestEvents(t *testing.T) {
 			[]string{"Warning SparkApplicationSubmissionFailed", "Warning SparkApplicationFailed"}},
 		{"no restart is left after a success", []func(*sparkv1.SparkApplication){restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(0)) })},
 			func(l *life) {
-				l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+				l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
 		{"executors that are too few", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
@@ -61,10 +61,10 @@ func TestEvents(t *testing.T) {
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkExecutorsBelowThreshold", "Normal SparkExecutorsPartialCapacity",
 				"Normal SparkExecutorsSufficient", "Normal SparkExecutorsPartialCapacity"}},
 		{"a node that is lost", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }).drivers(time.Second, ready)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }).passWithDriver(time.Second, ready)
 		}, []string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkDriverUnknown"}},
 		{"an image that cannot be pulled", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "not found"} })
+			l.passWithoutObjects(0).passWithDriver(time.Second, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "not found"} })
 		}, []string{"Normal SparkApplicationSubmitted", "Warning SparkDriverPending"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

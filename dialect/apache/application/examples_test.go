@@ -17,8 +17,8 @@ import (
 
 var updateGolden = flag.Bool("update-golden", false, "write the golden files")
 
-// everything is an application that uses every field for which the API creates objects.
-const everything = `
+// fullApplication is an application that uses every field for which the API creates objects.
+const fullApplication = `
 spec:
   proxyUser: alice
   driverArgs: ["1000"]
@@ -42,10 +42,10 @@ spec:
 // TestGoldenObjects compares all objects of two applications with golden files. After a wanted change, run it with
 // -update-golden and read the difference.
 func TestGoldenObjects(t *testing.T) {
-	for name, app := range map[string]*sparkv1.SparkApplication{"plain": written(t), "everything": written(t, everything)} {
+	for name, app := range map[string]*sparkv1.SparkApplication{"plain": written(t), "everything": written(t, fullApplication)} {
 		made := rendered(t, Applications{}, app, 1)
 		objects := append(append([]submit.Object{}, made.Before...), made.Driver)
-		objects = append(objects, outside.AuxiliaryObjects(in(lifecycle.Running, app)).Objects...)
+		objects = append(objects, withExposure.AuxiliaryObjects(inPhase(lifecycle.Running, app)).Objects...)
 		var got bytes.Buffer
 		for _, object := range objects {
 			text, err := yaml.Marshal(object)

@@ -57,7 +57,7 @@ func (d exposedEntry) fault(field, format string, args ...any) *dialect.FieldErr
 	return &dialect.FieldError{Field: d.field + "." + field, Message: fmt.Sprintf(format, args...)}
 }
 
-// faults returns the faults for which the entry's Service and its Ingress or route cannot be created.
+// faults returns the faults that prevent the creation of the entry's Service and of its Ingress or route.
 func (d exposedEntry) faults() (wrong []*dialect.FieldError) {
 	if problems := validation.IsDNS1035Label(d.service.Name); len(problems) > 0 {
 		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is not a valid Service name: %s", d.service.Name, strings.Join(problems, "; ")))
@@ -100,7 +100,7 @@ func (d exposedEntry) serviceFaults() []*dialect.FieldError {
 func (d exposedEntry) parentFaults(tree map[string]any) (wrong []*dialect.FieldError) {
 	parents, _ := tree["parentRefs"].([]any)
 	if len(parents) == 0 {
-		return []*dialect.FieldError{d.fault(d.specField+".parentRefs", "is empty: the route would be attached to no Gateway; name one")}
+		return []*dialect.FieldError{d.fault(d.specField+".parentRefs", "is empty: the route would be attached to no Gateway; name a Gateway")}
 	}
 	for i, parent := range parents {
 		fields, _ := parent.(map[string]any)
@@ -164,13 +164,13 @@ func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldEr
 		case d.service.Name == driverService:
 			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the Service by which executors find the driver; choose another name", d.service.Name))
 		case taken && !first.same(d):
-			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is the name of %s too, where the Service has other settings; choose another name, or use the same settings", d.service.Name, first.field))
+			wrong = append(wrong, d.fault("serviceMetadata.name", "%q is also the name of %s, but the two entries describe the Service differently; choose another name, or use the same settings", d.service.Name, first.field))
 		case !taken:
 			services[d.service.Name] = &namedService{exposedEntry: d}
 		}
 		key := d.kind.Kind + "/" + d.meta.Name
 		if first, taken := others[key]; taken && d.meta.Name != "" {
-			wrong = append(wrong, d.fault(d.metaField+".name", "%q is also the name of %s; choose another", d.meta.Name, first.field))
+			wrong = append(wrong, d.fault(d.metaField+".name", "%q is also the name of %s; choose another name", d.meta.Name, first.field))
 		}
 		others[key] = d
 	}

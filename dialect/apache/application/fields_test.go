@@ -75,7 +75,7 @@ func placedIn(t *testing.T, app *sparkv1.SparkApplication) (o placement) {
 	for key, value := range properties(t, objects, appID(app, 1)) {
 		o.conf[key] = value
 	}
-	around, wrong := outside.auxiliaryObjects(app, 1)
+	around, wrong := withExposure.auxiliaryObjects(app, 1)
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}

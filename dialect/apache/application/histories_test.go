@@ -28,44 +28,44 @@ func TestHistories(t *testing.T) {
 		states string
 	}{
 		{"success, seen at every step", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second).drivers(time.Second, running).drivers(time.Second, ready).drivers(time.Second, ready).
-				drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second).passWithDriver(time.Second, running).passWithDriver(time.Second, ready).passWithDriver(time.Second, ready).
+				passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"success, of a driver that is over at the second look", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(2*time.Second, succeeded).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(2*time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"success, of which the pod's end takes a while to be cleared away", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).drivers(time.Second, succeeded).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithDriver(time.Second, succeeded).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"an image that cannot be pulled", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(30_000))}})}, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second).drivers(28 * time.Second).drivers(time.Second).drivers(time.Second).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second).passWithDriver(28 * time.Second).passWithDriver(time.Second).passWithDriver(time.Second).passWithoutObjects(time.Second)
 		}, "0 Submitted, 1 DriverRequested, 2 DriverStartTimedOut, 3 ResourceReleased"},
 		{"success, retained for a while", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(10_000))})}, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).states(success+retained).
-				drivers(9*time.Second, succeeded).states(success+retained).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).expectStates(success+retained).
+				passWithDriver(9*time.Second, succeeded).expectStates(success+retained).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + retained + ", 7 ResourceReleased"},
 		{"success, of which only a failure would be retained", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainOnFailure})}, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"failure of a ready driver, retained", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainOnFailure})}, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).drivers(time.Hour, crashed)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).passWithDriver(time.Hour, crashed)
 		}, failure + retained},
 		{"failure, retained as long as the application is", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainAlways, TTLAfterStopMillis: new(int64(60_000))})}, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).drivers(59*time.Second, crashed)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).passWithDriver(59*time.Second, crashed)
 		}, failure + retained},
 		{"a driver that is evicted", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, evicted).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, evicted).passWithoutObjects(time.Second)
 		}, strings.Replace(failure, "Failed", "DriverEvicted", 1) + released},
 		{"a driver that is gone", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, ready).passWithoutObjects(time.Minute).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithoutObjects(time.Minute).passWithoutObjects(time.Second)
 		}, failure + released},
 		{"a driver that is not ready in time", nil, func(l *life) {
-			l.passWithoutObjects(0).drivers(time.Second, running).drivers(6*time.Minute, running).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, running).passWithDriver(6*time.Minute, running).passWithoutObjects(time.Second)
 		}, "0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReadyTimedOut, 4 ResourceReleased"},
 		{"a submission that is refused", nil, func(l *life) {
 			l.pass(0, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}).passWithoutObjects(time.Second)
@@ -75,19 +75,19 @@ func TestHistories(t *testing.T) {
 		}, "0 Submitted, 1 Failed, 2 ResourceReleased"},
 		{"a node that is lost and comes back", nil, func(l *life) {
 			lost := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }
-			l.passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, lost).states(success[:strings.Index(success, ", 5")]).
-				drivers(time.Minute, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, lost).expectStates(success[:strings.Index(success, ", 5")]).
+				passWithDriver(time.Minute, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"a node that is lost before anything was seen of the driver", nil, func(l *life) {
 			lost := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }
-			l.passWithoutObjects(0).drivers(time.Second, lost).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+			l.passWithoutObjects(0).passWithDriver(time.Second, lost).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, a := range []Applications{trimmed, whole} {
 				l := begin(t, a, c.app...)
 				c.live(l)
-				l.states(c.states)
+				l.expectStates(c.states)
 			}
 		})
 	}
@@ -105,16 +105,16 @@ func TestThresholds(t *testing.T) {
 	for _, n := range []int{0, 1, 1, 2, 3, 2, 2, 0, 0, 3, 0, 3, 0} {
 		l.pass(5*time.Second, with(n))
 	}
-	l.drivers(100*time.Millisecond, succeeded)
-	l.states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 RunningWithPartialCapacity, " +
+	l.passWithDriver(100*time.Millisecond, succeeded)
+	l.expectStates("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 RunningWithPartialCapacity, " +
 		"6 RunningHealthy, 7 RunningWithPartialCapacity, 8 RunningWithBelowThresholdExecutors, 9 RunningHealthy, 10 Succeeded")
 
 	late := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(2))}}))
 	l = late
 	late.passWithoutObjects(0).pass(time.Second, with(0)).pass(4*time.Minute, with(1)).pass(4*time.Minute, with(1)).
-		states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors").
+		expectStates("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors").
 		pass(time.Minute, with(1)).passWithoutObjects(time.Second).
-		states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 ExecutorsStartTimedOut, 6 ResourceReleased")
+		expectStates("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 ExecutorsStartTimedOut, 6 ResourceReleased")
 }
 
 // TestAwaitedExecutors checks that the condition Ready names the number of executors that the application waits for at
@@ -151,18 +151,18 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 // application was never restarted.
 func TestLastStateKeepsTheCause(t *testing.T) {
 	const why = "; the last attempt failed: Error: driver container failed with exit code 1"
-	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed).passWithoutObjects(time.Second)
+	l := begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).passWithoutObjects(time.Second)
 	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationResourceReleased ||
 		now.Message != "the application has ended and its objects are gone"+why {
 		t.Errorf("released, it is %s: %s", now.CurrentStateSummary, now.Message)
 	}
 	l = begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})).
-		passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+		passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
 	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationTerminatedWithoutReleaseResources ||
 		!strings.HasSuffix(now.Message, why) {
 		t.Errorf("retained, it is %s: %s", now.CurrentStateSummary, now.Message)
 	}
-	l = begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+	l = begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 	if now := l.app.Status.CurrentState; now.Message != "the application has ended and its objects are gone" {
 		t.Errorf("after a success it says %s", now.Message)
 	}

@@ -94,10 +94,11 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	}
 }
 
-// rollOver prepares the status for the next attempt: the summary of the last attempt (over) becomes the summary of the
-// previous attempt. If trim is true, the states of that attempt move from the history of the status into this summary.
-func rollOver(s *sparkv1.ApplicationStatus, over sparkv1.AttemptInfo, trim bool) {
-	previous := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &over}
+// rollOver prepares the status for the next attempt: the given summary of the ended attempt becomes the summary of the
+// previous attempt. If trim is true, the states of the ended attempt move from the history of the status into that
+// summary.
+func rollOver(s *sparkv1.ApplicationStatus, ended sparkv1.AttemptInfo, trim bool) {
+	previous := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &ended}
 	if trim {
 		previous.StateTransitionHistory, s.StateTransitionHistory = s.StateTransitionHistory, nil
 	}

@@ -82,9 +82,9 @@ func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	return l
 }
 
-// drivers runs a pass that observes one driver of the current attempt, after applying the given changes to the driver.
-// It returns the life cycle itself.
-func (l *life) drivers(after time.Duration, change ...func(*lifecycle.Driver)) *life {
+// passWithDriver runs a pass that observes one driver of the current attempt, after applying the given changes to the
+// driver. It returns the life cycle itself.
+func (l *life) passWithDriver(after time.Duration, change ...func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.pass(after, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(change...)}})
 }
@@ -134,9 +134,9 @@ func executors(attempt int32, n int) (all []lifecycle.Executor) {
 	return all
 }
 
-// states fails the test unless the history consists of the wanted states, which are given in short form ("0 Submitted,
-// 1 DriverRequested").
-func (l *life) states(want string) *life {
+// expectStates fails the test unless the history consists of the wanted states, which are given in short form ("0
+// Submitted, 1 DriverRequested").
+func (l *life) expectStates(want string) *life {
 	l.Helper()
 	if diff := cmp.Diff(want, shortened(l.app.Status.StateTransitionHistory)); diff != "" {
 		l.Errorf("history (-want +got):\n%s", diff)

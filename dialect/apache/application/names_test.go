@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestAppID checks the names that users' scripts and dashboards depend on (reference 3.2).
+// TestAppID checks the names that users' scripts and dashboards depend on.
 func TestAppID(t *testing.T) {
 	long := strings.Repeat("abcdefghi-", 6) + "xyz" // 63 characters
 	for _, c := range []struct {

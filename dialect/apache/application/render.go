@@ -46,7 +46,7 @@ func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id 
 	return a.executor(app, attempt, id, driver, now)
 }
 
-// executor is Executor with the present defaults of the platform.
+// executor does the same as Executor, but always renders with the platform's present defaults.
 func (a Applications) executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	a, app = a.launching(app)
 	r, err := a.request(app, attempt, now)

@@ -29,7 +29,7 @@ func namesOf(o submit.Objects) (names []string) {
 	return names
 }
 
-// TestObjects checks the kinds and names of an attempt's objects (reference 3.3).
+// TestObjects checks the kinds and names of an attempt's objects.
 func TestObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec    string
@@ -55,7 +55,7 @@ func TestObjects(t *testing.T) {
 }
 
 // TestAttemptsNeverMeet checks that the objects of two attempts have different names unless the user chose the names
-// (W9).
+// .
 func TestAttemptsNeverMeet(t *testing.T) {
 	for name, pinned := range map[string]bool{"pi": false, strings.Repeat("long", 15): false, "mine": true} {
 		app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {containers: []}}}}`)
@@ -72,7 +72,7 @@ func TestAttemptsNeverMeet(t *testing.T) {
 	}
 }
 
-// TestDriver checks the driver pod (reference 3.4).
+// TestDriver checks the driver pod.
 func TestDriver(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `spec: {proxyUser: alice, driverArgs: ["1000", "$(X)"]}`), 1)
 	spark := o.Driver.Spec.Containers[0]
@@ -109,7 +109,7 @@ func TestDriver(t *testing.T) {
 	}
 }
 
-// TestServiceAndConfigMap checks the driver's Service and ConfigMap (reference 3.3).
+// TestServiceAndConfigMap checks the driver's Service and ConfigMap.
 func TestServiceAndConfigMap(t *testing.T) {
 	o := rendered(t, Applications{Options{OperatorName: "ours"}}, written(t), 1)
 	service := named[*corev1.Service](t, o, "pi-0-driver-svc")
@@ -207,7 +207,7 @@ spec: {driverSpec: {podTemplateSpec: {spec: {
 }
 
 // TestTemplates checks that pods are built on the templates with all unknown fields, and that a template file in the
-// configuration is neither used nor read (8.4).
+// configuration is neither used nor read.
 func TestTemplates(t *testing.T) {
 	const template = `
 spec:
@@ -386,7 +386,7 @@ spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.ku
 }
 
 // TestSidecarsEndNothing checks that only Spark's container determines how an attempt ended. The container's name and
-// its position in the template do not matter (W6).
+// its position in the template do not matter.
 func TestSidecarsEndNothing(t *testing.T) {
 	for name, c := range map[string]struct{ spec, spark string }{
 		"the first":          {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: main}, {name: side}]}}}}", "main"},

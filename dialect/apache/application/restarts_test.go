@@ -20,8 +20,8 @@ func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartCon
 	return tolerating(sparkv1.ApplicationTolerations{RestartConfig: &c})
 }
 
-// attempt fails the test unless the current attempt has the given number (id) and the given counters.
-func (l *life) attempt(id, restarts, failures, refusals int64) *life {
+// expectAttempt fails the test unless the current attempt has the given number (id) and the given counters.
+func (l *life) expectAttempt(id, restarts, failures, refusals int64) *life {
 	l.Helper()
 	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}
 	if diff := cmp.Diff(want, l.app.Status.CurrentAttemptSummary.AttemptInfo); diff != "" {
@@ -34,37 +34,37 @@ func (l *life) rejected() *life {
 	return l.pass(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
 }
 
-// next runs passes until the next attempt has been launched and its driver is ready. Then it applies end to that
-// driver, which ends the attempt. It returns the life cycle itself.
-func (l *life) next(end func(*lifecycle.Driver)) *life {
+// endNextAttempt runs passes until the next attempt has been launched and its driver is ready. Then it applies the
+// change end to that driver, which ends the attempt. It returns the life cycle itself.
+func (l *life) endNextAttempt(end func(*lifecycle.Driver)) *life {
 	l.Helper()
-	return l.passWithoutObjects(10*time.Second).drivers(time.Second, ready).drivers(time.Second, end)
+	return l.passWithoutObjects(10*time.Second).passWithDriver(time.Second, ready).passWithDriver(time.Second, end)
 }
 
 // TestAttempts checks that each attempt has its number and its counters as soon as it is scheduled. A trimmed history
 // contains only the current attempt's states, and the previous attempt's states are stored in its summary. The numbers
 // of the states continue across attempts.
 func TestAttempts(t *testing.T) {
-	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).attempt(0, 0, 0, 0)
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).expectAttempt(0, 0, 0, 0)
 	if l.app.Status.PreviousAttemptSummary != nil {
 		t.Error("a first attempt has one before it")
 	}
-	l.drivers(time.Second, ready).drivers(time.Second, crashed).attempt(1, 1, 1, 0).states("6 ScheduledToRestart")
+	l.passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1, 0).expectStates("6 ScheduledToRestart")
 	previous := l.app.Status.PreviousAttemptSummary
 	if got := shortened(previous.StateTransitionHistory); got != failure || *previous.AttemptInfo != (sparkv1.AttemptInfo{}) {
 		t.Errorf("the first attempt is told of as %+v, %s", previous.AttemptInfo, got)
 	}
-	l.passWithoutObjects(time.Second).states("6 ScheduledToRestart").next(crashed).attempt(2, 2, 2, 0).states("12 ScheduledToRestart")
+	l.passWithoutObjects(time.Second).expectStates("6 ScheduledToRestart").endNextAttempt(crashed).expectAttempt(2, 2, 2, 0).expectStates("12 ScheduledToRestart")
 	previous = l.app.Status.PreviousAttemptSummary
 	if got := shortened(previous.StateTransitionHistory); *previous.AttemptInfo != (sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}) ||
 		got != "6 ScheduledToRestart, 7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Failed" {
 		t.Errorf("the second attempt is told of as %+v, %s", previous.AttemptInfo, got)
 	}
-	l.next(succeeded).passWithoutObjects(time.Second).attempt(2, 2, 2, 0).
-		states("12 ScheduledToRestart, 13 DriverRequested, 14 DriverStarted, 15 DriverReady, 16 RunningHealthy, 17 Succeeded, 18 ResourceReleased")
+	l.endNextAttempt(succeeded).passWithoutObjects(time.Second).expectAttempt(2, 2, 2, 0).
+		expectStates("12 ScheduledToRestart, 13 DriverRequested, 14 DriverStarted, 15 DriverReady, 16 RunningHealthy, 17 Succeeded, 18 ResourceReleased")
 
-	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, evicted).next(succeeded).passWithoutObjects(time.Second)
-	l.attempt(1, 1, 1, 0).states("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy, 5 DriverEvicted, 6 ScheduledToRestart, " +
+	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, evicted).endNextAttempt(succeeded).passWithoutObjects(time.Second)
+	l.expectAttempt(1, 1, 1, 0).expectStates("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy, 5 DriverEvicted, 6 ScheduledToRestart, " +
 		"7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Succeeded, 12 ResourceReleased")
 	if previous := l.app.Status.PreviousAttemptSummary; previous.StateTransitionHistory != nil || previous.AttemptInfo.ID != 0 {
 		t.Errorf("untrimmed, the attempt before is %+v", previous)
@@ -86,27 +86,27 @@ func TestAttemptsWithinADecision(t *testing.T) {
 		end(&d)
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{d}}
 	}
-	l := begin(t, trimmed, again).rejected().attempt(1, 1, 1, 1).states("2 ScheduledToRestart")
+	l := begin(t, trimmed, again).rejected().expectAttempt(1, 1, 1, 1).expectStates("2 ScheduledToRestart")
 	before(l, sparkv1.AttemptInfo{})
-	before(l.rejected().attempt(2, 2, 2, 2), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1, SchedulingFailureRestartCounter: 1})
+	before(l.rejected().expectAttempt(2, 2, 2, 2), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1, SchedulingFailureRestartCounter: 1})
 
 	// The launch was not stored.
-	before(begin(t, trimmed, again).pass(0, found(1, succeeded)).attempt(1, 1, 0, 0), sparkv1.AttemptInfo{})
-	ran := func() *life { return begin(t, trimmed, again).passWithoutObjects(0).drivers(time.Second, ready) }
+	before(begin(t, trimmed, again).pass(0, found(1, succeeded)).expectAttempt(1, 1, 0, 0), sparkv1.AttemptInfo{})
+	ran := func() *life { return begin(t, trimmed, again).passWithoutObjects(0).passWithDriver(time.Second, ready) }
 	// Neither the end of the first attempt nor the launch of the second was stored.
-	l = ran().pass(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0)
+	l = ran().pass(20*time.Second, found(2, crashed)).expectAttempt(2, 2, 2, 0)
 	before(l, sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
-	if text := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; text != "attempt 1 has ended, the next one follows" {
+	if text := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; text != "attempt 1 has ended; the next attempt follows" {
 		t.Errorf("the second attempt begins with %q", text)
 	}
-	before(ran().drivers(time.Second, crashed).pass(20*time.Second, found(2, crashed)).attempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
+	before(ran().passWithDriver(time.Second, crashed).pass(20*time.Second, found(2, crashed)).expectAttempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
 }
 
 // TestEmptyState checks that a status whose current state has no name is handled like a status without a state, so that
 // the first attempt is launched.
 func TestEmptyState(t *testing.T) {
 	l := begin(t, trimmed, func(app *sparkv1.SparkApplication) { app.Status.CurrentState = &sparkv1.ApplicationState{} })
-	if l.passWithoutObjects(0).states("0 Submitted, 1 DriverRequested"); l.app.Status.PreviousAttemptSummary != nil {
+	if l.passWithoutObjects(0).expectStates("0 Submitted, 1 DriverRequested"); l.app.Status.PreviousAttemptSummary != nil {
 		t.Errorf("a first attempt follows %+v", l.app.Status.PreviousAttemptSummary)
 	}
 }
@@ -124,16 +124,16 @@ func TestLimitsOfRestarts(t *testing.T) {
 		}
 	}
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(1)) })).
-		passWithoutObjects(0).drivers(time.Second, succeeded).attempt(1, 1, 0, 0).next(succeeded).passWithoutObjects(time.Second)
+		passWithoutObjects(0).passWithDriver(time.Second, succeeded).expectAttempt(1, 1, 0, 0).endNextAttempt(succeeded).passWithoutObjects(time.Second)
 	over(l, "restarts")
 	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnFailure = new(int64(1)) })).
-		passWithoutObjects(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).passWithoutObjects(time.Second)
+		passWithoutObjects(0).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1, 0).endNextAttempt(crashed).passWithoutObjects(time.Second)
 	over(l, "failures")
 	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnSchedulingFailure = new(int64(2)) })).
-		rejected().attempt(1, 1, 1, 1).passWithoutObjects(time.Second).rejected().attempt(2, 2, 2, 2).passWithoutObjects(time.Second).rejected().passWithoutObjects(time.Second)
+		rejected().expectAttempt(1, 1, 1, 1).passWithoutObjects(time.Second).rejected().expectAttempt(2, 2, 2, 2).passWithoutObjects(time.Second).rejected().passWithoutObjects(time.Second)
 	over(l, "refusals")
 
-	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure)).passWithoutObjects(0).drivers(time.Second, crashed).passWithoutObjects(time.Second)
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure)).passWithoutObjects(0).passWithDriver(time.Second, crashed).passWithoutObjects(time.Second)
 	if m := l.plan.Next; m.Phase != lifecycle.Done || m.Cause.Reason == lifecycle.ReasonRestartsExhausted {
 		t.Errorf("a failure of its own is followed by %s, %+v", m.Phase, m.Cause)
 	}
@@ -143,8 +143,8 @@ func TestLimitsOfRestarts(t *testing.T) {
 // long attempt.
 func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.RestartCounterResetMillis = new(int64(60_000)) })).
-		passWithoutObjects(0).drivers(time.Second, crashed).attempt(1, 1, 1, 0).next(crashed).attempt(2, 2, 2, 0).
-		passWithoutObjects(10*time.Second).drivers(time.Second, ready).drivers(2*time.Minute, crashed).attempt(3, 1, 0, 0)
+		passWithoutObjects(0).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1, 0).endNextAttempt(crashed).expectAttempt(2, 2, 2, 0).
+		passWithoutObjects(10*time.Second).passWithDriver(time.Second, ready).passWithDriver(2*time.Minute, crashed).expectAttempt(3, 1, 0, 0)
 	if got := l.app.Status.PreviousAttemptSummary.AttemptInfo; *got != (sparkv1.AttemptInfo{ID: 2, RestartCounter: 2, FailureRestartCounter: 2}) {
 		t.Errorf("the attempt before is %+v", got)
 	}
@@ -158,7 +158,7 @@ func TestFixedSpecIsRetried(t *testing.T) {
 		t.Fatalf("refused, it is %s", got)
 	}
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"mended"}
-	l.passWithoutObjects(10*time.Second).attempt(1, 1, 1, 1).states("2 ScheduledToRestart, 3 DriverRequested")
+	l.passWithoutObjects(10*time.Second).expectAttempt(1, 1, 1, 1).expectStates("2 ScheduledToRestart, 3 DriverRequested")
 	for _, c := range l.app.Status.Conditions {
 		if c.Type == ConditionEdited {
 			t.Errorf("an attempt of the edited spec is told to be of another: %+v", c)
@@ -176,22 +176,22 @@ func TestBrokenEditFailsNextAttempt(t *testing.T) {
 		return l
 	}
 	waiting := func() *life {
-		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
-		return client(l, sparkv1.ClientMode).passWithoutObjects(5 * time.Second).states("6 ScheduledToRestart")
+		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
+		return client(l, sparkv1.ClientMode).passWithoutObjects(5 * time.Second).expectStates("6 ScheduledToRestart")
 	}
-	l := waiting().passWithoutObjects(10*time.Second).states("6 ScheduledToRestart, 7 Failed, 8 ResourceReleased").attempt(1, 1, 1, 0)
+	l := waiting().passWithoutObjects(10*time.Second).expectStates("6 ScheduledToRestart, 7 Failed, 8 ResourceReleased").expectAttempt(1, 1, 1, 0)
 	if text := statesOf(l.app.Status.StateTransitionHistory)[1].Message; !strings.Contains(text, "spec.deploymentMode") {
 		t.Errorf("the attempt fails of %q", text)
 	}
-	client(waiting(), sparkv1.ClusterMode).passWithoutObjects(10 * time.Second).states("6 ScheduledToRestart, 7 DriverRequested")
+	client(waiting(), sparkv1.ClusterMode).passWithoutObjects(10 * time.Second).expectStates("6 ScheduledToRestart, 7 DriverRequested")
 
-	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready), sparkv1.ClientMode).
-		drivers(time.Second, ready).drivers(time.Second, crashed).passWithoutObjects(time.Second).states(failure + released)
+	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready), sparkv1.ClientMode).
+		passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).passWithoutObjects(time.Second).expectStates(failure + released)
 	if text := l.app.Status.CurrentState.Message; !strings.Contains(text, "spec.deploymentMode") || !strings.Contains(text, "exit code 1") {
 		t.Errorf("the end says %q", text)
 	}
 	// Without a restart there is nothing to report.
-	l = client(begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready), sparkv1.ClientMode).drivers(time.Second, crashed).passWithoutObjects(time.Second).states(failure + released)
+	l = client(begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready), sparkv1.ClientMode).passWithDriver(time.Second, crashed).passWithoutObjects(time.Second).expectStates(failure + released)
 	if text := l.app.Status.CurrentState.Message; strings.Contains(text, "deploymentMode") {
 		t.Errorf("the end says %q", text)
 	}
@@ -200,7 +200,7 @@ func TestBrokenEditFailsNextAttempt(t *testing.T) {
 // TestEditBesideARun checks that an edit does not replace a running attempt, is reported once, and applies to the next
 // attempt.
 func TestEditBesideARun(t *testing.T) {
-	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready)
+	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready)
 	edited := func() bool {
 		for _, c := range l.app.Status.Conditions {
 			if c.Type == ConditionEdited {
@@ -222,12 +222,12 @@ func TestEditBesideARun(t *testing.T) {
 	}
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"other"}
 	for range 3 {
-		l.drivers(time.Second, ready)
+		l.passWithDriver(time.Second, ready)
 	}
 	if len(l.plan.Actions) > 0 || !edited() || tell() != 1 || l.app.Status.ObservedGeneration != 2 {
 		t.Errorf("beside a run: %v, condition %v, told %d times", l.plan.Actions, edited(), tell())
 	}
-	l.drivers(time.Second, crashed)
+	l.passWithDriver(time.Second, crashed)
 	if edited() {
 		t.Error("the run is over, and its successor told to be of the old spec")
 	}
@@ -242,11 +242,11 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainOnFailure,
 		RestartConfig:        &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartAttempts: new(int64(1)), RestartBackoffMillis: new(int64(10_000))},
-	})).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
-	if l.drivers(10*time.Second, crashed); len(l.plan.Actions) != 1 || l.plan.Actions[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
+	})).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
+	if l.passWithDriver(10*time.Second, crashed); len(l.plan.Actions) != 1 || l.plan.Actions[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
 		t.Errorf("between attempts: %v", l.plan.Actions)
 	}
-	l.passWithoutObjects(time.Second).drivers(time.Second, ready).drivers(time.Second, crashed)
+	l.passWithoutObjects(time.Second).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
 	if len(l.plan.Actions) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
 		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Actions)
 	}
@@ -260,7 +260,7 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 // TestTimeToLive checks that an application is deleted exactly when its time to live has passed, counted from its end.
 func TestTimeToLive(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{TTLAfterStopMillis: new(int64(60_000))})).
-		passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second)
+		passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 	if l.passWithoutObjects(58 * time.Second); len(l.plan.Actions) > 0 || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before: %v, looked at again after %s", l.plan.Actions, l.plan.RequeueAfter)
 	}

@@ -24,7 +24,7 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 	if err != nil {
 		return dialect.Review{Faults: dialect.AsFaults(err)}
 	}
-	if faults := a.ruled(app, 1, now, objects, submitter); len(faults) > 0 {
+	if faults := a.ruleFaults(app, 1, now, objects, submitter); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
 	return dialect.Review{

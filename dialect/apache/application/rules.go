@@ -15,9 +15,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ruled returns the faults of an attempt by the rules of the platform. objects are the attempt's objects, and submitter
-// is set if they contain the pod that runs spark-submit instead of the driver.
-func (a Applications) ruled(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
+// ruleFaults returns the faults that the rules of the platform find in an attempt. The argument objects holds the
+// attempt's objects. The argument submitter is set if these contain the pod that runs spark-submit instead of the
+// driver.
+func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
 	if a.Rules == nil {
 		return nil
 	}
@@ -37,7 +38,7 @@ func (a Applications) ruled(app *sparkv1.SparkApplication, attempt int32, now ti
 	return faults
 }
 
-// exposureFaults returns the faults of an entry's Ingress or route by the rules of the platform.
+// exposureFaults returns the faults that the rules of the platform find in an entry's Ingress or route.
 func (a Applications) exposureFaults(d exposedEntry) []*dialect.FieldError {
 	if a.Rules == nil || !a.Outside {
 		return nil
@@ -45,7 +46,7 @@ func (a Applications) exposureFaults(d exposedEntry) []*dialect.FieldError {
 	return a.Rules.ExposureFaults(d.exposing())
 }
 
-// exposing returns what the rules of the platform judge about an entry.
+// exposing returns the parts of an entry that the rules of the platform judge.
 func (d exposedEntry) exposing() *dialect.Exposing {
 	asked := &dialect.Exposing{Kind: d.kind.Kind, Annotations: d.meta.Annotations, AnnotationsField: d.field + "." + d.metaField + ".annotations"}
 	spec := d.field + "." + d.specField

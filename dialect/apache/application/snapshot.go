@@ -9,11 +9,11 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// maxSnapshot is the maximum size, in bytes, of the driver pod's status that is stored with a state. maxSaid is the
+// maxSnapshot is the maximum size, in bytes, of the driver pod's status that is stored with a state. maxText is the
 // maximum size, in bytes, of each message in the stored pod status.
 const (
 	maxSnapshot = 8 << 10
-	maxSaid     = 512
+	maxText     = 512
 )
 
 // snapshot returns the driver pod's status to be stored with a state. It contains the fields that the cache keeps,
@@ -76,7 +76,7 @@ func snapshotState(state corev1.ContainerState) corev1.ContainerState {
 	return state
 }
 
-func boundedText(text string) string { return apache.Cut(text, maxSaid) }
+func boundedText(text string) string { return apache.Cut(text, maxText) }
 
 // withoutNulls returns a pod status as JSON without null values and without objects that contain only null values. It
 // returns nil if nothing is left.

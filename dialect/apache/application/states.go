@@ -54,21 +54,20 @@ func stateRank(state sparkv1.ApplicationStateSummary) int {
 	return -1
 }
 
-// statesBetween returns the states that a driver enters after the state from, up to and including the state to. The
-// result also contains states that no pass observed. It is empty if the driver already was in the state to or a later
-// one. States in between are missing only if the driver's node did not respond for a while; otherwise the state machine
-// enters each phase separately.
-func statesBetween(from, to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
-	if from == to || stateRank(to) < stateRank(from) {
+// statesBetween returns the states that a driver enters after its current state, up to and including the target. The
+// result also contains states that no pass observed. It is empty if the driver has already reached the target. A driver
+// skips states only if its node did not respond for a while; otherwise the state machine enters each phase separately.
+func statesBetween(current, target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
+	if current == target || stateRank(target) < stateRank(current) {
 		return nil
 	}
 	var out []sparkv1.ApplicationStateSummary
 	for at, state := range ladder {
-		if at > stateRank(from) && at < stateRank(to) {
+		if at > stateRank(current) && at < stateRank(target) {
 			out = append(out, state)
 		}
 	}
-	return append(out, to)
+	return append(out, target)
 }
 
 // endState returns the state of an attempt that has ended. If the attempt was not launched, the state is Failed if no
@@ -167,7 +166,7 @@ func restartMessage(t lifecycle.Transition, next lifecycle.Memory) string {
 	if t.Cause.Reason == lifecycle.ReasonRestartRequested {
 		return fmt.Sprintf("a restart was requested; the next attempt follows when the objects of attempt %d are gone", over)
 	}
-	text := fmt.Sprintf("attempt %d has ended, the next one follows", over)
+	text := fmt.Sprintf("attempt %d has ended; the next attempt follows", over)
 	if t.To == lifecycle.Waiting && !next.NextAttempt.IsZero() {
 		text += " at " + apache.Timestamp(next.NextAttempt)
 	}

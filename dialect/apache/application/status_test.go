@@ -82,7 +82,7 @@ func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	if s.CurrentState != nil || s.Operator != nil || shown(s.Conditions) != "Ready-Unavailable" {
 		t.Errorf("held up, it says %+v", s)
 	}
-	l.passWithoutObjects(time.Second).states("0 Submitted, 1 DriverRequested")
+	l.passWithoutObjects(time.Second).expectStates("0 Submitted, 1 DriverRequested")
 }
 
 // TestSubmittedAt checks that the first entry of the history has the application's creation time, unless that time is
@@ -107,20 +107,20 @@ func TestTimesNeverGoBack(t *testing.T) {
 	l := begin(t, trimmed).passWithoutObjects(0)
 	l.now = t0.Add(-time.Hour)
 	// Each pass calls checkShape, which checks the order of the times.
-	l.drivers(time.Second, ready).drivers(time.Second, succeeded).passWithoutObjects(time.Second).states(success + released)
+	l.passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second).expectStates(success + released)
 }
 
 // TestStatusOfTheDriver checks that the state of a failure contains the driver pod's status, limited in size and
 // without null values. The state of a success must not contain it.
 func TestStatusOfTheDriver(t *testing.T) {
-	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+	l := begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
 	want := `{"containerStatuses":[{"image":"","imageID":"","name":"spark-kubernetes-driver","ready":false,"restartCount":0,` +
 		`"state":{"terminated":{"exitCode":1,"reason":"Error"}}}],"phase":"Failed"}`
 	got := string(l.app.Status.StateTransitionHistory["5"].LastObservedDriverStatus.Raw)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a failure tells (-want +got):\n%s", diff)
 	}
-	l = begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, succeeded)
+	l = begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded)
 	for key, entry := range l.app.Status.StateTransitionHistory {
 		if entry.LastObservedDriverStatus != nil {
 			t.Errorf("state %s of a success has %s", key, entry.LastObservedDriverStatus.Raw)
@@ -169,7 +169,7 @@ func TestNoRunawayStatus(t *testing.T) {
 		for n := range 40 {
 			l.pass(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n%3), ProbeResult: &lifecycle.Cause{}})
 		}
-		l.drivers(time.Second, crashed, func(d *lifecycle.Driver) { d.Why.Message = strings.Repeat("why ", 2000) })
+		l.passWithDriver(time.Second, crashed, func(d *lifecycle.Driver) { d.Why.Message = strings.Repeat("why ", 2000) })
 		l.passWithoutObjects(time.Second)
 	}
 	s := l.app.Status
@@ -191,14 +191,14 @@ func TestNoRunawayStatus(t *testing.T) {
 // TestDeletedKeepsItsStatus checks that the operator cleans up after an application that is being deleted and does not
 // write its status.
 func TestDeletedKeepsItsStatus(t *testing.T) {
-	l := begin(t, trimmed).passWithoutObjects(0).drivers(time.Second, ready)
+	l := begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready)
 	before := l.app.Status.DeepCopy()
 	l.app.DeletionTimestamp = new(metav1.NewTime(l.now))
-	l.drivers(time.Second, ready)
+	l.passWithDriver(time.Second, ready)
 	if diff := cmp.Diff(*before, l.app.Status); diff != "" || len(l.plan.Actions) != 1 || l.plan.Actions[0].Verb != lifecycle.Delete || l.plan.Actions[0].Force {
 		t.Errorf("actions %v, status %s", l.plan.Actions, diff)
 	}
-	l.drivers(6*time.Minute, ready)
+	l.passWithDriver(6*time.Minute, ready)
 	if len(l.plan.Actions) != 1 || !l.plan.Actions[0].Force {
 		t.Errorf("after the grace of its spec: %v", l.plan.Actions)
 	}
@@ -217,7 +217,7 @@ func TestExecutorCounts(t *testing.T) {
 	if told := fmt.Sprint(l.events); !strings.Contains(told, "SparkExecutorFailed pi-exec-2") {
 		t.Errorf("told %s", told)
 	}
-	l.drivers(time.Second, crashed).passWithoutObjects(10 * time.Second)
+	l.passWithDriver(time.Second, crashed).passWithoutObjects(10 * time.Second)
 	if e := l.app.Status.Executors; l.plan.Next.Attempt != 2 || e != nil {
 		t.Errorf("of attempt %d before it has executors: %+v", l.plan.Next.Attempt, e)
 	}

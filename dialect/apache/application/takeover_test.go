@@ -18,9 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// left returns a change that gives an application a status as the other operator writes it: the given states at
-// intervals of one second, the last one 10 s ago, in that operator's time format.
-func left(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkApplication) {
+// inheritedStatus returns a change that gives an application a status as the other operator writes it: the given states
+// at intervals of one second, the last one 10 s ago, in that operator's time format.
+func inheritedStatus(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkApplication) {
 	return func(app *sparkv1.SparkApplication) {
 		s := &app.Status
 		s.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
@@ -33,19 +33,19 @@ func left(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkA
 	}
 }
 
-// path returns the states that an application enters until it reaches the state to.
-func path(to sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
+// path returns the states that an application enters until it reaches the target.
+func path(target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	way := append([]sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}, ladder...)
-	switch to {
+	switch target {
 	case sparkv1.ApplicationSubmitted, sparkv1.ApplicationScheduledToRestart, sparkv1.ApplicationSchedulingFailure:
-		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted, to}
+		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted, target}
 	case sparkv1.ApplicationResourceReleased, sparkv1.ApplicationTerminatedWithoutReleaseResources:
-		return append(way, sparkv1.ApplicationRunningHealthy, sparkv1.ApplicationFailed, to)
+		return append(way, sparkv1.ApplicationRunningHealthy, sparkv1.ApplicationFailed, target)
 	}
-	if at := stateRank(to); at >= 0 && at < len(ladder) {
+	if at := stateRank(target); at >= 0 && at < len(ladder) {
 		return way[:at+2]
 	}
-	return append(way, to)
+	return append(way, target)
 }
 
 // inheritedDriver returns an observation with one inherited driver pod, in the form in which Adopt returns its copy.
@@ -63,7 +63,7 @@ func TestTakeOverEveryState(t *testing.T) {
 	for _, state := range everyState {
 		t.Run(string(state), func(t *testing.T) {
 			for _, a := range []Applications{trimmed, whole} {
-				l := begin(t, a, left(2, path(state)...), tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
+				l := begin(t, a, inheritedStatus(2, path(state)...), tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
 					RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, RestartBackoffMillis: new(int64(10_000))}}))
 				before := shortened(l.app.Status.StateTransitionHistory)
 				want, launched := "", false
@@ -117,12 +117,12 @@ func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
 // TestTakenOverNumbersGoOn checks that an inherited attempt keeps its number and its counters, and that later attempts
 // continue from them.
 func TestTakenOverNumbersGoOn(t *testing.T) {
-	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
-	l.pass(0, l.inheritedDriver(ready)).attempt(2, 2, 2, 0)
+	l := begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
+	l.pass(0, l.inheritedDriver(ready)).expectAttempt(2, 2, 2, 0)
 	if m := l.plan.Next; m.Attempt != 3 || m.AttemptID != "pi-2" || len(l.plan.Actions) > 0 {
 		t.Errorf("taken over as attempt %d, %q, and %v", m.Attempt, m.AttemptID, l.plan.Actions)
 	}
-	l.pass(time.Second, l.inheritedDriver(crashed)).attempt(3, 3, 3, 0)
+	l.pass(time.Second, l.inheritedDriver(crashed)).expectAttempt(3, 3, 3, 0)
 	if m := l.plan.Next; m.Phase != lifecycle.Waiting || m.Restarts.Total != 3 {
 		t.Errorf("its failure is followed by %+v", m)
 	}
@@ -138,7 +138,7 @@ func TestTakenOverTimes(t *testing.T) {
 	hour := tolerating(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(15_000))},
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)), TTLAfterStopMillis: new(int64(60_000))})
 	pending := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverPending }
-	l := begin(t, trimmed, left(2, path(sparkv1.ApplicationDriverRequested)...), hour)
+	l := begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationDriverRequested)...), hour)
 	if l.pass(4*time.Second, l.inheritedDriver(pending)); l.plan.Next.Phase != lifecycle.Launched || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before its deadline it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
 	}
@@ -146,7 +146,7 @@ func TestTakenOverTimes(t *testing.T) {
 		t.Errorf("at its deadline it is %+v", l.plan.Next)
 	}
 
-	l = begin(t, trimmed, left(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...), hour)
+	l = begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...), hour)
 	if l.pass(19*time.Second, l.inheritedDriver(crashed)); l.plan.Next.Phase != lifecycle.Retained || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before its release it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
 	}
@@ -157,7 +157,7 @@ func TestTakenOverTimes(t *testing.T) {
 		t.Errorf("after its time to live: %v", l.plan.Actions)
 	}
 
-	l = begin(t, trimmed, left(3, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), restarting(sparkv1.RestartOnFailure,
+	l = begin(t, trimmed, inheritedStatus(3, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), restarting(sparkv1.RestartOnFailure,
 		func(c *sparkv1.RestartConfig) { c.RestartBackoffMillisForFailure = new(int64(25_000)) }))
 	if l.passWithoutObjects(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting || l.plan.RequeueAfter != time.Second || l.plan.Next.Attempt != 3 {
 		t.Errorf("a second before the next attempt it is %+v, and looked at again after %s", l.plan.Next, l.plan.RequeueAfter)
@@ -176,7 +176,7 @@ func TestStuckApplicationsEnd(t *testing.T) {
 		loop = append(loop, sparkv1.ApplicationFailed)
 	}
 	client := func(a *sparkv1.SparkApplication) { a.Spec.DeploymentMode = sparkv1.ClientMode }
-	l := begin(t, whole, left(0, loop...), restarting(sparkv1.RestartAlways), client)
+	l := begin(t, whole, inheritedStatus(0, loop...), restarting(sparkv1.RestartAlways), client)
 	for range 5 {
 		l.passWithoutObjects(time.Second)
 	}
@@ -184,7 +184,7 @@ func TestStuckApplicationsEnd(t *testing.T) {
 	if last := past[fmt.Sprint(3*maxHistory+1)]; len(past) != maxHistory || last.CurrentStateSummary != sparkv1.ApplicationResourceReleased {
 		t.Errorf("%d states, the last of them %+v", len(past), last)
 	}
-	l = begin(t, whole, left(0, loop[:3]...), client, func(a *sparkv1.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
+	l = begin(t, whole, inheritedStatus(0, loop[:3]...), client, func(a *sparkv1.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
 	if l.passWithoutObjects(0); len(l.plan.Actions) > 0 {
 		t.Errorf("its deletion waits for %v", l.plan.Actions)
 	}
@@ -192,7 +192,7 @@ func TestStuckApplicationsEnd(t *testing.T) {
 
 // TestUnknownState checks that the operator does not act on an application in a state that this API does not have.
 func TestUnknownState(t *testing.T) {
-	l := begin(t, trimmed, left(0, "Paused"))
+	l := begin(t, trimmed, inheritedStatus(0, "Paused"))
 	before := l.app.Status.DeepCopy()
 	plan := l.a.Decide(l.app, lifecycle.Observed{Confirmed: true}, t0)
 	c := l.app.Status.Conditions
@@ -218,7 +218,7 @@ func TestAdopt(t *testing.T) {
 	}
 	stranger := metav1.OwnerReference{Kind: "SparkApplication", Name: "pi", UID: "another"}
 	current, earlier := pod("driver", "pi-2", "d2", owned), pod("driver", "pi-1", "d1", owned)
-	live := left(2, path(sparkv1.ApplicationRunningHealthy)...)
+	live := inheritedStatus(2, path(sparkv1.ApplicationRunningHealthy)...)
 	for _, c := range []struct {
 		name string
 		app  func(*sparkv1.SparkApplication)
@@ -228,15 +228,15 @@ func TestAdopt(t *testing.T) {
 		{"the current attempt's, with its executors", live,
 			[]corev1.Pod{current, pod("executor", "pi-2", "e", ownedBy("d2")), pod("executor", "pi-2", "o")}, map[string]string{"d2": "3", "e": "3", "o": "3"}},
 		{"what an earlier attempt left", live, []corev1.Pod{earlier, current}, map[string]string{"d1": "0", "d2": "3"}},
-		{"a launch that was not written down", left(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"a launch that was not written down", inheritedStatus(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current}, map[string]string{"d2": "3"}},
 		{"the first launch, not written down", func(*sparkv1.SparkApplication) {}, []corev1.Pod{pod("driver", "pi-0", "d0", owned)}, map[string]string{"d0": "1"}},
 		{"of a spec that was edited since", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" }, []corev1.Pod{current}, map[string]string{"d2": "3"}},
 		{"kept, of a spec that was edited since", func(a *sparkv1.SparkApplication) {
-			left(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...)(a)
+			inheritedStatus(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...)(a)
 			a.Spec.SparkConf["spark.app.id"] = "mine"
 		}, []corev1.Pod{current}, map[string]string{"d2": "3"}},
 		{"not cleaned up, of a spec that was edited since", func(a *sparkv1.SparkApplication) {
-			left(2, path(sparkv1.ApplicationSucceeded)...)(a)
+			inheritedStatus(2, path(sparkv1.ApplicationSucceeded)...)(a)
 			a.Spec.SparkConf["spark.app.id"] = "mine"
 		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
 		{"with an id of the user's", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" },
@@ -285,7 +285,7 @@ func TestTracesAreCut(t *testing.T) {
 			a.Status.StateTransitionHistory[key] = state
 		}
 	}
-	l := begin(t, whole, left(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationSchedulingFailure), long)
+	l := begin(t, whole, inheritedStatus(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationSchedulingFailure), long)
 	l.passWithoutObjects(time.Second)
 	first := maps.Clone(l.app.Status.StateTransitionHistory)
 	for key, state := range first {

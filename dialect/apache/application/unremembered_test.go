@@ -18,22 +18,22 @@ func TestUnrememberedLaunches(t *testing.T) {
 		}
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, ProbeResult: &lifecycle.Cause{}}
 	}
-	l := begin(t, trimmed).pass(0, observed(1)).states("0 Submitted, 1 DriverRequested").attempt(0, 0, 0, 0)
+	l := begin(t, trimmed).pass(0, observed(1)).expectStates("0 Submitted, 1 DriverRequested").expectAttempt(0, 0, 0, 0)
 	if len(l.plan.Actions) > 0 || l.plan.Next.AttemptID != "pi-0" {
 		t.Errorf("found, it is %q, and %v", l.plan.Next.AttemptID, l.plan.Actions)
 	}
-	l = begin(t, trimmed).pass(0, observed(1, succeeded)).states(success)
+	l = begin(t, trimmed).pass(0, observed(1, succeeded)).expectStates(success)
 	if l.passWithoutObjects(time.Second); l.plan.Next.Phase != lifecycle.Done {
 		t.Errorf("over when it is found, it comes to %s", l.plan.Next.Phase)
 	}
 
 	waiting := func() *life {
-		return begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready).drivers(time.Second, crashed)
+		return begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
 	}
-	waiting().pass(10*time.Second, observed(2)).states("6 ScheduledToRestart, 7 DriverRequested").attempt(1, 1, 1, 0)
+	waiting().pass(10*time.Second, observed(2)).expectStates("6 ScheduledToRestart, 7 DriverRequested").expectAttempt(1, 1, 1, 0)
 	// Neither the end of the first attempt nor the launch of the second was stored.
-	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).drivers(time.Second, ready).pass(20*time.Second, observed(2, ready)).
-		states("5 ScheduledToRestart, 6 DriverRequested, 7 DriverStarted, 8 DriverReady, 9 RunningHealthy").attempt(1, 1, 1, 0)
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).pass(20*time.Second, observed(2, ready)).
+		expectStates("5 ScheduledToRestart, 6 DriverRequested, 7 DriverStarted, 8 DriverReady, 9 RunningHealthy").expectAttempt(1, 1, 1, 0)
 	if got := shortened(l.app.Status.PreviousAttemptSummary.StateTransitionHistory); got != "0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy" {
 		t.Errorf("the attempt before is told of as %s", got)
 	}

@@ -73,7 +73,7 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 			continue
 		}
 		if other, ok := taken[spec.Name]; ok {
-			wrong = append(wrong, &dialect.FieldError{Field: entry + ".name", Message: fmt.Sprintf("%q is also the name of %s; choose another", spec.Name, other)})
+			wrong = append(wrong, &dialect.FieldError{Field: entry + ".name", Message: fmt.Sprintf("%q is also the name of %s; choose another name", spec.Name, other)})
 		}
 		taken[spec.Name] = entry
 		for _, key := range slices.Sorted(maps.Keys(spec.Data)) {

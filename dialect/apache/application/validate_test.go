@@ -68,7 +68,7 @@ func TestInvalid(t *testing.T) {
 }
 
 // TestRefused checks faults that an edit can fix. Such faults reject one attempt and do not end the application by
-// themselves (W17). All of them are reported at once, with their fields.
+// themselves. All of them are reported at once, with their fields.
 func TestRefused(t *testing.T) {
 	const ingress = "ingressMetadata: {name: i}"
 	for name, c := range map[string]struct {

@@ -17,9 +17,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// leftIn returns a change that gives a cluster the status that another operator would have written after the given
+// inheritedIn returns a change that gives a cluster the status that another operator would have written after the given
 // states.
-func leftIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
+func inheritedIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
 		s := &sc.Status
 		s.StateTransitionHistory = map[string]sparkv1.ClusterState{}
@@ -32,9 +32,9 @@ func leftIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
 	}
 }
 
-// theirs replaces the observed pods by pods that another operator's StatefulSets created.
-func (w *clusterWorld) theirs(workers int) {
-	w.pods(workers)
+// inheritPods replaces the observed pods by pods that another operator's StatefulSets created.
+func (w *clusterWorld) inheritPods(workers int) {
+	w.observePods(workers)
 	for i := range w.seen.Members {
 		w.seen.Members[i].Generation = ""
 	}
@@ -69,12 +69,12 @@ func TestClusterTakenOver(t *testing.T) {
 		{"released", []sparkv1.ClusterStateSummary{"Submitted", "Failed", "ResourceReleased"}, -1, "", "Submitted Failed ResourceReleased", "False", []string{EventClusterTakenOver}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newClusterWorld(t, leftIn(tc.left...))
+			w := newClusterWorld(t, inheritedIn(tc.left...))
 			if len(tc.left) == 0 {
 				w.sc.Status = sparkv1.ClusterStatus{}
 			}
 			if tc.workers >= 0 {
-				w.theirs(tc.workers)
+				w.inheritPods(tc.workers)
 			}
 			w.refused.Reason, w.refused.Message = tc.refused, "m"
 			w.pass()
@@ -99,8 +99,8 @@ func TestClusterTakenOver(t *testing.T) {
 
 // TestClusterTakenOverIsEdited checks that inherited pods stay as they are until an edit makes them outdated.
 func TestClusterTakenOverIsEdited(t *testing.T) {
-	w := newClusterWorld(t, leftIn("Submitted", "RunningHealthy"))
-	w.theirs(2)
+	w := newClusterWorld(t, inheritedIn("Submitted", "RunningHealthy"))
+	w.inheritPods(2)
 	w.pass()
 	if !w.sc.Status.Operator.Adopted {
 		t.Fatal("not known to be of another operator")
@@ -110,13 +110,13 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	editTo(2, nil)(w.sc)
-	w.theirs(2)
+	w.inheritPods(2)
 	w.pass()
 	if w.sc.Status.Operator.Adopted {
 		t.Error("an edit changes nothing")
 	}
 	w.wantConditions("Ready=True(Running)", "Reconciling=True(RollingOut)", "Progressing=True(RollingOut)")
-	w.pods(2)
+	w.observePods(2)
 	w.now = w.now.Add(time.Minute)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
@@ -130,8 +130,8 @@ func TestClusterLoopIsTakenOver(t *testing.T) {
 	for range 5000 {
 		states = append(states, "Failed")
 	}
-	w := newClusterWorld(t, leftIn(states...))
-	w.pods(2)
+	w := newClusterWorld(t, inheritedIn(states...))
+	w.observePods(2)
 	w.pass()
 	keys := apache.KeysOf(w.sc.Status.StateTransitionHistory)
 	if len(keys) != maxClusterStates || keys[len(keys)-1] != "5004" {
@@ -252,7 +252,7 @@ func TestClusterTransientError(t *testing.T) {
 	w.pass()
 	w.wantConditions("Ready=False(WebhookFailed)", "Reconciling=True(MasterNotReady)", "Progressing=True(MasterNotReady)")
 	w.seen.TransientError = nil
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.seen.TransientError = transient
 	w.pass()

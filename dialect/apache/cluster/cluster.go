@@ -92,8 +92,8 @@ func asPlan(plan cluster.Plan) lifecycle.Plan {
 		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
 }
 
-// want returns the desired state of the cluster (want) and the rendered objects, once as a struct (made) and once as a
-// list (all). If the spec is invalid, there are no rendered objects.
+// want returns the desired state of the cluster and the rendered objects: the result made has them in a struct, and the
+// result all has the same objects in a list. If the spec is invalid, there are no rendered objects.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
 	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, RestartRequest: lifecycle.RestartRequest(sc.Annotations), Start: c.MasterStart}
 	if want.Deleting {
@@ -110,7 +110,7 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 		want.Invalid = dialect.Invalid(faultsOf(sc, err))
 		return want, standalone.Objects{}, nil
 	}
-	if want.Invalid = dialect.Invalid(c.ruled(sc, made)); want.Invalid != nil {
+	if want.Invalid = dialect.Invalid(c.ruleFaults(sc, made)); want.Invalid != nil {
 		return want, standalone.Objects{}, nil
 	}
 	want.Workers = *made.Workers.Spec.Replicas

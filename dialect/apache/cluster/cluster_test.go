@@ -58,8 +58,8 @@ func editTo(workers int64, conf map[string]string) func(*sparkv1.SparkCluster) {
 	}
 }
 
-// unusable edits the spec so that it becomes invalid.
-func unusable(sc *sparkv1.SparkCluster) { editTo(-1, nil)(sc) }
+// makeInvalid edits the spec so that it becomes invalid.
+func makeInvalid(sc *sparkv1.SparkCluster) { editTo(-1, nil)(sc) }
 
 // clusterWorld holds a stored cluster, the observed pods, and the API server's answers about the cluster's objects.
 type clusterWorld struct {
@@ -79,8 +79,8 @@ func newClusterWorld(t *testing.T, change ...func(*sparkv1.SparkCluster)) *clust
 	return &clusterWorld{t: t, c: testClusters, sc: sparkCluster(change...), now: clusterNoon}
 }
 
-// pods sets the observed pods to ready pods of the current spec: the master and the given number of workers.
-func (w *clusterWorld) pods(workers int) {
+// observePods sets the observed pods to ready pods of the current spec: the master and the given number of workers.
+func (w *clusterWorld) observePods(workers int) {
 	want, _, _ := w.c.want(w.sc)
 	pod := func(name string, role lifecycle.Role) lifecycle.Member {
 		return lifecycle.Member{Name: name, Role: role, Phase: lifecycle.DriverRunning, Ready: true, Generation: want.Made[role]}
@@ -223,12 +223,12 @@ func TestClusterBecomesHealthy(t *testing.T) {
 	w.pass()
 	w.wantStates("Submitted")
 	w.wantConditions("Ready=False(MasterNotReady)", "Reconciling=True(MasterNotReady)", "Progressing=True(MasterNotReady)")
-	w.pods(1)
+	w.observePods(1)
 	w.now = w.now.Add(time.Minute)
 	w.pass()
 	w.wantStates("Submitted") // a worker is missing
 	w.wantConditions("Ready=False(WorkersNotReady)", "Reconciling=True(WorkersNotReady)", "Progressing=True(WorkersNotReady)")
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.wantStates("Submitted RunningHealthy")
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
@@ -256,13 +256,13 @@ func TestClusterBecomesHealthy(t *testing.T) {
 }
 
 // TestClusterIsObserved checks that lost pods of a running cluster are reported, do not end the cluster, and do not
-// change the history (W12).
+// change the history.
 func TestClusterIsObserved(t *testing.T) {
 	w := newClusterWorld(t)
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.reported = nil
-	w.pods(1)
+	w.observePods(1)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(WorkersNotReady)", "Degraded=True(WorkersNotReady)")
 	if text := w.condition(dialect.ConditionDegraded).Message; !strings.Contains(text, "1 of 2 workers are ready") {
@@ -275,7 +275,7 @@ func TestClusterIsObserved(t *testing.T) {
 	w.seen.Members = nil
 	w.now = w.now.Add(24 * time.Hour)
 	w.pass()
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	w.wantEvents(EventClusterDegraded, EventClusterRecovered)
@@ -317,7 +317,7 @@ func TestClusterWithoutMasterFails(t *testing.T) {
 }
 
 func TestClusterThatCannotBeRendered(t *testing.T) {
-	w := newClusterWorld(t, unusable)
+	w := newClusterWorld(t, makeInvalid)
 	w.pass()
 	w.wantStates("Submitted Failed ResourceReleased")
 	if text := w.sc.Status.StateTransitionHistory["1"].Message; !strings.Contains(text, "spec.clusterTolerations.instanceConfig.initWorkers") {
@@ -327,7 +327,7 @@ func TestClusterThatCannotBeRendered(t *testing.T) {
 	editTo(2, nil)(w.sc)
 	w.pass()
 	w.wantStates("Submitted")
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.wantStates("Submitted RunningHealthy")
 }
@@ -335,11 +335,11 @@ func TestClusterThatCannotBeRendered(t *testing.T) {
 // TestClusterRevives checks the histories of both attempts when an edit starts a failed cluster again.
 func TestClusterRevives(t *testing.T) {
 	for _, trim := range []bool{true, false} {
-		w := newClusterWorld(t, unusable)
+		w := newClusterWorld(t, makeInvalid)
 		w.c.Trim = trim
 		w.pass()
 		editTo(1, nil)(w.sc)
-		w.pods(1)
+		w.observePods(1)
 		w.pass()
 		s := w.sc.Status
 		if trim {
@@ -364,7 +364,7 @@ func TestClusterRevives(t *testing.T) {
 }
 
 // TestClusterRefused checks that the operator tries a rejected object again forever, and that the status does not grow
-// meanwhile (W1).
+// meanwhile.
 func TestClusterRefused(t *testing.T) {
 	w := newClusterWorld(t)
 	w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room for 1 more"}
@@ -389,14 +389,14 @@ func TestClusterRefused(t *testing.T) {
 	w.wantEvents(EventClusterSchedulingFailure)
 	w.wantStates("Submitted SchedulingFailure")
 	w.refused = lifecycle.Cause{}
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.wantStates("Submitted SchedulingFailure Submitted RunningHealthy")
 	w.wantEvents(EventClusterSubmitted, EventClusterRunning)
 }
 
 // TestClusterHistoryIsBounded checks that the history stays bounded even if the API server's answer changes each time
-// (W1).
+// .
 func TestClusterHistoryIsBounded(t *testing.T) {
 	w := newClusterWorld(t)
 	for range 2 * maxClusterStates {
@@ -416,7 +416,7 @@ func TestClusterHistoryIsBounded(t *testing.T) {
 
 func TestClusterIsRefusedWhileItRuns(t *testing.T) {
 	w := newClusterWorld(t)
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.reported = nil
 	editTo(3, nil)(w.sc)
@@ -428,7 +428,7 @@ func TestClusterIsRefusedWhileItRuns(t *testing.T) {
 	w.pass()
 	w.wantEvents()
 	w.refused = lifecycle.Cause{}
-	w.pods(3)
+	w.observePods(3)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	w.wantEvents(EventClusterRolledOut)
@@ -437,7 +437,7 @@ func TestClusterIsRefusedWhileItRuns(t *testing.T) {
 
 func TestClusterRollsOut(t *testing.T) {
 	w := newClusterWorld(t)
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.reported = nil
 	before := w.seen.Members
@@ -445,7 +445,7 @@ func TestClusterRollsOut(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Reconciling=True(RollingOut)", "Progressing=True(RollingOut)")
-	w.pods(2)
+	w.observePods(2)
 	after := w.seen.Members
 	if before[0].Generation == after[0].Generation {
 		t.Fatal("an edit of the configuration makes the same pods")
@@ -471,10 +471,10 @@ func TestClusterRollsOut(t *testing.T) {
 
 func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 	w := newClusterWorld(t)
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	w.reported = nil
-	unusable(w.sc)
+	makeInvalid(w.sc)
 	w.pass()
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Stalled=True(InvalidSpec)", "Progressing=False(Complete)")
@@ -495,7 +495,7 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 }
 
 // TestAutoscaledCluster checks that the autoscaler's minimum is at least 1, and that the cluster waits for that many
-// workers (W13).
+// workers.
 func TestAutoscaledCluster(t *testing.T) {
 	for _, tc := range []struct {
 		least, most int64
@@ -506,13 +506,13 @@ func TestAutoscaledCluster(t *testing.T) {
 		if want.Workers != tc.want || !want.Scales {
 			t.Errorf("from %d to %d: %+v", tc.least, tc.most, want)
 		}
-		w.pods(int(tc.want) - 1)
+		w.observePods(int(tc.want) - 1)
 		w.pass()
 		w.wantStates("Submitted")
-		w.pods(int(tc.want))
+		w.observePods(int(tc.want))
 		w.pass()
 		w.wantStates("Submitted RunningHealthy")
-		w.pods(5)
+		w.observePods(5)
 		w.pass()
 		w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	}
@@ -520,12 +520,12 @@ func TestAutoscaledCluster(t *testing.T) {
 
 func TestClusterIsDeleted(t *testing.T) {
 	w := newClusterWorld(t)
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	before := w.sc.Status.DeepCopy()
 	w.sc.DeletionTimestamp = new(metav1.NewTime(w.now))
 	// W2: a spec that cannot be used does not change the status either.
-	for _, change := range []func(*sparkv1.SparkCluster){func(*sparkv1.SparkCluster) {}, unusable} {
+	for _, change := range []func(*sparkv1.SparkCluster){func(*sparkv1.SparkCluster) {}, makeInvalid} {
 		change(w.sc)
 		w.pass()
 		if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
@@ -547,7 +547,7 @@ func TestClusterLaw(t *testing.T) {
 		w.c.Trim = seed%2 == 0
 		for range 60 {
 			w.now = w.now.Add(time.Duration(r.IntN(200_000_000)) * time.Microsecond)
-			w.chance(r)
+			w.randomEvent(r)
 			want, _, _ := w.c.want(w.sc)
 			plan := cluster.Step(want, decodeCluster(w.sc, w.seen), w.seen, knownObjects(w.sc), w.now)
 			object := w.sc.DeepCopy()
@@ -572,8 +572,8 @@ func TestClusterLaw(t *testing.T) {
 	}
 }
 
-// chance applies a random event to the cluster.
-func (w *clusterWorld) chance(r *rand.Rand) {
+// randomEvent applies a random event to the cluster.
+func (w *clusterWorld) randomEvent(r *rand.Rand) {
 	switch r.IntN(12) {
 	case 0:
 		w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: strconv.Itoa(r.IntN(100))}
@@ -585,11 +585,11 @@ func (w *clusterWorld) chance(r *rand.Rand) {
 		editTo(int64(r.IntN(4)), map[string]string{"spark.x": strconv.Itoa(r.IntN(3))})(w.sc)
 	case 6:
 		if r.IntN(3) == 0 {
-			unusable(w.sc)
+			makeInvalid(w.sc)
 		}
 	case 7, 8, 9:
 		if want, _, _ := w.c.want(w.sc); want.Invalid == nil {
-			w.pods(r.IntN(4))
+			w.observePods(r.IntN(4))
 		}
 	case 10:
 		w.seen.Members = nil
@@ -620,7 +620,7 @@ func FuzzClusterStatus(f *testing.F) {
 		if json.Unmarshal(status, &w.sc.Status) != nil {
 			t.Skip()
 		}
-		w.pods(int(pods % 4))
+		w.observePods(int(pods % 4))
 		w.pass()
 		w.now = w.now.Add(time.Minute)
 		w.pass()

@@ -80,8 +80,8 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
 }
 
-// holdRunning adds the conditions of a cluster in the phase Running to hold, which maps condition types to causes. The
-// result reports whether an edit is being rolled out.
+// holdRunning adds the conditions of a cluster in the phase Running to the map hold, from condition types to causes.
+// The result reports whether an edit is being rolled out.
 func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluster.Memory, objects cluster.Objects) (moves bool) {
 	why := clusterAccount(m)
 	late := m.Cause.Reason == cluster.ReasonRolloutTimedOut
@@ -115,7 +115,7 @@ func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycl
 	default:
 		ready, why = metav1.ConditionTrue, lifecycle.Cause{Reason: reasonClusterRunning}
 		if stalled := meta.FindStatusCondition(s.Conditions, dialect.ConditionStalled); stalled != nil && stalled.Reason == lifecycle.ReasonInvalid {
-			why.Message = "the cluster runs with the previous spec; the edited one is invalid: " + stalled.Message
+			why.Message = "the cluster runs with the previous spec; the edited spec is invalid: " + stalled.Message
 		}
 	}
 	if text != "" && m.Cause.Reason == "" {

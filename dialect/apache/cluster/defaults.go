@@ -15,7 +15,7 @@ import (
 
 // settings returns the platform's defaults from which the objects of a cluster are rendered. Once all objects of a spec
 // have existed, these are the defaults in the status, because a change of the defaults must not replace the pods of a
-// cluster. An edit of the spec, or another start, uses the present defaults.
+// cluster. After an edit of the spec, or when a failed cluster starts again, the present defaults are used.
 func (c Clusters) settings(sc *sparkv1.SparkCluster) *platform.Settings {
 	o := sc.Status.Operator
 	switch {
@@ -92,7 +92,7 @@ func withOrigins(objects standalone.Objects, r standalone.Request, filled []stri
 	s.Annotate(objects.Config, s.Used(filled, r.Conf.Get, func(key string) bool { _, set := own.Spec.SparkConf[key]; return set }))
 }
 
-// explained adds to an error about a default where the default comes from.
+// explained adds the origin of a default to an error about that default.
 func explained(err error, own *sparkv1.SparkCluster, s *platform.Settings) error {
 	if s == nil {
 		return err

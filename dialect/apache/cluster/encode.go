@@ -123,7 +123,7 @@ func boundClusterStates(history map[string]sparkv1.ClusterState) {
 }
 
 // rollClusterOver prepares the status for the next attempt: the summary of the last attempt becomes the summary of the
-// previous attempt. If trim is true, the last attempt's states move there too.
+// previous attempt. If trim is true, the last attempt's states move into that summary too.
 func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 	previous := &sparkv1.ClusterAttemptSummary{}
 	if last := s.CurrentAttemptSummary; last != nil && last.AttemptInfo != nil {

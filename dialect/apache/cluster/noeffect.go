@@ -30,7 +30,7 @@ func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings
 		{"scalaVersion", sc.Spec.RuntimeVersions.ScalaVersion}, {"jdkVersion", sc.Spec.RuntimeVersions.JDKVersion},
 	} {
 		if version.value != "" {
-			warnings = append(warnings, fmt.Sprintf("spec.runtimeVersions.%s: has no effect: the image decides; choose it with "+
+			warnings = append(warnings, fmt.Sprintf("spec.runtimeVersions.%s: has no effect: the image determines the version; choose the image with "+
 				"spec.runtimeVersions.sparkVersion or spec.sparkConf[spark.kubernetes.container.image]", version.field))
 		}
 	}

@@ -20,7 +20,7 @@ func TestFieldsWithoutEffectAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const image = "has no effect: the image decides; choose it with spec.runtimeVersions.sparkVersion or spec.sparkConf[spark.kubernetes.container.image]"
+	const image = "has no effect: the image determines the version; choose the image with spec.runtimeVersions.sparkVersion or spec.sparkConf[spark.kubernetes.container.image]"
 	want := []string{
 		"spec.masterSpec.statefulSetSpec: replicas has no effect: the operator sets 1; a cluster has one master",
 		"spec.masterSpec.statefulSetSpec: podManagementPolicy has no effect: the operator sets Parallel; remove the field",

@@ -25,7 +25,7 @@ func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
 	if err != nil {
 		return dialect.Review{Faults: faultsOf(sc, err)}
 	}
-	if faults := c.ruled(sc, made); len(faults) > 0 {
+	if faults := c.ruleFaults(sc, made); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
 	return dialect.Review{Warnings: clusterWarnings(sc, made), Pods: func() []dialect.Pods { return podsOf(made) }}

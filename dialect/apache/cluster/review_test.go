@@ -14,7 +14,7 @@ import (
 // TestReviewHasTheMessageOfThePass checks that the faults of a review have the same message as those of a pass, and
 // that an unknown field of a template leads to a warning.
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
-	sc := sparkCluster(unusable)
+	sc := sparkCluster(makeInvalid)
 	want, _, _ := testClusters.want(sc)
 	review := testClusters.Review(sc)
 	if want.Invalid == nil || len(review.Faults) == 0 || dialect.Invalid(review.Faults).Message != want.Invalid.Message {
@@ -46,7 +46,7 @@ func TestRestartWarning(t *testing.T) {
 		"configuration":            {running(), running(conf), true},
 		"the number of workers":    {running(), running(editTo(3, nil)), false},
 		"nothing":                  {running(), running(), false},
-		"an invalid spec":          {running(), running(unusable), false},
+		"an invalid spec":          {running(), running(makeInvalid), false},
 		"a cluster that is not up": {sparkCluster(), sparkCluster(conf), false},
 	} {
 		if got := testClusters.RestartWarning(test.old, test.edited); (got != "") != test.warns {

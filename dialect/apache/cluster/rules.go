@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// ruled returns the faults of a cluster by the rules of the platform. made are the objects of the cluster.
-func (c Clusters) ruled(sc *sparkv1.SparkCluster, made standalone.Objects) []*dialect.FieldError {
+// ruleFaults returns the faults that the rules of the platform find in a cluster with the given objects.
+func (c Clusters) ruleFaults(sc *sparkv1.SparkCluster, objects standalone.Objects) []*dialect.FieldError {
 	if c.Rules == nil {
 		return nil
 	}
@@ -26,21 +26,22 @@ func (c Clusters) ruled(sc *sparkv1.SparkCluster, made standalone.Objects) []*di
 			return all
 		},
 		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
-			workers := podOf("worker", "spec.workerSpec", clusterFields["Workers.StatefulSet"], &made.Workers.Spec.Template)
+			workers := podOf("worker", "spec.workerSpec", clusterFields["Workers.StatefulSet"], &objects.Workers.Spec.Template)
 			workers.Worker = true
-			return []dialect.Pod{podOf("master", "spec.masterSpec", clusterFields["Master.StatefulSet"], &made.Master.Spec.Template), workers}, nil
+			return []dialect.Pod{podOf("master", "spec.masterSpec", clusterFields["Master.StatefulSet"], &objects.Master.Spec.Template), workers}, nil
 		},
 		Workers: func() dialect.Workers {
-			w := dialect.Workers{Field: clusterFields["InitWorkers"], Max: int64(*made.Workers.Spec.Replicas)}
-			if made.Autoscaler != nil {
-				w.Field, w.Max = clusterFields["MaxWorkers"], int64(made.Autoscaler.Spec.MaxReplicas)
+			w := dialect.Workers{Field: clusterFields["InitWorkers"], Max: int64(*objects.Workers.Spec.Replicas)}
+			if objects.Autoscaler != nil {
+				w.Field, w.Max = clusterFields["MaxWorkers"], int64(objects.Autoscaler.Spec.MaxReplicas)
 			}
 			return w
 		},
 	})
 }
 
-// podOf returns the pods of a StatefulSet for the rules. The container of Spark has the name of the role.
+// podOf describes the pods of a StatefulSet for the rules of the platform. The Spark container has the name of the
+// role.
 func podOf(role, field, statefulSet string, template *corev1.PodTemplateSpec) dialect.Pod {
 	p := dialect.PodOf(role, field, &template.ObjectMeta, &template.Spec)
 	p.AccountField = statefulSet + ".template.spec.serviceAccountName"

@@ -6,10 +6,10 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// forbidding are rules that refuse every custom resource.
-type forbidding struct{ dialect.Rules }
+// refusingRules are rules that refuse every custom resource.
+type refusingRules struct{ dialect.Rules }
 
-func (forbidding) Faults(*dialect.Subject) []*dialect.FieldError {
+func (refusingRules) Faults(*dialect.Subject) []*dialect.FieldError {
 	return []*dialect.FieldError{{Field: "spec", Message: "is not allowed; ask the platform"}}
 }
 
@@ -19,10 +19,10 @@ func TestRunningClusterContinuesUnderStricterRules(t *testing.T) {
 	t.Parallel()
 	w := newClusterWorld(t)
 	w.pass()
-	w.pods(2)
+	w.observePods(2)
 	w.pass()
 	before := w.states()
-	w.c.Rules = forbidding{}
+	w.c.Rules = refusingRules{}
 	for range 3 {
 		object := w.sc.DeepCopy()
 		if !w.c.AuxiliaryObjects(object, w.seen).Unsettled {
@@ -43,7 +43,7 @@ func TestRunningClusterContinuesUnderStricterRules(t *testing.T) {
 		t.Errorf("reported %d times; %+v", reported, stalled)
 	}
 	fresh := newClusterWorld(t)
-	fresh.c.Rules = forbidding{}
+	fresh.c.Rules = refusingRules{}
 	fresh.pass()
 	fresh.wantStates("Submitted Failed ResourceReleased")
 	w.c.Rules = nil

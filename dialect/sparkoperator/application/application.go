@@ -125,7 +125,7 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 	if err != nil {
 		return objects, submitter, d.explained(dialect.AsFaults(err))
 	}
-	return objects, submitter, d.explained(d.ruled(app, attempt, now, objects, submitter))
+	return objects, submitter, d.explained(d.ruleFaults(app, attempt, now, objects, submitter))
 }
 
 // Executor returns the executor pod that the driver of an attempt would create, as far as it can be computed without
@@ -139,7 +139,7 @@ func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, 
 	return d.executor(app, attempt, id, driver, now)
 }
 
-// executor is Executor with the present defaults of the platform.
+// executor does the same as Executor, but always renders with the platform's present defaults.
 func (d Dialect) executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	d, app = d.launching(app)
 	r, err := d.request(app, attempt, now)

@@ -29,9 +29,8 @@ func standingIn(app *v1beta2.SparkApplication, phase lifecycle.Phase) *v1beta2.S
 	return app
 }
 
-// everything returns a UI configuration that makes the operator create every auxiliary object: Service, Ingress and
-// route.
-func everything() sparkoperator.UI {
+// fullUI returns a UI configuration that makes the operator create every auxiliary object: Service, Ingress and route.
+func fullUI() sparkoperator.UI {
 	return sparkoperator.UI{
 		Service: true,
 		Ingress: &sparkoperator.UIIngress{
@@ -89,19 +88,19 @@ func TestExposure(t *testing.T) {
 		{"nothing is switched on", sparkoperator.UI{}, ``, nil, nil},
 		{"nothing is switched on, and something asked", sparkoperator.UI{}, `sparkUIOptions: {servicePort: 80}`, nil, []string{"SwitchedOff: spec.sparkUIOptions: ", "ui.service: true", "controller.uiService.enable=true"}},
 		{"the Service", only, ``, []string{svc}, nil},
-		{"everything", everything(), ``, []string{svc, ing, route}, nil},
-		{"no UI", everything(), `{sparkConf: {spark.ui.enabled: " False "}, sparkUIOptions: {servicePort: 80, route: {}}}`, nil, nil},
+		{"everything", fullUI(), ``, []string{svc, ing, route}, nil},
+		{"no UI", fullUI(), `{sparkConf: {spark.ui.enabled: " False "}, sparkUIOptions: {servicePort: 80, route: {}}}`, nil, nil},
 		{"the UI's own port", only, `sparkConf: {spark.ui.port: "4050"}`, []string{"Service pi-ui-svc ClusterIP spark-driver-ui-port 4050->4050"}, nil},
 		{"the UI's own port, and options", outside, `{sparkConf: {spark.ui.port: "4050"}, sparkUIOptions: {serviceType: NodePort}}`,
 			[]string{"Service pi-ui-svc NodePort spark-driver-ui-port 4050->4050"}, nil},
 		{"a port of the Service's", only, `{sparkConf: {spark.ui.port: "4050"}, sparkUIOptions: {servicePort: 80, servicePortName: web}}`,
 			[]string{"Service pi-ui-svc ClusterIP web 80->4050"}, nil},
-		{"any port", everything(), `sparkConf: {spark.ui.port: "0"}`, nil, []string{"InvalidPort: spec.sparkConf[spark.ui.port]: ", "Spark chooses a free port"}},
-		{"a port that is none", only, `sparkConf: {spark.ui.port: http}`, nil, []string{`InvalidPort: spec.sparkConf[spark.ui.port]: "http" is no port`}},
-		{"a port too large", only, `sparkConf: {spark.ui.port: "70000"}`, nil, []string{`spec.sparkConf[spark.ui.port]: 70000 is no port; write a number from 1 to 65535`}},
+		{"any port", fullUI(), `sparkConf: {spark.ui.port: "0"}`, nil, []string{"InvalidPort: spec.sparkConf[spark.ui.port]: ", "makes Spark choose a free port"}},
+		{"a port that is none", only, `sparkConf: {spark.ui.port: http}`, nil, []string{`InvalidPort: spec.sparkConf[spark.ui.port]: "http" is not a port`}},
+		{"a port too large", only, `sparkConf: {spark.ui.port: "70000"}`, nil, []string{`spec.sparkConf[spark.ui.port]: 70000 is not a port; write a number from 1 to 65535`}},
 		{"a Service's port too large", only, `sparkUIOptions: {servicePort: 70000}`, nil, []string{`InvalidPort: spec.sparkUIOptions.servicePort: 70000`}},
 		{"a Service's port too small", only, `sparkUIOptions: {servicePort: -1}`, nil, []string{`spec.sparkUIOptions.servicePort: -1`}},
-		{"the application's own Ingress", everything(), `sparkUIOptions: {ingressAnnotations: {from: application}, ingressTLS: [{secretName: mine}]}`,
+		{"the application's own Ingress", fullUI(), `sparkUIOptions: {ingressAnnotations: {from: application}, ingressTLS: [{secretName: mine}]}`,
 			[]string{svc, "Ingress pi-ui-ingress spark.example.com/jobs/pi(/|$)(.*) to pi-ui-svc:4040 class=nginx from=application tls=mine", route}, nil},
 		{"Ingresses, but no address", inside, `sparkUIOptions: {ingressTLS: [{secretName: mine}]}`, []string{svc}, nil},
 		{"an address that does not suit this name", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}." + strings.Repeat("a", 64) + ".com"}}, ``, []string{svc},
@@ -113,8 +112,8 @@ func TestExposure(t *testing.T) {
 		{"a route to everything", inside, `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, []string{svc}, []string{"InvalidAddress: spec.sparkUIOptions.route.hostnames: "}},
 		{"a route of the application's", inside, `sparkUIOptions: {route: {parentRefs: [{name: g}, {name: h}], hostnames: [a.b, c.d]}}`,
 			[]string{svc, "HTTPRoute pi-ui-route [a.b c.d]/ at [g h]"}, nil},
-		{"hosts of the application's", everything(), `sparkUIOptions: {route: {hostnames: [a.b]}}`, []string{svc, ing, "HTTPRoute pi-ui-route [a.b]/jobs/pi at [public]"}, nil},
-		{"Gateways of the application's", everything(), `sparkUIOptions: {route: {parentRefs: [{name: mine}]}}`,
+		{"hosts of the application's", fullUI(), `sparkUIOptions: {route: {hostnames: [a.b]}}`, []string{svc, ing, "HTTPRoute pi-ui-route [a.b]/jobs/pi at [public]"}, nil},
+		{"Gateways of the application's", fullUI(), `sparkUIOptions: {route: {parentRefs: [{name: mine}]}}`,
 			[]string{svc, ing, "HTTPRoute pi-ui-route [spark.example.com]/jobs/pi at [mine]"}, nil},
 		{"a route of any host", sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}, ``,
 			[]string{svc, "HTTPRoute pi-ui-route []/pi at [g]"}, nil},
@@ -132,7 +131,7 @@ func TestExposure(t *testing.T) {
 			nil, []string{"InvalidSpec: spec.sparkUIOptions.serviceType: is refused", "InvalidSpec: spec.driverIngressOptions[0].serviceType: is refused"}},
 		{"ports of a driver without a UI", sparkoperator.UI{}, `{sparkConf: {spark.ui.enabled: "false"}, driverIngressOptions: [{servicePort: 9090, servicePortName: rpc}]}`,
 			[]string{"Service pi-driver-9090 ClusterIP rpc 9090->9090"}, nil},
-		{"Ingresses for ports", sparkoperator.UI{Ingress: everything().Ingress}, `driverIngressOptions: [
+		{"Ingresses for ports", sparkoperator.UI{Ingress: fullUI().Ingress}, `driverIngressOptions: [
 			{servicePort: 1, servicePortName: a, ingressURLFormat: "{{$appName}}.example.com"},
 			{servicePort: 2, servicePortName: b, ingressURLFormat: "example.com/{{$appNamespace}}/b", ingressAnnotations: {from: entry}, ingressTLS: [{secretName: own}]}]`,
 			[]string{
@@ -146,7 +145,7 @@ func TestExposure(t *testing.T) {
 			{servicePort: 8, servicePortName: c, ingressURLFormat: a.b/x}, {servicePort: 9, servicePortName: c, ingressURLFormat: http://a.b/x/}]`,
 			[]string{svc, "Service pi-driver-5 ClusterIP a 5->5", "Service pi-driver-6 ClusterIP c 6->6", "Service pi-driver-7 ClusterIP c 7->7",
 				"Service pi-driver-8 ClusterIP c 8->8", "Ingress pi-ing-8 a.b/x(/|$)(.*) to pi-driver-8:8 class= from=", "Service pi-driver-9 ClusterIP c 9->9"},
-			[]string{"InvalidPort: spec.driverIngressOptions[0].servicePort: 0 is no port", "InvalidPort: spec.driverIngressOptions[2].servicePort: 5 is also the port of entry 1",
+			[]string{"InvalidPort: spec.driverIngressOptions[0].servicePort: 0 is not a port", "InvalidPort: spec.driverIngressOptions[2].servicePort: 5 is also the port of entry 1",
 				"InvalidAddress: spec.driverIngressOptions[3].ingressURLFormat: an Ingress needs a host", "InvalidAddress: spec.driverIngressOptions[4].ingressURLFormat: ",
 				"InvalidAddress: spec.driverIngressOptions[6].ingressURLFormat: a.b/x is also the address of port 8 in another entry"}},
 	} {
@@ -252,7 +251,7 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 		a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServiceLabels: theirs, ServiceAnnotations: map[string]string{"a": "b"}}
 		a.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{ServicePort: new(int32(1)), ServicePortName: new("p"), ServiceLabels: theirs}}
 	}), lifecycle.Running)
-	objects := Dialect{Options{UI: everything()}}.AuxiliaryObjects(app, lifecycle.Observed{}).Objects
+	objects := Dialect{Options{UI: fullUI()}}.AuxiliaryObjects(app, lifecycle.Observed{}).Objects
 	for _, object := range objects {
 		checkIdentity(t, app, object)
 	}
@@ -304,7 +303,7 @@ func TestAuxiliaryObjectsByPhase(t *testing.T) {
 // TestContentTellsDifferences checks that equal objects have the same digest, and different objects have different
 // digests.
 func TestContentTellsDifferences(t *testing.T) {
-	d := Dialect{Options{UI: everything()}}
+	d := Dialect{Options{UI: fullUI()}}
 	digests := func(change ...func(*v1beta2.SparkApplication)) (all []string) {
 		for _, object := range d.AuxiliaryObjects(standingIn(sample(change...), lifecycle.Running), lifecycle.Observed{}).Objects {
 			all = append(all, object.GetLabels()[lifecycle.ContentLabel])
@@ -346,14 +345,14 @@ func TestUIConf(t *testing.T) {
 		ui               sparkoperator.UI
 	}{
 		{"nothing leads to it", ``, "", sparkoperator.UI{Service: true}},
-		{"a path", ``, reported, everything()},
+		{"a path", ``, reported, fullUI()},
 		{"a host of its own", ``, "", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}}},
-		{"no Service, so nothing", ``, "", sparkoperator.UI{Ingress: everything().Ingress}},
-		{"no UI", `sparkConf: {spark.ui.enabled: "false"}`, "", everything()},
+		{"no Service, so nothing", ``, "", sparkoperator.UI{Ingress: fullUI().Ingress}},
+		{"no UI", `sparkConf: {spark.ui.enabled: "false"}`, "", fullUI()},
 		{"a route alone", ``, reported, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}},
 		{"a route that is asked for", `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, reported, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}"}}},
-		{"the user's word", `sparkConf: {spark.ui.proxyBase: /mine}`, "spark.ui.proxyBase=/mine spark.ui.proxyRedirectUri=/", everything()},
-		{"the user's word on redirects", `sparkConf: {spark.ui.proxyRedirectUri: https://x}`, "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=https://x", everything()},
+		{"the user's word", `sparkConf: {spark.ui.proxyBase: /mine}`, "spark.ui.proxyBase=/mine spark.ui.proxyRedirectUri=/", fullUI()},
+		{"the user's word on redirects", `sparkConf: {spark.ui.proxyRedirectUri: https://x}`, "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=https://x", fullUI()},
 		{"ports of the driver change nothing", `driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: a.b/c}]`, "", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{}}},
 		{"the id is known before the launch", ``, "spark.ui.proxyBase=/" + appID(lifecycle.AttemptID("11111111-2222-4333-8444-555555555555", 1)) + " spark.ui.proxyRedirectUri=/",
 			sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "a.b/{{$appId}}"}}},
@@ -408,7 +407,7 @@ func TestSurrounded(t *testing.T) {
 	service := lifecycle.AuxiliaryObject{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "10.0.0.7"}
 	ingress, route := stands("Ingress", "pi-ui-ingress"), stands("HTTPRoute", "pi-ui-route")
 	const address = "https://spark.example.com/jobs/pi"
-	d := Dialect{Options{UI: everything()}}
+	d := Dialect{Options{UI: fullUI()}}
 	app := standingIn(sample(), lifecycle.Launched)
 	now := t0
 	for i, step := range []struct {

@@ -39,9 +39,9 @@ const (
 	batchOptionsField = "spec.batchSchedulerOptions"
 )
 
-// batchScheduler returns the name of an application's batch scheduler. This is the scheduler that the spec names. If
-// the spec names none, and the application sets no scheduler for its pods in any other field, it is the operator's
-// default. The result is empty if no batch scheduler is to schedule the pods.
+// batchScheduler returns the name of an application's batch scheduler: the scheduler that the spec names, or else the
+// operator's default. The default applies only if the application sets no scheduler for its pods in any other field.
+// The result is empty if the application uses no batch scheduler.
 func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 	if name := sparkoperator.StringValue(app.Spec.BatchScheduler); name != "" {
 		return name

@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// measured is a dialect with the defaults of the configuration.
-var measured = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}
+// defaultDialect is a dialect with the defaults of the configuration.
+var defaultDialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}
 
 // atWork returns an application in the phase Running, with its driver and the given number of executors, and the facts
 // about its pods.
@@ -19,7 +19,7 @@ func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.O
 	b.Helper()
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
 	for range 3 { // launched; then seen
-		measured.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+		defaultDialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 	}
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{
 		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "spark-1",
@@ -29,7 +29,7 @@ func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.O
 			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: t0,
 		})
 	}
-	if plan := measured.Decide(app, seen, t0); plan.Next.Phase != lifecycle.Running {
+	if plan := defaultDialect.Decide(app, seen, t0); plan.Next.Phase != lifecycle.Running {
 		b.Fatalf("the application is %s", plan.Next.Phase)
 	}
 	return app, seen
@@ -52,7 +52,7 @@ func sizes(b *testing.B, run func(b *testing.B, app *v1beta2.SparkApplication, s
 func BenchmarkDecode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
-			if measured.app(app); takeOver(app, seen, t0).Phase != lifecycle.Running {
+			if defaultDialect.app(app); takeOver(app, seen, t0).Phase != lifecycle.Running {
 				b.Fatal("another phase is remembered")
 			}
 		}
@@ -63,10 +63,10 @@ func BenchmarkDecode(b *testing.B) {
 // the usual case.
 func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
-		wanted := measured.app(app)
+		wanted := defaultDialect.app(app)
 		plan := application.Step(wanted, takeOver(app, seen, t0), seen, t0)
 		for b.Loop() {
-			measured.encode(app, wanted, plan, seen, t0)
+			defaultDialect.encode(app, wanted, plan, seen, t0)
 		}
 	})
 }
@@ -76,7 +76,7 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkDecide(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
-			if plan := measured.Decide(app, seen, t0); len(plan.Actions)+len(plan.Transitions) > 0 {
+			if plan := defaultDialect.Decide(app, seen, t0); len(plan.Actions)+len(plan.Transitions) > 0 {
 				b.Fatalf("something follows: %+v", plan)
 			}
 		}
@@ -86,7 +86,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			app.Status = v1beta2.SparkApplicationStatus{}
-			if plan := measured.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Actions) == 0 {
+			if plan := defaultDialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Actions) == 0 {
 				b.Fatal("it is not launched")
 			}
 		}
@@ -100,8 +100,8 @@ func BenchmarkLaunch(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		app.Status = v1beta2.SparkApplicationStatus{}
-		plan := measured.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
-		if _, err := measured.Render(app, plan.Actions[0], t0); err != nil {
+		plan := defaultDialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+		if _, err := defaultDialect.Render(app, plan.Actions[0], t0); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -113,7 +113,7 @@ func BenchmarkRender(b *testing.B) {
 	app := sample()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := measured.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, t0); err != nil {
+		if _, err := defaultDialect.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, t0); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 const (
 	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
 	onDemand          = "OnDemand" // in a claim's name: Spark creates a claim for the pod (MountVolumesFeatureStep)
-	noDriverClaim     = "requests a new claim for the driver, and the operator has no right to create claims; create the claim yourself and name it"
+	noDriverClaim     = "requests a new claim for the driver, and the operator has no right to create claims; create the claim yourself and write its name here"
 )
 
 // driverClaims rejects volumes of the driver for which Spark would create a PersistentVolumeClaim. These are volumes
@@ -70,5 +70,5 @@ func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
 	if !known || says == language {
 		return nil
 	}
-	return []string{fmt.Sprintf("spec.type is %s, but spec.mainApplicationFile ends with %s; Spark decides by the file", spec.Type, ending)}
+	return []string{fmt.Sprintf("spec.type is %s, but spec.mainApplicationFile ends with %s; Spark uses the language of the file", spec.Type, ending)}
 }

@@ -157,7 +157,7 @@ func TestSparkConf(t *testing.T) {
 }
 
 // TestExitExceptionOfJVMs checks that the driver of a Java or Scala application annotates its pod with the exception
-// that ended it, unless the user sets the key otherwise.
+// that ended the driver, unless the user sets the configuration key to another value.
 func TestExitExceptionOfJVMs(t *testing.T) {
 	const key = "spark.kubernetes.driver.annotateExitException"
 	for _, tc := range []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// costly is a dialect whose configuration enables every feature of applications.
-var costly = Dialect{Options{
+// fullDialect is a dialect whose configuration enables every feature of applications.
+var fullDialect = Dialect{Options{
 	MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second, Batch: Batch{Enabled: true, Default: "volcano"},
 	UI: sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}, Route: &sparkoperator.UIRoute{URLFormat: "{{$appName}}.example.com"}},
 }}
@@ -69,7 +69,7 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 		worst.Linear(t, "SparkApplication"+field.Path, func(n int) func() {
 			app := sample()
 			field.Fill(app, n)
-			return func() { passes(costly, app.DeepCopy()) }
+			return func() { passes(fullDialect, app.DeepCopy()) }
 		})
 	}
 }
@@ -81,7 +81,7 @@ func TestConfigurationsCostLinearTime(t *testing.T) {
 		worst.Linear(t, "sparkConf "+key, func(n int) func() {
 			app := sample()
 			app.Spec.SparkConf = worst.KeysOf(key, value, n)
-			return func() { passes(costly, app.DeepCopy()) }
+			return func() { passes(fullDialect, app.DeepCopy()) }
 		})
 	}
 }
@@ -94,7 +94,7 @@ func TestTemplatesCostLinearTime(t *testing.T) {
 			app := sample()
 			template := worst.Raw[corev1.PodTemplateSpec](t, field, n)
 			app.Spec.Driver.Template, app.Spec.Executor.Template = template, template
-			return func() { passes(costly, app.DeepCopy()) }
+			return func() { passes(fullDialect, app.DeepCopy()) }
 		})
 	}
 }

@@ -28,13 +28,13 @@ const (
 // onePass makes the first pass over an application, which launches it.
 func onePass(app *v1beta2.SparkApplication) {
 	seen := lifecycle.Observed{Confirmed: true}
-	plan := costly.Decide(app, seen, t0)
+	plan := fullDialect.Decide(app, seen, t0)
 	for _, action := range plan.Actions {
 		if action.Verb == lifecycle.Create {
-			_, _ = costly.Render(app, action, t0)
+			_, _ = fullDialect.Render(app, action, t0)
 		}
 	}
-	costly.finish(app, seen, plan, t0)
+	fullDialect.finish(app, seen, plan, t0)
 }
 
 // TestConfigurationsCostLittle checks the cost of an application with 512 KiB of Spark configuration, for each group of
@@ -76,7 +76,7 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 					maps.Copy(app.Spec.SparkConf, worst.KeysOf(prefix+"item-%d", "secret:key", n))
 				}
 			}
-			return func() { passes(costly, app.DeepCopy()) }
+			return func() { passes(fullDialect, app.DeepCopy()) }
 		}
 	}
 	for _, parts := range [][]string{
@@ -102,7 +102,7 @@ func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
 		mounts.Fill(app, n)
 		app.Spec.Driver.Template = templateOf(t, func(pod *corev1.PodTemplateSpec) { pod.Spec.Volumes = app.Spec.Volumes })
 		app.Spec.Volumes = nil
-		return func() { passes(costly, app.DeepCopy()) }
+		return func() { passes(fullDialect, app.DeepCopy()) }
 	})
 }
 
@@ -117,7 +117,7 @@ func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 			app.Spec.Executor.VolumeMounts[i].MountPath = "/here"
 		}
 		app.Spec.Executor.VolumeMounts[0].Name = strings.Repeat("x", 100*n)
-		return func() { passes(costly, app.DeepCopy()) }
+		return func() { passes(fullDialect, app.DeepCopy()) }
 	})
 }
 

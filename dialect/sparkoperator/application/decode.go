@@ -124,9 +124,9 @@ func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	return least
 }
 
-// number returns the value of a typed field or, if the field is not set, of its key in sparkConf. set reports whether
-// either is set.
-func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, set bool) {
+// number returns the value of a typed field or, if the field is not set, of its key in sparkConf. The result found is
+// false if neither is set.
+func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, found bool) {
 	if field != nil {
 		return *field, true
 	}

@@ -16,16 +16,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// declared is what a user wrote in a spec with which the platform's defaults are merged.
+// declared describes a spec before the platform's defaults were merged into it.
 type declared struct {
 	hash   string            // of the user's spec
 	conf   map[string]string // the user's sparkConf
 	filled []string          // the settings of the defaults that templates and typed fields use
 }
 
-// launching returns a copy of the application whose spec has the platform's defaults, and the Dialect that renders this
-// copy. The copy is only for rendering. If there are no defaults, or if they are merged already, the result is app
-// itself.
+// launching returns a copy of the application whose spec has the platform's defaults, and a Dialect with which this
+// copy can be rendered. The copy is only for rendering. If there are no defaults, or if they are merged already,
+// launching returns d and app unchanged.
 func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.SparkApplication) {
 	if d.Defaults == nil || d.declared != nil {
 		return d, app
@@ -38,7 +38,7 @@ func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.Spa
 
 // asLaunched merges the defaults of the attempt in the status into the spec of app, until the caller calls restore. The
 // returned Dialect has the deadlines of that attempt. Decisions about an attempt read the defaults with which it was
-// launched, because the present ones may have changed since.
+// launched, because the platform's defaults may have changed since.
 func (d Dialect) asLaunched(app *v1beta2.SparkApplication) (launched Dialect, restore func()) {
 	settings := d.Defaults
 	if o := app.Status.Operator; o != nil && o.Attempt > 0 {
@@ -114,7 +114,7 @@ func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *plat
 	return slices.Compact(filled)
 }
 
-// ownLimits returns the time-outs and the time to live that a spec sets, by the names of their defaults.
+// ownLimits returns the time-outs and the time to live that a spec sets, by the names of the platform's settings.
 func ownLimits(spec *v1beta2.SparkApplicationSpec) map[string]*int64 {
 	own := v1beta2.Timeouts{}
 	if spec.Timeouts != nil {
@@ -147,8 +147,9 @@ func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role 
 	return taken
 }
 
-// typedSets reports whether a typed field has the meaning of a configuration key that would override the field. Other
-// typed fields override their keys themselves (sparkConf).
+// typedSets reports whether the spec sets a typed field that a default of the given configuration key would override,
+// because such a key overrides the field. All other typed fields override their keys, so they need no check
+// (sparkConf).
 func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 	switch key {
 	case "spark.kubernetes.container.image.pullPolicy":
@@ -182,7 +183,7 @@ func (d Dialect) withOrigins(objects submit.Objects, r submit.Request) {
 	dialect.AnnotateDefaults(objects, d.Defaults, used)
 }
 
-// explained adds to each fault about a default where the default comes from.
+// explained adds the origin of a default to each fault about that default.
 func (d Dialect) explained(faults []*sparkoperator.FieldError) []*sparkoperator.FieldError {
 	if d.declared != nil {
 		dialect.ExplainDefaults(faults, d.Defaults, d.declared.conf)

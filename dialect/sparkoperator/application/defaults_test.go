@@ -20,8 +20,8 @@ func onPlatform(s platform.Settings) Dialect {
 	return Dialect{Options{Defaults: &s}}
 }
 
-// TestApplicationWinsOverDefaults checks for each way in which an application can set something that its value wins
-// over the default of the same thing.
+// TestApplicationWinsOverDefaults checks that a value that the application sets overrides the default. There is a row
+// for each way in which an application can set a value.
 func TestApplicationWinsOverDefaults(t *testing.T) {
 	d := onPlatform(platform.Settings{
 		SparkConf: map[string]string{
@@ -193,7 +193,7 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 }
 
 // TestFaultOfDefaultNamesOrigin checks that a fault in a default names the entry of the configuration, and that the
-// same fault of the application does not.
+// same fault in the application's own value does not.
 func TestFaultOfDefaultNamesOrigin(t *testing.T) {
 	s := platform.Settings{SparkConf: map[string]string{"spark.driver.memory": "2gb"}, Origins: map[string]string{"sparkConf[spark.driver.memory]": "defaults[1] (x)"}}
 	app := sample(func(app *v1beta2.SparkApplication) { app.Spec.Driver.Memory = nil })

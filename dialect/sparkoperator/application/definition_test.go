@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// storable fails the test if the definition refuses an application.
-func storable(t *testing.T, app *v1beta2.SparkApplication) {
+// checkStorable fails the test if the definition refuses an application.
+func checkStorable(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
 		t.Errorf("a pass accepts the application, and the definition refuses it: %v", errs.ToAggregate())

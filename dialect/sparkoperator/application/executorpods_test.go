@@ -45,7 +45,7 @@ func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, 
 		t.Fatal(err)
 	}
 	app := appOf(t, string(text), "spec: {sparkVersion: "+version+"}")
-	got := launched(t, app)
+	got := renderApp(t, app)
 	file := filepath.Join("testdata/executors", name+"-"+version+".json")
 	if *sparkHomes != "" && !recorded[file] {
 		recorded[file] = true
@@ -73,7 +73,7 @@ var (
 	confMap  = regexp.MustCompile(`spark-exec-[0-9a-f]{16}-conf-map`)
 )
 
-func recordExecutor(t *testing.T, file, jars string, got made) {
+func recordExecutor(t *testing.T, file, jars string, got launchObjects) {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
@@ -167,13 +167,13 @@ volumeMounts:
 		t.Run(version, func(t *testing.T) {
 			_, made := executorOf(t, "everything", version)
 			spark := &made.Spec.Containers[len(made.Spec.Containers)-1]
-			missing := append(lacks(fieldtable.Plain(t, made), any(fieldtable.Tree(t, pod)), "pod"), lacks(fieldtable.Plain(t, spark), any(fieldtable.Tree(t, container)), "container")...)
+			missing := append(missingParts(fieldtable.Plain(t, made), any(fieldtable.Tree(t, pod)), "pod"), missingParts(fieldtable.Plain(t, spark), any(fieldtable.Tree(t, container)), "container")...)
 			for _, path := range []string{"/gcp", "/token", "/any", "/scratch"} {
 				if !slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path }) {
 					missing = append(missing, "nothing is mounted at "+path)
 				}
 			}
-			for _, twice := range doubled(fieldtable.Plain(t, made)) {
+			for _, twice := range duplicates(fieldtable.Plain(t, made)) {
 				// Variables that the configuration sets are in the template too, because other variables may refer to
 				// them.
 				if !strings.HasPrefix(twice, ".containers.env: ") {

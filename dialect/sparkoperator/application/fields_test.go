@@ -163,8 +163,8 @@ func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	if wrong := Validate(app); len(wrong) > 0 {
 		return place{refused: wrong[0].Message}
 	}
-	storable(t, app)
-	before, after := launched(t, base), launched(t, app)
+	checkStorable(t, app)
+	before, after := renderApp(t, base), renderApp(t, app)
 	var p place
 	for _, key := range slices.Sorted(maps.Keys(after.conf)) {
 		if before.conf[key] != after.conf[key] {
@@ -200,7 +200,7 @@ func TestFieldsDocument(t *testing.T) {
 	d.line("```")
 	d.spec()
 	d.roles()
-	d.overwritten()
+	d.addOverwritten()
 	fieldtable.Hold(t, fieldsDocument, "", connectHeading, d.text.String(), *update)
 	var end document
 	end.t, end.refused = t, d.refused
@@ -330,8 +330,8 @@ func (d *document) roles() {
 	d.line("`spark-local-dir-` becomes `spark.kubernetes.ROLE.volumes.*`. A volume mount may also name a volume of the template.")
 }
 
-// overwritten adds the table of the fields that Spark overrides in the executors' template.
-func (d *document) overwritten() {
+// addOverwritten adds the table of the fields that Spark overrides in the executors' template.
+func (d *document) addOverwritten() {
 	d.line("")
 	d.line("## What Spark sets over the executors' template")
 	d.line("")

@@ -15,9 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 )
 
-// made contains the objects that are created when an application is launched, as decoded JSON, so that tests can
-// describe the expected objects in YAML.
-type made struct {
+// launchObjects contains the objects that are created when an application is launched, as decoded JSON, so that tests
+// can describe the expected objects in YAML.
+type launchObjects struct {
 	app *v1beta2.SparkApplication
 	// driver is the driver pod, executor is the executors' template, and the containers are the Spark containers in
 	// them.
@@ -29,7 +29,7 @@ type made struct {
 }
 
 // role returns the pod (or executors' template) of a role and the Spark container in it.
-func (m made) role(name string) (pod, container map[string]any) {
+func (m launchObjects) role(name string) (pod, container map[string]any) {
 	if name == "driver" {
 		return m.driver, m.driverContainer
 	}
@@ -58,8 +58,8 @@ func appOf(t testing.TB, pieces ...string) *v1beta2.SparkApplication {
 	return app
 }
 
-// launched renders an application and fails the test if the application is invalid.
-func launched(t testing.TB, app *v1beta2.SparkApplication) made {
+// renderApp renders an application and fails the test if the application is invalid.
+func renderApp(t testing.TB, app *v1beta2.SparkApplication) launchObjects {
 	t.Helper()
 	if wrong := Validate(app); len(wrong) > 0 {
 		t.Fatalf("refused: %v", wrong)
@@ -68,7 +68,7 @@ func launched(t testing.TB, app *v1beta2.SparkApplication) made {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := made{app: app, driver: fieldtable.Plain(t, objects.Driver), conf: map[string]string{}, warnings: objects.Warnings}
+	m := launchObjects{app: app, driver: fieldtable.Plain(t, objects.Driver), conf: map[string]string{}, warnings: objects.Warnings}
 	for _, object := range objects.Before {
 		switch o := object.(type) {
 		case *corev1.Service:
@@ -103,38 +103,38 @@ func properties(t testing.TB, text string) map[string]string {
 	return out
 }
 
-// lacks describes the parts of want that are missing in have. Maps in have may have more keys, and lists may have more
-// entries between the wanted ones.
-func lacks(have, want any, at string) []string {
-	switch w := want.(type) {
+// missingParts describes the parts of wanted that actual lacks. Maps in actual may have more keys, and lists may have
+// more entries between the wanted entries.
+func missingParts(actual, wanted any, at string) []string {
+	switch w := wanted.(type) {
 	case map[string]any:
-		h, _ := have.(map[string]any)
+		h, _ := actual.(map[string]any)
 		var missing []string
 		for key, below := range w {
-			missing = append(missing, lacks(h[key], below, at+"."+key)...)
+			missing = append(missing, missingParts(h[key], below, at+"."+key)...)
 		}
 		return missing
 	case []any:
-		h, _ := have.([]any)
+		h, _ := actual.([]any)
 		for i, below := range w {
-			found := slices.IndexFunc(h, func(entry any) bool { return len(lacks(entry, below, "")) == 0 })
+			found := slices.IndexFunc(h, func(entry any) bool { return len(missingParts(entry, below, "")) == 0 })
 			if found < 0 {
-				return []string{fmt.Sprintf("%s[%d]: no %v follows in %v", at, i, below, have)}
+				return []string{fmt.Sprintf("%s[%d]: no %v follows in %v", at, i, below, actual)}
 			}
 			h = h[found+1:]
 		}
 		return nil
 	}
-	if fmt.Sprint(have) != fmt.Sprint(want) {
-		return []string{fmt.Sprintf("%s is %v, want %v", at, have, want)}
+	if fmt.Sprint(actual) != fmt.Sprint(wanted) {
+		return []string{fmt.Sprintf("%s is %v, want %v", at, actual, wanted)}
 	}
 	return nil
 }
 
-// doubled returns the lists of a pod that contain an entry twice. Two entries are the same if they have the same mount
-// path, name or UID. Two environment variables are the same only if their values are equal too, since Kubernetes uses
-// the last of several variables with the same name.
-func doubled(pod map[string]any) (found []string) {
+// duplicates returns the lists of a pod that contain an entry twice. Two entries are the same if they have the same
+// mount path, name or UID. Two environment variables are the same only if their values are equal too, since Kubernetes
+// uses the last of several variables with the same name.
+func duplicates(pod map[string]any) (found []string) {
 	var walk func(at string, value any)
 	walk = func(at string, value any) {
 		switch v := value.(type) {

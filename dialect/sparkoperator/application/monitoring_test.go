@@ -90,7 +90,7 @@ func TestMetricsFiles(t *testing.T) {
 			if diff := cmp.Diff(test.files, files); diff != "" {
 				t.Errorf("files: -want +got:\n%s", diff)
 			}
-			m := launched(t, appOf(t, monitoring))
+			m := renderApp(t, appOf(t, monitoring))
 			if got := m.conf[confMetricsConf]; got != test.properties {
 				t.Errorf("spark.metrics.conf is %q, want %q", got, test.properties)
 			}
@@ -105,8 +105,8 @@ func TestMetricsFiles(t *testing.T) {
 			// configuration of both names them.
 			for _, role := range []string{"driver", "executor"} {
 				pod, container := m.role(role)
-				mounted := len(lacks(container, any(fieldtable.Tree(t, `volumeMounts: [{name: pi-prom-conf-vol, mountPath: /etc/metrics/conf, readOnly: true}]`)), "")) == 0 &&
-					len(lacks(pod, any(fieldtable.Tree(t, `spec: {volumes: [{name: pi-prom-conf-vol, configMap: {name: pi-prom-conf}}]}`)), "")) == 0
+				mounted := len(missingParts(container, any(fieldtable.Tree(t, `volumeMounts: [{name: pi-prom-conf-vol, mountPath: /etc/metrics/conf, readOnly: true}]`)), "")) == 0 &&
+					len(missingParts(pod, any(fieldtable.Tree(t, `spec: {volumes: [{name: pi-prom-conf-vol, configMap: {name: pi-prom-conf}}]}`)), "")) == 0
 				if mounted != (test.files != nil) {
 					t.Errorf("the files are mounted into the %s: %v", role, mounted)
 				}
@@ -147,7 +147,7 @@ func TestMetricsConfigMap(t *testing.T) {
 // name is long.
 func TestMetricsOfLongNames(t *testing.T) {
 	name := strings.Repeat("a", 63)
-	m := launched(t, appOf(t, `metadata: {name: `+name+`}`, withAgent))
+	m := renderApp(t, appOf(t, `metadata: {name: `+name+`}`, withAgent))
 	for _, role := range []string{"driver", "executor"} {
 		pod, _ := m.role(role)
 		found := false
@@ -243,10 +243,10 @@ const (
 	execScrape    = "spark.kubernetes.executor.annotation.prometheus.io/"
 )
 
-// scrapes returns the addresses, such as "4040/metrics", to which the annotations in a configuration lead Prometheus.
-// The keys of the result are the annotated objects: "driver", "service" and "executor". The value "!" means that an
-// annotation makes Prometheus skip the object.
-func scrapes(c map[string]string) map[string]string {
+// scrapeTargets returns the addresses, such as "4040/metrics", to which the annotations in a configuration lead
+// Prometheus. The keys of the result are the annotated objects: "driver", "service" and "executor". The value "!" means
+// that an annotation makes Prometheus skip the object.
+func scrapeTargets(c map[string]string) map[string]string {
 	out := map[string]string{}
 	for what, prefix := range map[string]string{"driver": driverScrape, "service": serviceScrape, "executor": execScrape} {
 		switch c[prefix+"scrape"] {
@@ -282,7 +282,7 @@ func TestScrapeAnnotations(t *testing.T) {
 		{"the user knows better than the servlet", []string{withServlet, `spec: {driver: {annotations: {prometheus.io/scrape: "false"}}}`}, settings{"driver": "!", "service": "4040" + executorsPath}},
 		{"both", []string{withAgent, withServlet}, settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
 	} {
-		if diff := cmp.Diff(test.want, scrapes(launched(t, appOf(t, test.pieces...)).conf)); diff != "" {
+		if diff := cmp.Diff(test.want, scrapeTargets(renderApp(t, appOf(t, test.pieces...)).conf)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", test.name, diff)
 		}
 	}
@@ -325,7 +325,7 @@ func TestServletConf(t *testing.T) {
 		{"with properties", []string{withServlet, `spec: {monitoring: {metricsProperties: a=b}}`}, without("spark.metrics.namespace")},
 		{"with the exporter", []string{withServlet, withAgent}, named("jobs.pi")},
 	} {
-		c := launched(t, appOf(t, test.pieces...)).conf
+		c := renderApp(t, appOf(t, test.pieces...)).conf
 		got := settings{}
 		for _, key := range watched {
 			if value, ok := c[key]; ok {
@@ -347,7 +347,7 @@ func TestAgentOptions(t *testing.T) {
 		{"javaOptions", `spec: {driver: {javaOptions: -Da=b}, executor: {javaOptions: -Da=b}}`, "-Da=b " + agent},
 		{"sparkConf", `spec: {sparkConf: {spark.driver.extraJavaOptions: "-Dc=d ", spark.executor.extraJavaOptions: "-Dc=d "}}`, "-Dc=d  " + agent},
 	} {
-		c := launched(t, appOf(t, test.piece, withAgent)).conf
+		c := renderApp(t, appOf(t, test.piece, withAgent)).conf
 		for _, role := range []string{"driver", "executor"} {
 			if got := c["spark."+role+".extraJavaOptions"]; got != test.want {
 				t.Errorf("%s, %s: %q, want %q", test.name, role, got, test.want)
@@ -427,8 +427,8 @@ func TestMonitoringTroubles(t *testing.T) {
 	}
 }
 
-// TestValidMonitoring checks that values with which a JVM does not start, and values that Kubernetes would reject, are
-// rejected with the name of the field.
+// TestValidMonitoring checks that two kinds of values are rejected with the name of the field: values with which a JVM
+// would not start, and values that Kubernetes would reject.
 func TestValidMonitoring(t *testing.T) {
 	agent := func(fields string) string { return `spec: {monitoring: {prometheus: {` + fields + `}}}` }
 	for _, test := range []struct{ name, piece, want string }{ // field|words; empty: accepted

@@ -143,10 +143,10 @@ func TestMutations(t *testing.T) {
 				asked := fmt.Sprintf("spec: {%s: %s}", role, orEmpty(m.pod))
 				spec := "spec: " + orEmpty(m.app)
 				if !strings.HasPrefix(m.name, "7 volumes of the template") {
-					m.check(t, role, launched(t, appOf(t, spec, asked)), false)
+					m.check(t, role, renderApp(t, appOf(t, spec, asked)), false)
 				}
 				if m.template != "" {
-					m.check(t, role, launched(t, appOf(t, spec, asked, templated(t, role, m.template))), true)
+					m.check(t, role, renderApp(t, appOf(t, spec, asked, templated(t, role, m.template))), true)
 				}
 			})
 		}
@@ -173,7 +173,7 @@ func templated(t *testing.T, role, template string) string {
 	return string(text)
 }
 
-func (m mutation) check(t *testing.T, role string, got made, withTemplate bool) {
+func (m mutation) check(t *testing.T, role string, got launchObjects, withTemplate bool) {
 	t.Helper()
 	pod, container := got.role(role)
 	want := map[string]string{}
@@ -188,7 +188,7 @@ func (m mutation) check(t *testing.T, role string, got made, withTemplate bool) 
 		if what == "container" {
 			have = container
 		}
-		for _, missing := range lacks(have, any(fieldtable.Tree(t, text)), what) {
+		for _, missing := range missingParts(have, any(fieldtable.Tree(t, text)), what) {
 			t.Errorf("%s (template of the user's: %v)", missing, withTemplate)
 		}
 	}
@@ -197,7 +197,7 @@ func (m mutation) check(t *testing.T, role string, got made, withTemplate bool) 
 			t.Errorf("%s is %q, want %q", key, got.conf[key], value)
 		}
 	}
-	if twice := doubled(pod); len(twice) > 0 {
+	if twice := duplicates(pod); len(twice) > 0 {
 		t.Errorf("twice in the pod: %v", twice)
 	}
 	if t.Failed() {

@@ -26,21 +26,22 @@ const reasonSetBySpark = "SetBySpark"
 // resource and the advice what to do instead.
 var overwrittenWays = map[string]struct{ field, way string }{
 	"MemoryLimit":     {"spec.executor.memoryLimit", "Spark limits executors to heap and overhead; set memoryOverhead instead"},
-	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled adds Spark's own hook; spark.kubernetes.decommission.script names what it runs"},
+	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled adds Spark's own hook; spark.kubernetes.decommission.script sets the script that this hook runs"},
 	"GPU":             {"spec.executor.gpu", "spark.executor.resource.* requests another amount of the same device; set the same amount"},
 	"Env":             {"spec.executor.env", "Spark sets this variable last"},
 	"SparkConfigMap":  {"spec.sparkConfigMap", "Spark sets SPARK_CONF_DIR of executors last"},
 	"HadoopConfigMap": {"spec.hadoopConfigMap", "spark.kubernetes.hadoop.configMapName sets HADOOP_CONF_DIR of executors; use one of the two"},
 	// If the field has a configuration key, executorConf sets the key, so the field is not overridden.
 	"TerminationGracePeriodSeconds": {"spec.executor.terminationGracePeriodSeconds", "set spark.kubernetes.executor.terminationGracePeriodSeconds"},
-	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark sets it from the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
+	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark sets this variable from the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
 }
 
-// admissionHint says what makes the fields work that Spark overwrites.
+// admissionHint says how the fields that Spark overwrites can be made to work.
 const admissionHint = "; such fields work if webhook.enable and webhook.executors.enable are true in the values of the operator's chart"
 
-// overwritten returns the fields of an application's executors that have no effect, each with what to do instead. The
-// last one also says what makes them work. The operator sets such fields at admission if it can (late).
+// overwritten returns a text for each field of an application's executors that has no effect, with advice what to do
+// instead. The last text also says how such fields can be made to work. Fields that the operator sets at admission
+// (admissionSettings) are not returned.
 func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) {
 	const most = 20 // a condition's message is limited
 	if !mayBeOverwritten(app) {
@@ -51,7 +52,7 @@ func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) 
 	if err != nil || confErr != nil {
 		return nil // rejected elsewhere
 	}
-	_, all := d.late(app, c, o)
+	_, all := d.admissionSettings(app, c, o)
 	if len(all) == 0 {
 		return nil
 	}
@@ -96,10 +97,10 @@ func mayBeOverwritten(app *v1beta2.SparkApplication) bool {
 	return executor.MemoryLimit != nil || executor.Lifecycle != nil || executor.GPU != nil || len(executor.Env) > 0 || app.Spec.HadoopConfigMap != nil
 }
 
-// late returns the settings of an application's executors that are applied at admission because Spark overwrites them,
-// and the names of the fields (submit.Overwritten) that cannot be applied there. The arguments c and o are the
-// application's configuration and the overlay of its executors.
-func (d Dialect) late(app *v1beta2.SparkApplication, c *conf.Conf, o overlay.Overlay) (settings admit.Settings, lost []string) {
+// admissionSettings returns the settings of an application's executors that are applied at admission because Spark
+// overwrites them, and the names of the fields (submit.Overwritten) that cannot be applied there. The arguments c and o
+// are the application's configuration and the overlay of its executors.
+func (d Dialect) admissionSettings(app *v1beta2.SparkApplication, c *conf.Conf, o overlay.Overlay) (settings admit.Settings, lost []string) {
 	if !mayBeOverwritten(app) {
 		return admit.Settings{}, nil
 	}

@@ -33,7 +33,7 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 		{"a grace period, which goes by configuration", func(a *v1beta2.SparkApplication) { a.Spec.Executor.TerminationGracePeriodSeconds = new(int64(5)) }, in(lifecycle.Running), ""},
 		{"one among others that work", func(a *v1beta2.SparkApplication) {
 			a.Spec.Executor.Env = []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "SPARK_LOCAL_DIRS", Value: "/x"}, {Name: "SPARK_USER", Value: "me"}}
-		}, in(lifecycle.Running), "spec.executor.env[SPARK_LOCAL_DIRS] has no effect: Spark sets it from the volumes"},
+		}, in(lifecycle.Running), "spec.executor.env[SPARK_LOCAL_DIRS] has no effect: Spark sets this variable from the volumes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := sample(c.change)

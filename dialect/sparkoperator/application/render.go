@@ -42,7 +42,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 	if err != nil {
 		return submit.Request{}, err
 	}
-	admitted, _ := d.late(app, c, executor)
+	admitted, _ := d.admissionSettings(app, c, executor)
 	d.uiConf(c, app, id, attempt)
 	if d.Authenticate {
 		submit.Protect(c, app.Spec.SparkVersion)

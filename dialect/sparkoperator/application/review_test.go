@@ -33,7 +33,7 @@ func TestReviewWarns(t *testing.T) {
 		`{}`:                                  nil,
 		`spec: {executor: {memoryLimit: 2g}}`: {"spec.executor.memoryLimit has no effect: "},
 		`spec: {driver: {template: {spec: {containers: [{name: a}], capabilities: {add: [X]}}}}}`: {"spec.driver.template.spec.capabilities: has no effect at this place; a pod has this field at spec.containers[].securityContext.capabilities"},
-		`spec: {executor: {template: {spec: {containers: [{name: a, imgae: b}]}}}}`:               {"spec.executor.template.spec.containers[0].imgae: is no field of a pod"},
+		`spec: {executor: {template: {spec: {containers: [{name: a, imgae: b}]}}}}`:               {"spec.executor.template.spec.containers[0].imgae: is not a field of a pod"},
 	} {
 		review := usual.Review(appOf(t, piece), t0)
 		if len(review.Faults) > 0 {

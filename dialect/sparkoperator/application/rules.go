@@ -17,9 +17,10 @@ func (d Dialect) Faults(app *v1beta2.SparkApplication, now time.Time) []*dialect
 	return faults
 }
 
-// ruled returns the faults of an attempt by the rules of the platform. objects are the attempt's objects, and submitter
-// is set if they contain the pod that runs spark-submit instead of the driver.
-func (d Dialect) ruled(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
+// ruleFaults returns the faults that the rules of the platform find in an attempt. The argument objects holds the
+// attempt's objects. The argument submitter is set if these contain the pod that runs spark-submit instead of the
+// driver.
+func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
 	if d.Rules == nil {
 		return nil
 	}
@@ -109,7 +110,7 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 	return append(pods, pod), nil
 }
 
-// ofRole sets the fields of a pod's image and account.
+// ofRole returns the pod with the fields of the spec that set its image and its service account.
 func ofRole(app *v1beta2.SparkApplication, role string, spec *v1beta2.SparkPodSpec, pod dialect.Pod) dialect.Pod {
 	pod.AccountField = "spec." + role + ".serviceAccount"
 	switch {

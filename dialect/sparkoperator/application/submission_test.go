@@ -35,14 +35,14 @@ func withConf(pairs ...string) func(*v1beta2.SparkApplication) {
 	}
 }
 
-// step sets a feature step that only a JVM can run.
+// step is a change that sets a feature step that only a JVM can run.
 var step = withConf("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 
-// volcanoStep sets a feature step that submit.Build can run, but that creates an object that the operator has no right
-// to create.
+// volcanoStep is a change that sets a feature step that submit.Build can run, but that creates an object that the
+// operator has no right to create.
 var volcanoStep = withConf("spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 
-// demand sets a volume for which Spark would create a claim for the driver.
+// demand is a change that sets a volume for which Spark would create a claim for the driver.
 var demand = withConf(driverClaimPrefix+"data.options.claimName", "OnDemand", driverClaimPrefix+"data.options.storageClass", "fast",
 	driverClaimPrefix+"data.options.sizeLimit", "1Gi", driverClaimPrefix+"data.mount.path", "/data")
 

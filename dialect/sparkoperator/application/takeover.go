@@ -93,7 +93,7 @@ func inheritedAttempt(s *v1beta2.SparkApplicationStatus) int32 {
 	return max(1, s.SubmissionAttempts)
 }
 
-// takeOver returns the memory of an application: the memory that our operator stored, or one that is derived from
+// takeOver returns the memory of an application: the memory that our operator stored, or a memory that is derived from
 // another operator's status and pods.
 func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	m := decodeMemory(&app.Status)
@@ -138,9 +138,10 @@ func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	}
 }
 
-// adoptDriverFacts corrects the memory by the facts about the driver. If a driver is running, the application is
-// running, even if the other operator's state is that the attempt has ended. The other operator assumes this if it does
-// not find the driver, or if a second submission fails because the first submission's driver exists.
+// adoptDriverFacts corrects the memory by the facts about the driver. If a driver is running, the application counts as
+// running, even if the other operator stored that the attempt has ended. The other operator stores such an end if it
+// does not find the driver. It also does so if a second submission fails because the driver of the first submission
+// still exists.
 func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	switch {
 	case driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:

@@ -115,9 +115,9 @@ func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (in
 	port, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
 	switch {
 	case err != nil:
-		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "%q is no port; write a number from 1 to 65535", text)
+		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "%q is not a port; write a number from 1 to 65535", text)
 	case port == 0:
-		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "with 0 Spark chooses a free port when it starts, so the operator creates no Service for it; write a number from 1 to 65535")
+		e.AddProblem(sparkoperator.ReasonInvalidPort, field, "0 makes Spark choose a free port when it starts, so the operator creates no Service for this port; write a number from 1 to 65535")
 	default:
 		return int32(port), e.ValidPort(field, int32(port))
 	}

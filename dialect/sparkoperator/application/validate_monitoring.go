@@ -62,8 +62,8 @@ func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Fiel
 		size += len(name) + len(content)
 	}
 	if size > corev1.MaxSecretSize { // a ConfigMap has the same limit
-		refuse("metricsProperties", "takes %d bytes with prometheus.configuration, more than a ConfigMap holds (%d); "+
-			"put them into the image, and name them by metricsPropertiesFile and prometheus.configFile", size, corev1.MaxSecretSize)
+		refuse("metricsProperties", "has %d bytes together with prometheus.configuration, which is more than a ConfigMap can hold (%d); "+
+			"put both files into the image, and write their paths in metricsPropertiesFile and prometheus.configFile", size, corev1.MaxSecretSize)
 	}
 	return wrong
 }
@@ -105,8 +105,8 @@ const (
 	firstLineWithServlets = 3
 )
 
-// mostTroubles is the largest number of containers that the messages name because the containers use the exporter's
-// port. It limits the size of messages and the number of events.
+// mostTroubles is the largest number of containers that the messages name because they use the exporter's port too. It
+// limits the size of messages and the number of events.
 const mostTroubles = 10
 
 // problem is one problem of the monitoring settings.
@@ -159,13 +159,13 @@ func servletProblems(app *v1beta2.SparkApplication, c *conf.Conf) []problem {
 	}
 	if enabled, err := c.Bool(confUIEnabled, true); err == nil && !enabled {
 		return []problem{{reasonServletMissing, servletField + " has no effect: the servlet is a part of Spark's web UI, and spark.ui.enabled is false; " +
-			"remove that, or use spec.monitoring.prometheus"}}
+			"remove that key, or use spec.monitoring.prometheus"}}
 	}
 	return nil
 }
 
 // portProblems returns a problem for each other listener on the exporter's port. The exporter gets the port, since the
-// JVM starts it first. Spark then uses the next port, and a sidecar gets no port.
+// JVM starts it first. Spark then uses the next free port, and a sidecar cannot listen on its port.
 func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []problem) {
 	port := monitoringOf(&app.Spec).agentPort()
 	taken := func(user, then string) {

@@ -57,7 +57,7 @@ func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lif
 	case line == lineOf(declared):
 		return ""
 	}
-	return fmt.Sprintf("spec.sparkVersion is %q and the image runs Spark %s; the driver pod is built by the declared version, so set spec.sparkVersion to %s",
+	return fmt.Sprintf("spec.sparkVersion is %q and the image runs Spark %s; the driver pod is built for the declared version, so set spec.sparkVersion to %s",
 		declared, runs, runs)
 }
 

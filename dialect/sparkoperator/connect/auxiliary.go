@@ -112,7 +112,7 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 			notices = []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
-		sc.Status.Server.ServiceName = serving(live, uiServiceName(sc))
+		sc.Status.Server.ServiceName = servingService(live, uiServiceName(sc))
 	case service.Current:
 		setCondition(sc, ConditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: ConditionServiceReady}, now)
 		sc.Status.Server.ServiceName = service.Name
@@ -123,10 +123,10 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 	return notices
 }
 
-// serving returns the name of the Service that leads clients to the server, even if that Service differs from the
-// wanted one. The result is empty if no Service leads to the server. The web UI's Service, whose name is ui, does not
-// count.
-func serving(live []lifecycle.AuxiliaryObject, ui string) string {
+// servingService returns the name of the Service that leads clients to the server, even if that Service differs from
+// the wanted one. The result is empty if no Service leads to the server. The web UI's Service, whose name is ui, does
+// not count.
+func servingService(live []lifecycle.AuxiliaryObject, ui string) string {
 	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Kind == "Service" && s.Name != ui && (s.Current || s.Outdated)
 	})

@@ -40,10 +40,11 @@ var ownConditions = append([]string{
 	ConditionProgressing, ConditionServiceReady, v1alpha1.ConditionServerPodReady, sparkoperator.ConditionReady, sparkoperator.ConditionExposed,
 }, passing...)
 
-// encodeConnectConditions sets the conditions of a phase. outlived is the fault of an edited spec while the server of
-// the previous spec continues (keptDespite). If this fault is new, encodeConnectConditions returns a notice. Other
-// functions set the conditions about auxiliary objects (Connects.AuxiliaryObjects).
-func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, outlived *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
+// encodeConnectConditions sets the conditions of a phase. The argument specFault is the fault of an edited spec while
+// the server of the previous spec continues (keptDespite), and nil otherwise. If this fault is new,
+// encodeConnectConditions returns a notice. Other functions set the conditions about auxiliary objects
+// (Connects.AuxiliaryObjects).
+func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, specFault *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
 	why := connectAccount(m, transient, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
 	switch m.Phase {
@@ -58,12 +59,12 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 	default:
 		hold[sparkoperator.ConditionReconciling] = why
 	}
-	if outlived != nil {
-		hold[sparkoperator.ConditionStalled] = *outlived
+	if specFault != nil {
+		hold[sparkoperator.ConditionStalled] = *specFault
 		before := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled)
-		if before == nil || before.Message != outlived.Message {
+		if before == nil || before.Message != specFault.Message {
 			notices = []lifecycle.Notice{{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventConnectInvalid,
-				Message: fmt.Sprintf("the server of attempt %d continues; the edited spec is invalid: %s", m.Attempt, outlived.Message)}}}
+				Message: fmt.Sprintf("the server of attempt %d continues; the edited spec is invalid: %s", m.Attempt, specFault.Message)}}}
 		}
 	}
 	dialect.KeepConditions(&sc.Status.Conditions, ownConditions, func(kind string) bool {
@@ -75,7 +76,7 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 			setCondition(sc, kind, metav1.ConditionTrue, cause, now)
 		}
 	}
-	encodeProgress(sc, m, why, outlived, now)
+	encodeProgress(sc, m, why, specFault, now)
 	if m.Phase == lifecycle.Running {
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionTrue, lifecycle.Cause{Reason: v1alpha1.ReasonServerPodReady}, now)
 	} else {
@@ -109,7 +110,7 @@ func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 	}
 	why := lifecycle.Cause{Reason: string(lifecycle.Running)}
 	if stalled := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
-		why.Message = "the server runs with the previous spec; the edited one is invalid: " + stalled.Message
+		why.Message = "the server runs with the previous spec; the edited spec is invalid: " + stalled.Message
 	}
 	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionTrue, why, now)
 }
@@ -119,13 +120,13 @@ var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.St
 
 // encodeProgress sets the condition Progressing. It is True from the start of a roll-out until its server is Ready or
 // has ended.
-func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, outlived *lifecycle.Cause, now time.Time) {
+func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, specFault *lifecycle.Cause, now time.Time) {
 	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
 	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
 	status := metav1.ConditionFalse
 	switch {
-	case m.Phase == lifecycle.Running && outlived != nil:
-		why = *outlived
+	case m.Phase == lifecycle.Running && specFault != nil:
+		why = *specFault
 	case m.Phase == lifecycle.Running:
 		why = lifecycle.Cause{Reason: reasonComplete, Message: "the server of the current spec accepts sessions"}
 	case m.Phase == lifecycle.Editing:

@@ -19,9 +19,9 @@ import (
 
 const hadoopPrefix = "spark.hadoop."
 
-// connectConf returns the configuration of a server. Later sources override earlier ones: sparkConf without foreign
-// credentials, hadoopConf, the labels of the SparkConnect, and the typed fields. Keys that connect.Build sets itself
-// override all of them.
+// connectConf returns the configuration of a server. Later sources override earlier ones: sparkConf without the keys of
+// foreignCredentials (credentials other than the pod's service account), hadoopConf, the labels of the SparkConnect,
+// and the typed fields. Keys that connect.Build sets itself override all of them.
 func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	spec := &sc.Spec
 	c := conf.FromMap(spec.SparkConf)

@@ -154,7 +154,7 @@ func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dial
 	if err != nil {
 		return made, c.explained(dialect.AsFaults(err))
 	}
-	return made, c.explained(c.ruled(sc, made))
+	return made, c.explained(c.ruleFaults(sc, made))
 }
 
 // connectHashVersion is the version of Hash's algorithm; see hashVersion.

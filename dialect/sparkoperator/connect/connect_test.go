@@ -52,16 +52,16 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
 }
 
-// pass makes a pass after the duration d. around contains the states of the auxiliary objects; if there are none, all
-// wanted objects exist. A second pass with the same facts must change nothing.
-func (s *stay) pass(d time.Duration, seen lifecycle.Observed, around ...lifecycle.AuxiliaryObject) *stay {
+// pass makes a pass after the duration d. The argument auxiliary holds the states of the auxiliary objects. If it is
+// empty, all wanted objects exist. A second pass with the same facts must change nothing.
+func (s *stay) pass(d time.Duration, seen lifecycle.Observed, auxiliary ...lifecycle.AuxiliaryObject) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
 	s.plan, s.reported = s.connects.Decide(s.sc, seen, s.now), nil
 	for _, event := range s.connects.Events(s.sc, s.plan) {
 		s.reported = append(s.reported, event.Reason)
 	}
-	s.reported = append(s.reported, s.recordStates(around)...)
+	s.reported = append(s.reported, s.recordStates(auxiliary)...)
 	s.store()
 	if slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) || seen.Rejection != nil {
 		return s
@@ -70,7 +70,7 @@ func (s *stay) pass(d time.Duration, seen lifecycle.Observed, around ...lifecycl
 	seen.ProbeResult = nil
 	again := s.connects.Decide(s.sc, seen, s.now.Add(time.Millisecond))
 	if asks := slices.ContainsFunc(again.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
-		s.recordStates(around)
+		s.recordStates(auxiliary)
 		if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
 			s.t.Fatalf("a second look changes the status:\n%s", diff)
 		}
@@ -79,17 +79,17 @@ func (s *stay) pass(d time.Duration, seen lifecycle.Observed, around ...lifecycl
 	return s
 }
 
-func (s *stay) recordStates(around []lifecycle.AuxiliaryObject) (reported []string) {
+func (s *stay) recordStates(auxiliary []lifecycle.AuxiliaryObject) (reported []string) {
 	wanted := s.connects.AuxiliaryObjects(s.sc)
 	if wanted.Unsettled {
 		return nil
 	}
-	if len(around) == 0 {
+	if len(auxiliary) == 0 {
 		for _, object := range wanted.Objects {
-			around = append(around, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
+			auxiliary = append(auxiliary, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 		}
 	}
-	for _, event := range wanted.Record(around, s.now) {
+	for _, event := range wanted.Record(auxiliary, s.now) {
 		reported = append(reported, event.Reason)
 	}
 	return reported
@@ -173,8 +173,8 @@ const (
 	progressing = "Progressing=True "
 )
 
-// runs returns a SparkConnect whose server accepts sessions.
-func runs(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
+// runningConnect returns a SparkConnect whose server accepts sessions.
+func runningConnect(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
 	s := stays(t, aConnect(mods...)).pass(0, noServer).wantEvents(EventServerCreated)
 	return s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 }
@@ -214,7 +214,7 @@ func TestConnectComesUp(t *testing.T) {
 
 // TestConnectEnds checks a server that ends, the back-off after it, and the next server.
 func TestConnectEnds(t *testing.T) {
-	s := runs(t).pass(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
+	s := runningConnect(t).pass(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
 		wantEvents(EventServerFailed, EventServerBackOff)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
 	s.wantMessage(sparkoperator.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
@@ -231,7 +231,7 @@ func TestConnectEnds(t *testing.T) {
 }
 
 func TestConnectNotReady(t *testing.T) {
-	s := runs(t).pass(time.Minute, aServer(1, lifecycle.DriverRunning)).wantEvents(EventServerNotReady)
+	s := runningConnect(t).pass(time.Minute, aServer(1, lifecycle.DriverRunning)).wantEvents(EventServerNotReady)
 	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", "Progressing=False Started")
 	s.pass(time.Minute, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
@@ -241,7 +241,7 @@ func TestConnectNotReady(t *testing.T) {
 
 // TestConnectRollsOut checks the passes from an edit of the spec until the server of the edited spec is ready.
 func TestConnectRollsOut(t *testing.T) {
-	s := runs(t)
+	s := runningConnect(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
 	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSpecChanged).wantMessage(sparkoperator.ConditionReady, "the server of the previous spec is being stopped")
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
@@ -259,7 +259,7 @@ func TestConnectRollsOut(t *testing.T) {
 }
 
 func TestConnectSuspends(t *testing.T) {
-	s := runs(t)
+	s := runningConnect(t)
 	s.sc.Spec.Suspend = new(true)
 	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSuspending).wantMessage(sparkoperator.ConditionReady, "the server is being stopped")
 	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
@@ -292,7 +292,7 @@ func TestConnectInvalid(t *testing.T) {
 // TestConnectUnusableEdit checks that an invalid edit does not affect the running server and that its fault is reported
 // with the field. The next valid edit is rolled out.
 func TestConnectUnusableEdit(t *testing.T) {
-	s := runs(t)
+	s := runningConnect(t)
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	ready.Drivers[0].SpecHash = Hash(&s.sc.Spec)
 	s.sc.Spec.Executor.Memory, s.sc.Generation = new("lots"), 2
@@ -329,7 +329,7 @@ func TestConnectUnusableEdit(t *testing.T) {
 // TestConnectEndsWithAnUnusableSpec checks that the end of a server with an invalid spec is reported, and that no
 // further server is created.
 func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
-	s := runs(t)
+	s := runningConnect(t)
 	s.sc.Spec.Server.Memory = new("most")
 	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectInvalid)
 	s.pass(time.Second, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "exit code 137"))).wantEvents(EventServerFailed, EventConnectInvalid)
@@ -342,7 +342,7 @@ func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 // TestConnectShortOfExecutors checks that the status of a running server contains the reason why the API server rejects
 // its executors.
 func TestConnectShortOfExecutors(t *testing.T) {
-	s := runs(t)
+	s := runningConnect(t)
 	s.pass(6*time.Second, aServer(1, lifecycle.DriverRunning, isReady))
 	probed := aServer(1, lifecycle.DriverRunning, isReady)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
@@ -363,7 +363,7 @@ func TestConnectExecutorFails(t *testing.T) {
 		}
 		return seen
 	}
-	s := runs(t).pass(time.Second, failing(1)).wantEvents(sparkoperator.EventExecutorFailed)
+	s := runningConnect(t).pass(time.Second, failing(1)).wantEvents(sparkoperator.EventExecutorFailed)
 	if diff := cmp.Diff(map[string]int{"failed": 1, "running": 1}, s.sc.Status.Executors); diff != "" {
 		t.Errorf("executors (-want +got):\n%s", diff)
 	}
@@ -413,7 +413,7 @@ func TestConnectService(t *testing.T) {
 // TestConnectInvalidService checks that an invalid Service spec does not affect the existing Service and the running
 // server.
 func TestConnectInvalidService(t *testing.T) {
-	s := runs(t)
+	s := runningConnect(t)
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s.pass(time.Second, ready).wantEvents(reasonInvalidService)
@@ -428,7 +428,7 @@ func TestConnectInvalidService(t *testing.T) {
 // TestConnectDeleted checks that a SparkConnect that is being deleted keeps its status, and that the operator leaves
 // its auxiliary objects to the garbage collector.
 func TestConnectDeleted(t *testing.T) {
-	s := runs(t)
+	s := runningConnect(t)
 	s.sc.DeletionTimestamp = new(metav1.NewTime(s.now))
 	before := s.sc.Status.DeepCopy()
 	s.connects.Decide(s.sc, noServer, s.now.Add(time.Hour))

@@ -14,16 +14,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// declared is what a user wrote in a spec with which the platform's defaults are merged.
+// declared describes a spec before the platform's defaults were merged into it.
 type declared struct {
 	hash   string            // of the user's spec
 	conf   map[string]string // the user's sparkConf
 	filled []string          // the settings of the defaults that templates use
 }
 
-// launching returns a copy of the SparkConnect whose spec has the platform's defaults, and the Connects that render
-// this copy. The copy is only for rendering. If there are no defaults, or if they are merged already, the result is sc
-// itself.
+// launching returns a copy of the SparkConnect whose spec has the platform's defaults, and a Connects value with which
+// this copy can be rendered. The copy is only for rendering. If there are no defaults, or if they are merged already,
+// launching returns c and sc unchanged.
 func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.SparkConnect) {
 	if c.Defaults == nil || c.declared != nil {
 		return c, sc
@@ -35,7 +35,7 @@ func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.Spar
 }
 
 // asLaunched merges the defaults of the current server into the spec of sc, until the caller calls restore. Decisions
-// about a server read the defaults with which it was created, because the present ones may have changed since.
+// about a server read the defaults with which it was created, because the platform's defaults may have changed since.
 func (c Connects) asLaunched(sc *v1alpha1.SparkConnect) (launched Connects, restore func()) {
 	settings := c.Defaults
 	if o := sc.Status.Operator; o != nil && o.Attempt > 0 {
@@ -60,7 +60,8 @@ func (c Connects) specHash(sc *v1alpha1.SparkConnect) string {
 	return Hash(&sc.Spec)
 }
 
-// typedSets reports whether a typed field that has no key switches off what a configuration key sets.
+// typedSets reports whether the spec sets a typed field that has no configuration key of its own and disables the
+// feature of the given key.
 func typedSets(spec *v1alpha1.SparkConnectSpec, key string) bool {
 	return strings.HasPrefix(key, "spark.dynamicAllocation.") && spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
 }
@@ -117,7 +118,7 @@ func (c Connects) withOrigins(made connect.Objects, request connect.Request) {
 	c.Defaults.Annotate(made.Config, used)
 }
 
-// explained adds to each fault about a default where the default comes from.
+// explained adds the origin of a default to each fault about that default.
 func (c Connects) explained(faults []*dialect.FieldError) []*dialect.FieldError {
 	if c.declared != nil {
 		dialect.ExplainDefaults(faults, c.Defaults, c.declared.conf)

@@ -54,7 +54,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 		return serverEnd(t)
 	case lifecycle.Waiting:
 		if at := plan.Next.NextAttempt; plan.Next.Phase == lifecycle.Waiting && !at.IsZero() {
-			return dialect.Normal(EventServerBackOff, "the next server starts at %s, %s after the end of the last", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
+			return dialect.Normal(EventServerBackOff, "the next server starts at %s, %s after the end of the last server", at.UTC().Format(time.RFC3339), at.Sub(plan.Next.EndedAt))
 		}
 	case lifecycle.Retained, lifecycle.Done:
 		// If the condition below is false, the event for the end of the attempt already reports the same cause.

@@ -272,7 +272,7 @@ func TestConnectWarnings(t *testing.T) {
 // TestConnectServiceWarnings checks that warnings about the Service are reported once per edit, whether or not a server
 // is created.
 func TestConnectServiceWarnings(t *testing.T) {
-	s := runs(t)
+	s := runningConnect(t)
 	s.sc.Generation = 2
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
@@ -626,8 +626,9 @@ func TestConnectUIObjects(t *testing.T) {
 	}
 }
 
-// TestConnectUIService checks that the web UI has its own Service if the UI is on and the configuration enables the
-// Service or an Ingress needs it. If the clients' Service already has that name, there is no second one.
+// TestConnectUIService checks when the web UI has a Service of its own. The UI must be on. In addition, the
+// configuration must enable the Service, or the spec must configure the UI (spec.ui). If the Service for clients
+// already has the name of the UI's Service, only the Service for clients is created.
 func TestConnectUIService(t *testing.T) {
 	on := sparkoperator.UI{Service: true}
 	for name, tc := range map[string]struct {

@@ -7,8 +7,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// ruled returns the faults of a SparkConnect by the rules of the platform. made are the objects of a server.
-func (c Connects) ruled(sc *v1alpha1.SparkConnect, made connect.Objects) []*dialect.FieldError {
+// ruleFaults returns the faults that the rules of the platform find in a SparkConnect whose server has the given
+// objects.
+func (c Connects) ruleFaults(sc *v1alpha1.SparkConnect, objects connect.Objects) []*dialect.FieldError {
 	if c.Rules == nil {
 		return nil
 	}
@@ -16,7 +17,7 @@ func (c Connects) ruled(sc *v1alpha1.SparkConnect, made connect.Objects) []*dial
 		Labels:   sc.Labels,
 		Settings: func() []dialect.Setting { return settings(sc) },
 		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
-			pods, err := c.pods(sc, made)
+			pods, err := c.pods(sc, objects)
 			return pods, dialect.AsFaults(err)
 		},
 		Workers: func() dialect.Workers { return workers(sc) },
@@ -43,13 +44,13 @@ func workers(sc *v1alpha1.SparkConnect) dialect.Workers {
 }
 
 // pods returns the pods of a server: its own, and an executor.
-func (c Connects) pods(sc *v1alpha1.SparkConnect, made connect.Objects) ([]dialect.Pod, error) {
+func (c Connects) pods(sc *v1alpha1.SparkConnect, objects connect.Objects) ([]dialect.Pod, error) {
 	executor, err := c.executor(sc, 1, 1, "")
 	if err != nil {
 		return nil, err
 	}
 	pods := []dialect.Pod{
-		dialect.PodOf("server", "spec.server", &made.Server.ObjectMeta, &made.Server.Spec),
+		dialect.PodOf("server", "spec.server", &objects.Server.ObjectMeta, &objects.Server.Spec),
 		dialect.PodOf("executor", "spec.executor", &executor.ObjectMeta, &executor.Spec),
 	}
 	pods[1].Worker = true

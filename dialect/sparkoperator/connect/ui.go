@@ -43,10 +43,10 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	case ui == nil && (!enabled || !c.UI.Service):
 		return e
 	case !enabled:
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove one of the two")
+		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove spec.ui, or remove that key")
 		return e
 	case clients == uiServiceName(sc):
-		e.AddProblem(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another", clients)
+		e.AddProblem(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another name", clients)
 		return e
 	}
 	service, err := connect.UIService(c.standingRequest(sc), uiServiceName(sc))
