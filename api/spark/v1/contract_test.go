@@ -37,8 +37,8 @@ func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinitio
 	return schema
 }
 
-// theirs reads a definition of the peer and adds the defaults that the API server adds to it.
-func theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
+// peerDefinition reads a definition of the peer, and adds the defaults that the API server would add to the definition.
+func peerDefinition(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	definition := crd.Theirs(t, file)
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(definition)
@@ -70,7 +70,7 @@ var deliberate = []struct{ what, why string }{
 func TestPeersManifestsAreAccepted(t *testing.T) {
 	met := make([]bool, len(deliberate))
 	for _, d := range definitions {
-		for _, gap := range crd.Gaps(theirs(t, d.theirs), crd.Ours(t, d.ours)) {
+		for _, gap := range crd.Gaps(peerDefinition(t, d.theirs), crd.Ours(t, d.ours)) {
 			meant := false
 			for i, d := range deliberate {
 				if strings.HasPrefix(gap.What, d.what) {
@@ -93,7 +93,7 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 // peer's. Clients that are generated from the peer's definitions rely on them.
 func TestRulesAreThePeers(t *testing.T) {
 	for _, d := range definitions {
-		mine, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
+		mine, peers := crd.Ours(t, d.ours), peerDefinition(t, d.theirs)
 		compared := 0
 		for _, v := range peers.Spec.Versions {
 			if v.Name != versions[0] {
@@ -155,7 +155,7 @@ func TestPeersValuesAreStored(t *testing.T) {
 		for _, version := range versions {
 			t.Run(d.ours+" "+version, func(t *testing.T) {
 				t.Parallel()
-				peers := theirs(t, d.theirs)
+				peers := peerDefinition(t, d.theirs)
 				before, after := newSchema(t, peers, version), newSchema(t, crd.Ours(t, d.ours), version)
 				stored, rules := 0, crd.Rules(crd.Ours(t, d.ours), version)
 				for path, probe := range crd.Probes(peers, version) {
@@ -266,11 +266,12 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	}
 }
 
-// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It sends an object that sets every
-// property, and one for each further value that a property can have, both for our definitions and for the peer's.
+// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It stores one object that sets every
+// property, and one object for each further value that a property can have. It does so for our definitions and for the
+// peer's.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	for _, d := range definitions {
-		ours, peers := crd.Ours(t, d.ours), theirs(t, d.theirs)
+		ours, peers := crd.Ours(t, d.ours), peerDefinition(t, d.theirs)
 		for _, from := range []*apiextensionsv1.CustomResourceDefinition{ours, peers} {
 			for _, version := range versions {
 				schema := newSchema(t, ours, version)

@@ -103,25 +103,25 @@ func TestFullManifestsSetEveryField(t *testing.T) {
 		obj, _ := load(t, path)
 		v := reflect.ValueOf(obj).Elem()
 		for _, part := range []string{"Spec", "Status"} {
-			unset(part, v.FieldByName(part), func(field string) { t.Errorf("%s: %s is not set", path, field) })
+			reportUnset(part, v.FieldByName(part), func(field string) { t.Errorf("%s: %s is not set", path, field) })
 		}
 	}
 }
 
-// unset calls report for each field below v that is zero and belongs to one of this module's types.
-func unset(path string, v reflect.Value, report func(string)) {
+// reportUnset calls report for each field below v that is zero and belongs to one of this module's types.
+func reportUnset(path string, v reflect.Value, report func(string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			unset(path, v.Elem(), report)
+			reportUnset(path, v.Elem(), report)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			unset(path+"[]", v.Index(i), report)
+			reportUnset(path+"[]", v.Index(i), report)
 		}
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
-			unset(path+"{}", v.MapIndex(key), report)
+			reportUnset(path+"{}", v.MapIndex(key), report)
 		}
 	case reflect.Struct:
 		if !strings.Contains(v.Type().PkgPath(), "/api/spark") {
@@ -132,7 +132,7 @@ func unset(path string, v reflect.Value, report func(string)) {
 			if value.IsZero() {
 				report(at)
 			}
-			unset(at, value, report)
+			reportUnset(at, value, report)
 		}
 	}
 }

@@ -144,8 +144,8 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	}
 }
 
-// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It sends an object that sets every
-// property, and one for each further value that a property can have.
+// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It stores one object that sets every
+// property, and one object for each further value that a property can have.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	ours := crd.Ours(t, connects)
 	schema := newSchema(t, ours)

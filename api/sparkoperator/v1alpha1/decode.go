@@ -26,10 +26,10 @@ func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// DropLargeSpec empties the spec if its JSON is longer than the limit most, in bytes. It reports whether the spec is
-// longer. Caches do not keep such specs.
-func (in *SparkConnect) DropLargeSpec(most int) bool {
-	if in.SpecBytes <= most {
+// DropLargeSpec empties the spec if its JSON has more than limit bytes. It reports whether the JSON has more bytes.
+// Caches do not keep such specs.
+func (in *SparkConnect) DropLargeSpec(limit int) bool {
+	if in.SpecBytes <= limit {
 		return false
 	}
 	in.Spec = SparkConnectSpec{}

@@ -90,21 +90,21 @@ func TestFullManifestSetsEveryField(t *testing.T) {
 	sc, _ := load(t, "testdata/connect-full.json")
 	v := reflect.ValueOf(sc).Elem()
 	for _, part := range []string{"Spec", "Status"} {
-		unset(part, v.FieldByName(part), func(field string) { t.Errorf("%s is not set", field) })
+		reportUnset(part, v.FieldByName(part), func(field string) { t.Errorf("%s is not set", field) })
 	}
 }
 
-// unset calls report for each field below v that is zero and belongs to one of this group's types. It omits fields that
-// are always encoded.
-func unset(path string, v reflect.Value, report func(string)) {
+// reportUnset calls report for each field below v that is zero and belongs to one of this group's types. It omits
+// fields that are always encoded.
+func reportUnset(path string, v reflect.Value, report func(string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			unset(path, v.Elem(), report)
+			reportUnset(path, v.Elem(), report)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			unset(path+"[]", v.Index(i), report)
+			reportUnset(path+"[]", v.Index(i), report)
 		}
 	case reflect.Struct:
 		if !strings.Contains(v.Type().PkgPath(), "/api/sparkoperator/") {
@@ -115,7 +115,7 @@ func unset(path string, v reflect.Value, report func(string)) {
 			if always := !strings.Contains(field.Tag.Get("json"), ","); value.IsZero() && !always {
 				report(at)
 			}
-			unset(at, value, report)
+			reportUnset(at, value, report)
 		}
 	}
 }

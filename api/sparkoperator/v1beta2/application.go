@@ -245,8 +245,8 @@ const (
 // +kubebuilder:validation:Enum={cluster,client}
 type DeployMode string
 
-// The deploy modes. The schema accepts only DeployModeCluster and DeployModeClient. The third one exists for users of
-// the Go types, who know it.
+// The deploy modes. The schema accepts only DeployModeCluster and DeployModeClient. The third mode
+// exists only because users of the Go types know it.
 const (
 	DeployModeCluster         DeployMode = "cluster"
 	DeployModeClient          DeployMode = "client"

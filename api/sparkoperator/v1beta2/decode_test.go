@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// small is the format of an application of 350 bytes that once kept an informer busy for hours. Its verb is the value
-// of a quantity.
+// small is the format of an application of 350 bytes that once kept an informer busy for hours. Its formatting verb
+// (%s) stands for the text of a quantity.
 const small = `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplication","metadata":{"name":"a","namespace":"b"},"spec":{"type":"Scala","sparkVersion":"4.1.4",` +
 	`"mainApplicationFile":"local:///a.jar","executor":{},"driver":{"sidecars":[{"name":"s","resources":{"limits":{"cpu":%q}}}]}},"status":{"executionAttempts":3,"driverInfo":{}}}`
 

@@ -82,23 +82,23 @@ func TestFullManifestsSetEveryField(t *testing.T) {
 		obj, _ := load(t, path)
 		v := reflect.ValueOf(obj).Elem()
 		for _, part := range []string{"Spec", "Status"} {
-			unset(part, v.FieldByName(part), func(field string) { t.Errorf("%s: %s is not set", path, field) })
+			reportUnset(part, v.FieldByName(part), func(field string) { t.Errorf("%s: %s is not set", path, field) })
 		}
 	}
 }
 
-// unset calls report for each field below v that is zero and belongs to one of this package's types. It omits fields
-// that are always encoded, because their zero is a value. A pointer to a zero is not a zero.
-func unset(path string, v reflect.Value, report func(string)) {
+// reportUnset calls report for each field below v that is zero and belongs to one of this package's types. It omits
+// fields that are always encoded, because their zero is a value. A pointer to a zero is not a zero.
+func reportUnset(path string, v reflect.Value, report func(string)) {
 	ours := reflect.TypeFor[v1beta2.SparkApplication]().PkgPath()
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			unset(path, v.Elem(), report)
+			reportUnset(path, v.Elem(), report)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			unset(path+"[]", v.Index(i), report)
+			reportUnset(path+"[]", v.Index(i), report)
 		}
 	case reflect.Struct:
 		if v.Type().PkgPath() != ours {
@@ -110,7 +110,7 @@ func unset(path string, v reflect.Value, report func(string)) {
 			if value.IsZero() && !always {
 				report(at)
 			}
-			unset(at, value, report)
+			reportUnset(at, value, report)
 		}
 	}
 }

@@ -73,8 +73,8 @@ func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	return true
 }
 
-// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It sends an object that sets every
-// property, and one for each further value that a property can have.
+// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It stores one object that sets every
+// property, and one object for each further value that a property can have.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	for _, file := range []string{applications, schedules} {
 		ours := crd.Ours(t, file)
