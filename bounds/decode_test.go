@@ -54,7 +54,7 @@ func decodeLength(t *testing.T, in string) (got customResource, fault string, sp
 }
 
 // TestDecodeReturnsTheLengthOfASpec checks that Decode returns the length of a spec that it read, even if the status is
-// invalid, and 0 for a spec that it could not read. So callers need not read the spec again.
+// invalid, and 0 for a spec that it could not read. Because of this result, callers need not read the spec again.
 func TestDecodeReturnsTheLengthOfASpec(t *testing.T) {
 	for in, want := range map[string]int{
 		`{"spec": {"count":1} }`:                        len(`{"count":1}`),

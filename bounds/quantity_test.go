@@ -34,9 +34,9 @@ func TestQuantityRejectsTextsBeyondTheLimits(t *testing.T) {
 	}
 }
 
-// TestQuantityReadsTextsWithinTheLimitsAsBefore checks that a quantity within the limits is read as
-// resource.ParseQuantity reads it. It also adds and compares all the quantities, to show that computing with them is
-// cheap.
+// TestQuantityReadsTextsWithinTheLimitsAsBefore checks that Quantity and resource.ParseQuantity return the same result
+// for a quantity within the limits. It also adds and compares all the quantities, to show that calculations with them
+// are cheap.
 func TestQuantityReadsTextsWithinTheLimitsAsBefore(t *testing.T) {
 	var sum resource.Quantity
 	began := time.Now()

@@ -68,7 +68,7 @@ var (
 	parsedShape   = &Shape{sort: text, max: MaxParsed}
 )
 
-// parsed are the types whose own parser includes a text that it cannot read in its error.
+// parsed contains the types whose own parsers quote a text that they cannot read in their errors.
 var parsed = map[reflect.Type]bool{
 	reflect.TypeFor[metav1.Time](): true, reflect.TypeFor[metav1.MicroTime](): true, reflect.TypeFor[metav1.Duration](): true,
 }
@@ -140,8 +140,8 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 	return shape
 }
 
-// fields adds the JSON fields of a struct to into.
-func (all shapes) fields(t reflect.Type, into map[string]*member) {
+// fields adds the JSON fields of a struct to the map members.
+func (all shapes) fields(t reflect.Type, members map[string]*member) {
 	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
 		name, _, _ := strings.Cut(tag, ",")
@@ -154,7 +154,7 @@ func (all shapes) fields(t reflect.Type, into map[string]*member) {
 				inner = inner.Elem()
 			}
 			if inner.Kind() == reflect.Struct {
-				all.fields(inner, into)
+				all.fields(inner, members)
 				continue
 			}
 		}
@@ -165,7 +165,7 @@ func (all shapes) fields(t reflect.Type, into map[string]*member) {
 		if err := all.tagged(m, f.Tag.Get(Tag)); err != nil {
 			panic(fmt.Sprintf("bounds: %s.%s: %v", t, f.Name, err))
 		}
-		into[name] = m
+		members[name] = m
 	}
 }
 

@@ -12,8 +12,8 @@ type Limit struct {
 }
 
 // Limits returns the limits of a kind's lists, maps, quantities and limited texts. It omits the parts of raw JSON,
-// which no definition describes, and lists the limits of a type that contains itself only once. Tests compare the
-// result with the limits in the definitions.
+// which no definition describes, and lists the limits of a recursive type only once. Tests compare the result with the
+// limits in the definitions.
 func Limits(kind Kind) []Limit {
 	w := walker{open: map[*Shape]bool{}, items: MaxItems, entries: MaxEntries}
 	w.walk(".spec", kind.Spec, 0)
