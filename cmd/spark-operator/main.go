@@ -42,7 +42,7 @@ func controllerCommand() *cobra.Command {
 		Use:   "start",
 		Short: "Reconcile custom resources until SIGTERM",
 		Long: "Reconciles custom resources until SIGTERM, then finishes the passes in flight and releases its lease.\n" +
-			"It serves the cluster that it runs in, or the one that KUBECONFIG or --kubeconfig names.\n\n" +
+			"It serves the cluster that it runs in, or the cluster that KUBECONFIG or --kubeconfig names.\n\n" +
 			"Besides --config, it accepts the flags of the kubeflow operator: those with a counterpart take precedence over\n" +
 			"the file, and the log lists the others. With --apache-properties it also reads the properties of the operator\n" +
 			"of spark.apache.org. They take precedence over the file, and flags over both.",
