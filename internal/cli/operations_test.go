@@ -299,7 +299,7 @@ func (u *user) opensUI() {
 		u.t.Errorf("the UI answers %q, %v", text, err)
 	}
 	port := address[strings.LastIndex(address, ":")+1 : len(address)-1]
-	u.does(exit.Usage, "choose another one with --port", "ui", "shown", "--port", port)
+	u.does(exit.Usage, "choose another port with --port", "ui", "shown", "--port", port)
 	s.stop()
 	u.reader("viewer")
 	u.does(exit.Cluster, "you are not allowed to create pods/portforward in namespace "+u.Namespace, "ui", "app/shown",

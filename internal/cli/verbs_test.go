@@ -470,7 +470,7 @@ func (u *user) deletes() {
 	asked := terminal.Streams{In: strings.NewReader("n\n"), Interactive: true}
 	u.doesWith(u.t.Context(), asked, exit.Usage, "nothing was changed", "delete", "pi")
 	u.does(exit.Usage, "-l", "delete")
-	u.does(exit.Cluster, "no objects with the labels", "delete", "-l", "team=other")
+	u.does(exit.Cluster, "has the labels team=other", "delete", "-l", "team=other")
 	asked.In = strings.NewReader("y\n")
 	u.doesWith(u.t.Context(), asked, exit.OK, "pi deleted", "delete", "pi", "--wait")
 	u.does(exit.OK, "unlucky deleted", "delete", "-l", "team=data")

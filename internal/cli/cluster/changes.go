@@ -18,9 +18,9 @@ type Change struct {
 // rewatchInterval is the time until a watch that the API server ended, or could not begin, is begun again.
 const rewatchInterval = time.Second
 
-// Changes watches the selected objects and calls changed with each change since the objects of known were read, until
-// the context is canceled. It leaves out kinds that have no definition or that the user has no right to watch. It
-// returns an error if no kind can be watched.
+// Changes watches the selected objects until the context is canceled, and calls the function changed with each change.
+// It leaves out the state that the list known already shows, and kinds that have no definition or that the user has no
+// right to watch. It returns an error if no kind can be watched.
 func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, changed func(Change)) error {
 	if len(q.Kinds) == 0 {
 		for i := range Kinds {
@@ -90,7 +90,7 @@ func (c *Client) watchKind(ctx context.Context, k *Kind, q Query, changed func(C
 	}
 }
 
-// forward calls changed with each object of a watch until the watch ends.
+// forward calls the function changed with each object that the watch returns, until the watch ends.
 func forward(ctx context.Context, watcher watch.Interface, k *Kind, changed func(Change)) {
 	defer watcher.Stop()
 	for {

@@ -59,8 +59,8 @@ func (c *Client) Config() *rest.Config { return rest.CopyConfig(c.config) }
 // Host returns the address of the API server.
 func (c *Client) Host() string { return c.host }
 
-// Raw returns the answer of the API server to a GET request of a path. The error is that of the request; Explain makes
-// it readable.
+// Raw sends a GET request for a path to the API server and returns the answer. If the request fails, Raw returns the
+// error unchanged; Explain makes the error readable.
 func (c *Client) Raw(ctx context.Context, path string, parameters ...string) ([]byte, error) {
 	request := c.core.RESTClient().Get().AbsPath(path)
 	for i := 0; i+1 < len(parameters); i += 2 {

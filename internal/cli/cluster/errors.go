@@ -96,14 +96,15 @@ func missingDefinition(err error) error {
 	return fmt.Errorf("the cluster has no definition of %s; install the operator's chart with its definitions (crds.*), or choose another --context", name)
 }
 
-// rightError is the error for a missing right. The command check shows whether the user has it.
+// rightError is the error for a missing right. The field check is the command with which the user checks whether the
+// right exists.
 type rightError struct {
 	error
 	check string
 }
 
-// CheckRight returns the command with which the user checks the right that an error of Explain names; "" if the error
-// is not about a right.
+// CheckRight returns the command with which the user checks the right that an error of Explain names. It returns "" if
+// the error is not about a right.
 func CheckRight(err error) string {
 	if missing, ok := errors.AsType[*rightError](err); ok {
 		return missing.check

@@ -62,8 +62,8 @@ func KindNames() (names []string) {
 	return names
 }
 
-// KindNamed returns the kind that a name in any of three forms names: the short name, or the plural or singular
-// resource name with the API group.
+// KindNamed returns the kind with a given name. The name is the kind's short name, or its plural or singular resource
+// name with the API group.
 func KindNamed(name string) (*Kind, error) {
 	lower := strings.ToLower(name)
 	for i := range Kinds {

@@ -110,12 +110,12 @@ func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
 	})
 }
 
-// noMore reports whether no further log will follow. The argument some says whether a log was already written. If no
+// noMore reports whether no further log will follow. The argument wrote says whether a log was already written. If no
 // log was written and none will follow, noMore returns an error.
-func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, some bool) (bool, error) {
+func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, wrote bool) (bool, error) {
 	live := KindOf(object).New()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
-		if apierrors.IsNotFound(err) && some {
+		if apierrors.IsNotFound(err) && wrote {
 			return true, nil
 		}
 		return false, c.ended(ctx, err)
@@ -125,7 +125,7 @@ func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions,
 	case o.Follow && (!s.Over() || waiting):
 		o.Waiting(&s)
 		return false, nil
-	case some:
+	case wrote:
 		return true, nil
 	}
 	return false, noPod(&s, o)

@@ -116,8 +116,9 @@ func Summarize(object client.Object) Summary {
 	return s
 }
 
-// restartDone returns the last restart request that the operator has carried out for an object. For a schedule, whose
-// annotation has no effect, it returns the annotation's own request.
+// restartDone returns the last restart request that the operator has carried out for an object. A schedule cannot be
+// restarted, so the annotation that requests a restart has no effect on it. For a schedule, restartDone returns the
+// value of the annotation, so that no request counts as open.
 func restartDone(object client.Object) string {
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:

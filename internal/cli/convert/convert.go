@@ -1,6 +1,7 @@
 // Package convert converts applications between the two API groups, without a cluster. A conversion goes through the
 // input of spark-submit, which both groups share, so that the operator builds the same driver pod for both
-// applications. It comments on everything that the other group has no counterpart for.
+// applications. If the other group has no counterpart for a field, the converted manifest has a comment about the
+// field.
 package convert
 
 import (
@@ -54,7 +55,7 @@ func (n *notes) add(field, format string, args ...any) *Comment {
 	return &(*n)[len(*n)-1]
 }
 
-// dropped adds comments about fields of the source that are set and have no counterpart.
+// dropped adds a comment about each of the given fields of the source that is set.
 func (n *notes) dropped(fields ...droppedField) {
 	for _, f := range fields {
 		if f.set {
@@ -72,12 +73,13 @@ type droppedField struct {
 	text string
 }
 
-// Convert converts an application of one API group into an application of the other. It converts the template of a
-// schedule. The operator supplies the rules by which both applications are built.
+// Convert converts an application of one API group into an application of the other. If the object is a schedule,
+// Convert converts the schedule's application template. The argument o describes the operator whose rules decide how
+// both applications are built.
 func Convert(o launch.Operator, object client.Object, group string) (Result, error) {
 	from := object.GetObjectKind().GroupVersionKind()
 	if from.Group == group {
-		return Result{}, fmt.Errorf("is of %s already; convert it with --to %s", group, Other(group))
+		return Result{}, fmt.Errorf("is already an object of %s; convert it with --to %s", group, Other(group))
 	}
 	if err := convertible(object); err != nil {
 		return Result{}, err
@@ -130,8 +132,8 @@ func Other(group string) string {
 	return Apache
 }
 
-// Submitted returns an application that was made from a command line of spark-submit as an application of the given API
-// group. The fault of an invalid application is an error.
+// Submitted converts an application that was made from a command line of spark-submit to the given API group. If the
+// application is invalid, it returns an error with the fault.
 func Submitted(o launch.Operator, app *v1beta2.SparkApplication, group string) (Result, error) {
 	if group == Apache {
 		return Convert(o, app, Apache)
@@ -150,9 +152,9 @@ func Submitted(o launch.Operator, app *v1beta2.SparkApplication, group string) (
 func convertible(object client.Object) error {
 	switch object.(type) {
 	case *v1alpha1.SparkConnect:
-		return fmt.Errorf("%s has no counterpart of a SparkConnect; keep it: the operator serves both API groups", Apache)
+		return fmt.Errorf("%s has no counterpart of a SparkConnect; keep the SparkConnect: the operator serves both API groups", Apache)
 	case *sparkv1.SparkCluster:
-		return fmt.Errorf("%s has no counterpart of a SparkCluster; keep it: the operator serves both API groups", SparkOperator)
+		return fmt.Errorf("%s has no counterpart of a SparkCluster; keep the SparkCluster: the operator serves both API groups", SparkOperator)
 	}
 	return nil
 }

@@ -92,7 +92,8 @@ func driverParts(o launch.Operator, object client.Object) (map[string]string, er
 	return parts, nil
 }
 
-// isName matches the parts of a driver pod whose values are names that contain the name of the attempt.
+// isName matches the parts of a driver pod whose values depend on the attempt: names of other objects, and the id of
+// Spark's application.
 var isName = regexp.MustCompile(`^spec\.volumes\[(spark-conf-volume-driver|pod-template-volume|sparkoperator-submit)\]\.(configMap\.name|secret\.secretName)$|` +
 	`\.env\[SPARK_APPLICATION_ID\]`)
 

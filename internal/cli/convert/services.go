@@ -35,7 +35,7 @@ func apacheServices(app *v1beta2.SparkApplication, out *sparkv1.ApplicationSpec,
 
 func serviceIngress(app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration) (entry sparkv1.DriverServiceIngress, err error) {
 	if option.ServicePort == nil || option.IngressURLFormat == "" {
-		return entry, fmt.Errorf("a Service without an Ingress has none in this API group")
+		return entry, fmt.Errorf("this API group has no counterpart of a Service without an Ingress")
 	}
 	if strings.Contains(option.IngressURLFormat, "$appId") {
 		return entry, fmt.Errorf("the address contains the id of an attempt")

@@ -33,7 +33,8 @@ func readExecutor(text []byte) (*template, error) {
 	return readTemplate(text, overlay.ExecutorContainer, func(int) int { return 0 })
 }
 
-// readTemplate reads a template. The function place returns the index of Spark's container for a number of containers.
+// readTemplate reads a template. The function place returns the index of Spark's container in a template with the
+// given number of containers.
 func readTemplate(text []byte, name string, place func(containers int) int) (*template, error) {
 	tree, err := podtemplate.Decode(text)
 	if err != nil {
@@ -78,8 +79,8 @@ func (t *template) sparkFirst(place func(containers int) int) {
 	spec["containers"] = slices.Concat(containers[at:at+1], containers[:at], containers[at+1:])
 }
 
-// dropAnnotation removes the annotation with the name of kubectl's default container, if the name is that of Spark's
-// container. The operator adds this annotation to pods with several containers.
+// dropAnnotation removes the annotation that names kubectl's default container, if it names Spark's container. The
+// operator adds this annotation to pods with several containers.
 func (t *template) dropAnnotation() {
 	meta, _ := t.tree["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
@@ -105,12 +106,12 @@ func (t *template) spec() map[string]any {
 	return spec
 }
 
-// plain reports whether the template has nothing but a container of the default name.
+// plain reports whether the template has only one container, which has the default name and no settings.
 func (t *template) plain() bool {
 	return len(t.tree) == 1 && len(t.spec()) == 1 && len(t.spec()["containers"].([]any)) == 1 && len(t.container) == 1 && t.container["name"] == t.name
 }
 
-// onlyEscalation reports whether the template has nothing but the value false of allowPrivilegeEscalation.
+// onlyEscalation reports whether the template sets only allowPrivilegeEscalation, to false.
 func (t *template) onlyEscalation() bool {
 	security, _ := t.container["securityContext"].(map[string]any)
 	if len(t.container) != 2 || len(security) != 1 || security["allowPrivilegeEscalation"] != false {

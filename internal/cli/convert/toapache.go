@@ -17,14 +17,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// pythonRunner is the main class with which the first file of pyFiles is the program, and only the other files are on
-// the Python path.
+// pythonRunner is Spark's main class for Python programs. If an application has this main class, the first file of
+// pyFiles is the program, and only the other files are on the Python path.
 const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 
 // imageUser is the user of the official images, and the value of SPARK_USER in most drivers.
 const imageUser = "spark"
 
-// noFile is the main file of an application that is a class in the image.
+// noFile is the text that spark-submit uses as the main file of an application that consists only of a class in the
+// image.
 const noFile = "spark-internal"
 
 // Spark configuration keys that a conversion moves.
@@ -37,7 +38,7 @@ const (
 	confUser      = "spark.kubernetes.driverEnv.SPARK_USER"
 )
 
-// toApache converts an application into one of spark.apache.org.
+// toApache converts an application of sparkoperator.k8s.io to spark.apache.org.
 func toApache(o launch.Operator, app *v1beta2.SparkApplication) (Result, error) {
 	s, err := render.SubmissionOf(o, app)
 	if err != nil {
@@ -77,8 +78,8 @@ func toApache(o launch.Operator, app *v1beta2.SparkApplication) (Result, error) 
 	return Result{Objects: []client.Object{out}, Comments: n}, nil
 }
 
-// apacheConf removes the keys from the configuration that the operator sets for every application of the new API group,
-// and adds those that keep the driver as it was.
+// apacheConf removes the configuration keys that the operator sets for every application of spark.apache.org. It adds
+// the keys that are necessary to keep the driver as it was before the conversion.
 func apacheConf(o launch.Operator, app *v1beta2.SparkApplication, c *conf.Conf) {
 	set := func(key string) bool { _, ok := app.Spec.SparkConf[key]; return ok }
 	for _, role := range []string{"driver", "executor"} {

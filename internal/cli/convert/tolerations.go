@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// unlimited is the number of restarts of an application of spark.apache.org that stands for no limit.
+// unlimited is the number of restarts that means "no limit" in an application of spark.apache.org.
 const unlimited = math.MaxInt32
 
 // The paths of fields that comments name.
@@ -162,7 +162,8 @@ func secondsOf(ms int64) int64 {
 	return seconds
 }
 
-// timeouts converts timeouts of spark.apache.org. Timeouts that the source does not set have a default there.
+// timeouts converts timeouts of spark.apache.org. If the source does not set a timeout, timeouts writes the default of
+// spark.apache.org, because sparkoperator.k8s.io has no default for it.
 func timeouts(c *sparkv1.ApplicationTimeoutConfig, n *notes) *v1beta2.Timeouts {
 	c = cmp.Or(c, &sparkv1.ApplicationTimeoutConfig{})
 	const source, at, byDefault = "spec.applicationTolerations.applicationTimeoutConfig.", "spec.timeouts", 300_000

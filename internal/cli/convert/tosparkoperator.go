@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/submission"
 )
 
-// toSparkOperator converts an application into one of sparkoperator.k8s.io.
+// toSparkOperator converts an application of spark.apache.org to sparkoperator.k8s.io.
 func toSparkOperator(o launch.Operator, source *sparkv1.SparkApplication) (Result, error) {
 	var n notes
 	app, local, err := withoutMaster(source, &n)
@@ -62,8 +62,8 @@ func toSparkOperator(o launch.Operator, source *sparkv1.SparkApplication) (Resul
 	return Result{Objects: append(configMaps(app), out), Comments: n}, nil
 }
 
-// withoutMaster returns the application without spark.master, which users cannot set in sparkoperator.k8s.io. The
-// result local is the master of a driver that runs all tasks itself.
+// withoutMaster returns the application without spark.master, which users cannot set in sparkoperator.k8s.io. If the
+// master was local, so that the driver runs all tasks itself, the result local is the value of spark.master.
 func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.SparkApplication, local string, err error) {
 	app = source.DeepCopy()
 	const field = "spec.sparkConf[" + confMaster + "]"
@@ -81,8 +81,8 @@ func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.Spa
 	return app, local, nil
 }
 
-// ownConf removes the keys from the configuration that the operator sets for every application of the new API group,
-// and adds those that keep the driver as it was.
+// ownConf removes the configuration keys that the operator sets for every application of sparkoperator.k8s.io. It adds
+// the keys that are necessary to keep the driver as it was before the conversion.
 func ownConf(o launch.Operator, app *sparkv1.SparkApplication, s *render.Submission, n *notes) {
 	set := func(key string) bool { return app.Spec.SparkConf[key] != "" }
 	c := s.Conf

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// driverRights are the rights that the chart gives to drivers, which are those that Spark uses.
+// driverRights are the rights that the chart gives to drivers. Spark uses these rights and no others.
 var driverRights = []struct {
 	resource string
 	verbs    []string
@@ -32,7 +32,8 @@ var driverRights = []struct {
 	{"persistentvolumeclaims", []string{"list", "create", "deletecollection"}},
 }
 
-// maxAccounts is the largest number of service accounts that one run checks. Each takes some ten requests.
+// maxAccounts is the largest number of service accounts that one run checks. The check of one account takes about ten
+// requests.
 const maxAccounts = 20
 
 // account is a service account that drivers use.

@@ -19,8 +19,8 @@ import (
 // certificates much earlier.
 const expiresSoon = 3 * 24 * time.Hour
 
-// checkAdmission checks the validating webhook of this project's operator and its certificates, and mutating webhooks
-// that another operator left.
+// checkAdmission checks the validating webhook of this project's operator and the webhook's certificates. It also
+// looks for mutating webhooks that another operator left behind.
 func (d *doctor) checkAdmission(ctx context.Context) {
 	admission, err := typedadmissionv1.NewForConfig(d.Config())
 	if err != nil {

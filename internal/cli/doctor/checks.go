@@ -48,7 +48,8 @@ func (d *doctor) checkOperators(ctx context.Context) {
 	}
 }
 
-// leases is how many durations of a lease may pass without a renewal before nobody leads.
+// leases is a number of lease durations. If the lease was not renewed for this time, checkLeader reports that no
+// replica leads.
 const leases = 2
 
 // checkLeader checks whether a replica holds the operator's lease. An operator without leader election has no lease.

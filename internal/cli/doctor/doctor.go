@@ -67,7 +67,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 	return cmd
 }
 
-// print prints the findings. It returns an error if one of them is an error.
+// print prints the findings. It returns an error if a finding has the level Error.
 func (d *doctor) print(streams terminal.Streams, output string) error {
 	if output == "json" {
 		text, err := json.MarshalIndent(d.findings, "", "  ")

@@ -90,7 +90,7 @@ func (d *doctor) checkSchedulers() {
 	}
 }
 
-// more returns the first name and the number of the others.
+// more returns the first of n names, followed by the number of the remaining names.
 func more(first string, n int) string {
 	if n == 1 {
 		return first

@@ -31,11 +31,12 @@ type Operator struct {
 	labels  map[string]string
 }
 
-// operatorLabels selects the Deployments of the operators: that of this chart and of the kubeflow operator's chart,
-// and that of the chart of the operator of spark.apache.org.
+// operatorLabels selects the Deployments of Spark operators. The first value is the label of this project's chart and
+// of the kubeflow operator's chart. The second value is the label of the chart of the Java operator of
+// spark.apache.org.
 const operatorLabels = "app.kubernetes.io/name in (spark-operator,spark-kubernetes-operator)"
 
-// Operators returns the operators in the cluster. An error is readable, with the way out.
+// Operators returns the operators in the cluster. The message of an error says what is wrong and what to do.
 func Operators(ctx context.Context, c *cluster.Client) ([]Operator, error) {
 	apps, err := typedappsv1.NewForConfig(c.Config())
 	if err != nil {

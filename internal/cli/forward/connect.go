@@ -45,7 +45,7 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 			return err
 		}
 		if _, ok := object.(*v1alpha1.SparkConnect); !ok {
-			return exit.Errorf(exit.Usage, "%s is not a Connect server; if there is one of that name, write connect/%s", screen.Title(object), object.GetName())
+			return exit.Errorf(exit.Usage, "%s is not a Connect server; if a Connect server has the same name, write connect/%s", screen.Title(object), object.GetName())
 		}
 		if _, err := exec.LookPath(shell); withShell && err != nil {
 			return exit.Usagef("--shell: %s is not installed on this machine; pip install 'pyspark[connect]' installs it", shell)

@@ -26,8 +26,8 @@ type tunnel struct {
 	done  chan error // receives the reason for which the tunnel ended
 }
 
-// open opens a tunnel to a port of a pod, which is closed when the context is canceled. If local is 0, the tunnel uses
-// the local port with the same number as the pod's or, if that is taken, a free one.
+// open opens a tunnel to the port remote of a pod. The tunnel is closed when the context is canceled. If local is 0,
+// the tunnel uses the local port with the same number or, if that port is taken, any free port.
 func open(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remote int) (*tunnel, error) {
 	if local != 0 {
 		return openAt(ctx, c, pod, local, remote)
@@ -58,7 +58,7 @@ func openAt(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remo
 			return nil, context.Canceled
 		}
 		if strings.Contains(err.Error(), "unable to listen") {
-			return nil, exit.Errorf(exit.Usage, "unable to listen on port %d of this machine; choose another one with --port", local)
+			return nil, exit.Errorf(exit.Usage, "unable to listen on port %d of this machine; choose another port with --port", local)
 		}
 		return nil, c.Explain(err)
 	}
@@ -70,8 +70,8 @@ func openAt(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remo
 	return t, nil
 }
 
-// dialerOf returns a dialer for the port-forward of a pod. It uses a websocket, and SPDY with an API server that does
-// not support that.
+// dialerOf returns a dialer for the port-forward of a pod. It uses a websocket or, if the API server does not support
+// websockets for port-forwards, SPDY.
 func dialerOf(c *cluster.Client, pod *corev1.Pod) (httpstream.Dialer, error) {
 	config := c.Config()
 	core, err := typedcorev1.NewForConfig(config)
@@ -103,7 +103,7 @@ func (t *tunnel) wait(ctx context.Context, pod *corev1.Pod) error {
 			return context.Canceled
 		}
 		if err == nil || errors.Is(err, portforward.ErrLostConnectionToPod) {
-			return exit.Errorf(exit.Cluster, "the connection to pod %s/%s was lost; sparkctl list shows whether it has ended", pod.Namespace, pod.Name)
+			return exit.Errorf(exit.Cluster, "the connection to pod %s/%s was lost; sparkctl list shows whether the application, server or cluster has ended", pod.Namespace, pod.Name)
 		}
 		return err
 	}

@@ -132,7 +132,7 @@ func (u *ui) showHistory(cmd *cobra.Command, c *cluster.Client, object client.Ob
 	return nil
 }
 
-// sparkID returns Spark's own id of the last attempt's application.
+// sparkID returns the id that Spark gave the application in its last attempt.
 func (u *ui) sparkID(cmd *cobra.Command, c *cluster.Client, object client.Object) (string, error) {
 	if app, ok := object.(*v1beta2.SparkApplication); ok && app.Status.SparkApplicationID != "" {
 		return app.Status.SparkApplicationID, nil
@@ -160,8 +160,8 @@ func confOf(object client.Object) map[string]string {
 	return nil
 }
 
-// browse opens an address in a browser, if the output goes to a terminal. A browser that cannot be started is only
-// noted, because the address is printed anyway.
+// browse opens an address in a browser, if the output goes to a terminal. If the browser cannot be started, browse
+// only prints a note, because the address is printed anyway.
 func (u *ui) browse(address string) {
 	if u.noBrowser || u.Width == 0 {
 		return

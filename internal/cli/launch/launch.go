@@ -55,7 +55,8 @@ func Load(file string) (Operator, error) {
 	return Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
 }
 
-// Kind returns the kind of one of the operator's objects. Its decisions know the labels of the namespace.
+// Kind returns the operator's implementation of the kind of a custom resource. Its decisions know the labels of the
+// namespace.
 func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 	k, err := o.kind(object)
 	if err != nil {
@@ -134,7 +135,7 @@ func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
 	return review.Faults, err
 }
 
-// Unruled returns the operator without rules of the platform.
+// Unruled returns a copy of the operator that applies no rules of the platform.
 func (o Operator) Unruled() Operator {
 	o.Config.Policy = policy.Policy{AllowSnippetAnnotations: true}
 	return o
@@ -183,7 +184,7 @@ func (o Operator) Launch(object client.Object) (Launch, error) {
 			return l, err
 		}
 	}
-	l.beside(k, object, seen, o.Now)
+	l.addAuxiliary(k, object, seen, o.Now)
 	l.Warnings = append(l.Warnings, conditionWarnings(object)...)
 	if len(l.Objects) == 0 {
 		l.Why = whyNothing(object)
@@ -237,8 +238,8 @@ func observed(pod *corev1.Pod, attempt int32) (seen lifecycle.Observed) {
 	return seen
 }
 
-// beside adds the wanted auxiliary objects to the launch.
-func (l *Launch) beside(k kind.Kind, object client.Object, seen lifecycle.Observed, now time.Time) {
+// addAuxiliary adds the wanted auxiliary objects to the launch.
+func (l *Launch) addAuxiliary(k kind.Kind, object client.Object, seen lifecycle.Observed, now time.Time) {
 	if k.Auxiliary.Wanted == nil {
 		return
 	}

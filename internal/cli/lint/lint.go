@@ -152,8 +152,9 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 	return found
 }
 
-// faultsOf returns the faults of an object or, if there are none, its refusals by the rules of the platform. The first
-// result is the rule of the findings.
+// faultsOf returns the reasons why the operator would reject an object, and the lint rule to which the findings about
+// them belong. If the object has faults without the rules of the platform, faultsOf returns only these faults.
+// Otherwise it returns the violations of the platform's rules.
 func faultsOf(o launch.Operator, object client.Object) (string, []*dialect.FieldError, error) {
 	review, err := o.Review(object)
 	if err != nil || len(review.Faults) == 0 {

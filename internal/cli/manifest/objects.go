@@ -42,7 +42,7 @@ func Objects(names []string, in io.Reader) (found []Loaded, err error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, exit.Errorf(exit.Invalid, "%s: no custom resource of %s", strings.Join(names, ", "), strings.Join(Groups, " or "))
+		return nil, exit.Errorf(exit.Invalid, "%s: the files contain no custom resource of %s", strings.Join(names, ", "), strings.Join(Groups, " or "))
 	}
 	return found, nil
 }

@@ -145,7 +145,7 @@ func (r *verbs) write(result *convert.Result) error {
 	return err
 }
 
-// Placeholders for what a properties file does not have.
+// Placeholders for the values that a manifest needs and a properties file does not have.
 const (
 	someFile  = "local:///path/to/application.jar"
 	someClass = "org.example.Main"

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// verbs holds what all verbs need.
+// verbs holds the streams and the version of the program, which the verbs use.
 type verbs struct {
 	terminal.Streams
 	version string

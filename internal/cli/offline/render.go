@@ -157,7 +157,7 @@ func (r *verbs) renderObjects(operator launch.Operator, object client.Object, o 
 		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
 	}
 	if launched.Why != "" {
-		fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("%s: no objects: %s", object.GetName(), launched.Why), r.Width))
+		fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("the operator creates no objects for %s: %s", object.GetName(), launched.Why), r.Width))
 	}
 	objects := launched.Objects
 	if o.defaults {

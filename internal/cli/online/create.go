@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// afterwards holds what a verb does after it has created an object.
+// afterwards holds the flags that decide what a verb does after it has created an object.
 type afterwards struct {
 	dryRun, wait, log bool
 	timeout           time.Duration
@@ -94,7 +94,7 @@ func (r *verbs) createCommand() *cobra.Command {
 	return cmd
 }
 
-// create creates an object in the cluster, and then does what the argument after requests.
+// create creates an object in the cluster. In a dry run, the API server only checks the object.
 func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
 	kind := cluster.KindOf(object)
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
@@ -123,8 +123,8 @@ func isNamespace(err error) bool {
 	return cluster.Missing(err, schema.GroupResource{Resource: "namespaces"})
 }
 
-// afterwards prints the log of a created object and waits until the object is ready or has ended, if the argument after
-// requests that.
+// afterwards does what the user's flags request after the creation of an object: it prints the object's log, and waits
+// until the object is ready or has ended.
 func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
 	if after.dryRun || !after.wait && !after.log {
 		return nil

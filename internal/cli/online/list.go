@@ -197,7 +197,7 @@ func cellsOf(s *cluster.Summary, o *listOptions) []string {
 	return cells
 }
 
-// painted returns a table in which, on a terminal with colours, each row's state has the colour of its result.
+// painted colours a table on a terminal with colours: the state in each row gets the colour of the row's result.
 func (r *verbs) painted(table string, rows []listed) string {
 	paint := r.Colours()
 	lines := strings.SplitAfter(table, "\n")

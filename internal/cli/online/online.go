@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// verbs holds what all verbs need.
+// verbs holds the streams of the program, which the verbs use.
 type verbs struct{ terminal.Streams }
 
 // Commands returns the verbs that need a cluster.

@@ -42,7 +42,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 		switch object := object.(type) {
 		case *sparkv1.SparkCluster:
 			if scaled := object.Spec.ClusterTolerations.InstanceConfig; scaled.MinWorkers < scaled.MaxWorkers {
-				return exit.Errorf(exit.Usage, "%s has an autoscaler, from %d to %d workers; edit minWorkers and maxWorkers instead", screen.Title(object), scaled.MinWorkers, scaled.MaxWorkers)
+				return exit.Errorf(exit.Usage, "%s has an autoscaler, which chooses from %d to %d workers; edit minWorkers and maxWorkers instead", screen.Title(object), scaled.MinWorkers, scaled.MaxWorkers)
 			}
 			spec = map[string]any{"clusterTolerations": map[string]any{"instanceConfig": map[string]any{"initWorkers": replicas}}}
 		case *v1alpha1.SparkConnect:

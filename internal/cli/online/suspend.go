@@ -43,7 +43,7 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 		}
 		for _, object := range objects {
 			if kind := cluster.KindOf(object); !kind.Suspends {
-				return exit.Errorf(exit.Usage, "%s cannot be suspended: %s has no field for it; delete it instead", screen.Title(object), kind.FullName())
+				return exit.Errorf(exit.Usage, "%s cannot be suspended, because %s has no field suspend; delete the object instead", screen.Title(object), kind.FullName())
 			}
 		}
 		if err := r.confirm(verb, objects, yes || !suspend); err != nil {

@@ -31,7 +31,7 @@ func (r *verbs) triggerCommand() *cobra.Command {
 			return err
 		}
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); !ok {
-			return exit.Errorf(exit.Usage, "%s is not a schedule; if there is a schedule of that name, write %s", screen.Title(object), "schedule/"+object.GetName())
+			return exit.Errorf(exit.Usage, "%s is not a schedule; if a schedule has the same name, write %s", screen.Title(object), "schedule/"+object.GetName())
 		}
 		request := time.Now().UTC().Format("20060102-150405.000")
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1beta2.RunNowAnnotation: request}}})

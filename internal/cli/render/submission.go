@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Submission is what an application submits, in the terms of spark-submit, which both API groups share.
+// Submission is the input of spark-submit for an application. Both API groups have this input in common.
 type Submission struct {
 	// Request has the program, the configuration and the pod templates. The templates contain the settings of all
 	// fields of the custom resource that have no configuration key.
@@ -18,8 +18,8 @@ type Submission struct {
 	ConfigMaps []*corev1.ConfigMap
 }
 
-// SubmissionOf returns what an application submits, without the labels by which the operator finds its objects, and
-// without the settings of spark-submit's connection to the cluster.
+// SubmissionOf returns the input of spark-submit for an application. It leaves out the labels by which the operator
+// finds its objects, and the settings of spark-submit's connection to the cluster.
 func SubmissionOf(o launch.Operator, object client.Object) (s Submission, err error) {
 	made, secret, err := runner(o, object)
 	if err != nil {

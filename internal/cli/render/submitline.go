@@ -43,7 +43,7 @@ func SubmitLine(o launch.Operator, object client.Object) (Line, error) {
 }
 
 // runner returns the objects that the operator creates for an application in the submission mode SparkSubmit. The
-// secret is the one among them that holds the input of spark-submit.
+// result secret is the Secret among these objects that holds the input of spark-submit.
 func runner(o launch.Operator, object client.Object) (made submit.Objects, secret *corev1.Secret, err error) {
 	o.Config.Submission.Mode = config.SubmissionSparkSubmit
 	if app, ok := object.(*v1beta2.SparkApplication); ok {
@@ -69,13 +69,14 @@ func runner(o launch.Operator, object client.Object) (made submit.Objects, secre
 		}
 	}
 	if secret == nil || made.Driver.Labels[submit.RoleLabel] != submit.RoleSubmitter {
-		return made, nil, errors.New("spark-submit has no command line for it")
+		return made, nil, errors.New("no command line of spark-submit submits this application")
 	}
 	return made, secret, nil
 }
 
-// lineOf returns the command line for a submitter pod. The argument data holds the files of the pod, runner holds its
-// arguments, and marks holds the labels by which the operator finds its objects; these labels are left out.
+// lineOf returns the command line for a submitter pod. The argument data holds the pod's files, and runner holds the
+// pod's arguments. The argument marks holds the labels by which the operator finds its objects, which the command line
+// leaves out.
 func lineOf(data map[string][]byte, marks map[string]string, runner []string) (line Line, err error) {
 	properties, err := conf.UnmarshalProperties(string(data["spark.properties"]))
 	if err != nil {

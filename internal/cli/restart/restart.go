@@ -1,4 +1,5 @@
-// Package restart has the verb restart of sparkctl, which requests that objects run again without an edit.
+// Package restart has the verb restart of sparkctl, which makes objects run again although their specs have not
+// changed.
 package restart
 
 import (

@@ -122,7 +122,7 @@ func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan life
 	case s.Over() && plan.RequeueAfter == 0:
 		return fmt.Sprintf("nothing: it has ended; an edit of its spec starts it again, or sparkctl restart %s/%s -n %s", s.Kind.Name, s.Name, s.Namespace)
 	case s.Over():
-		return fmt.Sprintf("it has ended; the operator handles it again in %s, such as for its time to live", Short(plan.RequeueAfter))
+		return fmt.Sprintf("it has ended; the operator handles it again in %s, for example to delete it after its time to live", Short(plan.RequeueAfter))
 	case s.Result == cluster.Suspended:
 		return "nothing until it is resumed: sparkctl resume " + s.Kind.Name + "/" + s.Name
 	case plan.RequeueAfter > 0:

@@ -122,7 +122,7 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 	return nil
 }
 
-// replaced returns a list of URIs after visit was called for each local file.
+// replaced returns a copy of a list of URIs in which the results of visit replace the URIs of local files.
 func replaced(option string, uris []string, visit func(option, path string) (string, error)) ([]string, error) {
 	var out []string
 	for _, uri := range uris {
@@ -153,7 +153,8 @@ func replaced(option string, uris []string, visit func(option, path string) (str
 	return out, nil
 }
 
-// localPath returns the path of a URI with the scheme file, and its fragment with the leading "#".
+// localPath returns the path and the fragment of a URI. The fragment includes the leading "#". If the scheme of the
+// URI is not file, the result local is false.
 func localPath(uri string) (path, fragment string, local bool) {
 	text, name, hasFragment := strings.Cut(uri, "#")
 	u, err := url.Parse(text)
@@ -184,7 +185,7 @@ func matching(path string) ([]string, error) {
 	return paths, nil
 }
 
-// plainName matches the names that have the same text in a URI.
+// plainName matches the names of files that need no escapes in a URI.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9._+=@-]+$`)
 
 // otherPlaces says what an option can name if a local file is missing.

@@ -38,9 +38,10 @@ type Store struct {
 // schemes maps the scheme of a store's URL to the scheme by which Spark reads the store.
 var schemes = map[string]string{"s3": "s3a"}
 
-// Open opens the store that a URL such as s3://BUCKET/PREFIX?region=REGION names. Spark reads a file of the store by a
-// URL that begins with readAs. If readAs is empty, it is the store's URL with the scheme of Spark's client. For a
-// directory (file:///DIR), it is local:///DIR, because the pods have to mount the directory at the same path.
+// Open opens the store that a URL such as s3://BUCKET/PREFIX?region=REGION names. Spark reads the files of the store
+// at URLs that begin with readAs. If readAs is empty, these URLs begin with the store's URL, in which the scheme of
+// Spark's client replaces the store's scheme (s3a for s3). For a directory (file:///DIR), they begin with
+// local:///DIR, because the pods have to mount the directory at the same path.
 func Open(ctx context.Context, store, readAs string) (*Store, error) {
 	return open(ctx, store, readAs, true)
 }
@@ -110,8 +111,8 @@ type staged struct {
 	Keys []string `json:"keys"`
 }
 
-// key returns the key of a file, which begins with the namespace of its application. The files of a namespace are
-// shared by the applications of that namespace alone.
+// key returns the key of a file, which begins with the namespace of its application. So only applications of the same
+// namespace share a file.
 func (s *Store) key(namespace string, f *File) string {
 	return path.Join(s.prefix, namespace, f.Digest[:32], f.Name())
 }

@@ -41,8 +41,8 @@ func Split(args []string, own *pflag.FlagSet) (line, flags []string) {
 	return line, flags
 }
 
-// Here returns this machine as the submitter of a command line. If the version of Spark is empty, it is that of the
-// image that the command line names.
+// Here describes this machine as the submitter of a command line. If the version of Spark is empty, Here uses the
+// version in the tag of the image that the command line names.
 func Here(line []string, sparkVersion string) (cmdline.Submitter, error) {
 	directory, err := os.Getwd()
 	if err != nil {

@@ -52,8 +52,8 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 	return c.run(c.refuseFiles, c.references)
 }
 
-// FromRequest converts a request into an application. Unlike Convert, it leaves references to environment variables in
-// the configuration, because they do not refer to this machine.
+// FromRequest converts a submit.Request into an application. Unlike Convert, it leaves references to environment
+// variables in the configuration, because they do not refer to this machine.
 func FromRequest(r submit.Request) (Result, error) { return newConverter(r, nil).run() }
 
 func newConverter(r submit.Request, warnings []string) *converter {
@@ -190,7 +190,7 @@ func (c *converter) program() error {
 	spec.SparkVersion, spec.MainApplicationFile, spec.Arguments = r.SparkVersion, r.Resource, r.Arguments
 	switch {
 	case r.Resource == "":
-		return errors.New("spark-internal: a SparkApplication needs a file; name the application's jar, .py or .R file")
+		return errors.New("spark-internal: a SparkApplication needs a main file; name the application's jar, .py or .R file")
 	case strings.HasSuffix(r.Resource, ".py"):
 		spec.Type = v1beta2.SparkApplicationTypePython
 	case strings.HasSuffix(strings.ToLower(r.Resource), ".r"):

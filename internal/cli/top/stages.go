@@ -54,7 +54,7 @@ func readStages(ctx context.Context, c *cluster.Client, pod *corev1.Pod) (stages
 	return stages, ""
 }
 
-// read reads one answer of Spark's REST API. It returns a text that says why there is none, or "".
+// read reads one answer of Spark's REST API. If there is no answer, missing says why.
 func read(ctx context.Context, c *cluster.Client, path string, into any) (missing string) {
 	text, err := c.Raw(ctx, path)
 	switch {
@@ -73,7 +73,7 @@ func read(ctx context.Context, c *cluster.Client, path string, into any) (missin
 // maxStages is the largest number of active stages that are shown.
 const maxStages = 10
 
-// stageLines returns the active stages with progress bars, and a line with the numbers of the others.
+// stageLines returns the active stages with progress bars, and a line with the number of stages in each state.
 func stageLines(stages []stage, width int) string {
 	count := map[string]int{}
 	var active []stage

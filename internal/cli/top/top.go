@@ -71,7 +71,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 // clearScreen is the text that clears a terminal and moves the cursor to its beginning.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// page returns the text for the present moment.
+// page returns the text that the verb top shows at this moment.
 func page(ctx context.Context, c *cluster.Client, object client.Object, width int) (string, error) {
 	main, err := c.MainPod(ctx, object)
 	if err != nil {
@@ -122,7 +122,8 @@ func podTable(pods []corev1.Pod, usage map[string]used) terminal.Table {
 	return table
 }
 
-// resourcesOf returns the CPU that a pod requests and the memory to which it is limited; "-" for a value that it lacks.
+// resourcesOf returns the CPU request and the memory limit of a pod as text. The text is "-" if the pod does not set
+// the value.
 func resourcesOf(pod *corev1.Pod) (cpu, memory string) {
 	var milli, bytes int64
 	for _, container := range pod.Spec.Containers {
@@ -147,7 +148,7 @@ func cores(milli int64) string {
 	return fmt.Sprintf("%.1f", float64(milli)/1000)
 }
 
-// size returns a number of bytes as text, in the unit of which there is at least one.
+// size returns a number of bytes as text, in the largest unit in which the number is at least 1.
 func size(bytes int64) string {
 	if bytes < 1<<30 {
 		return fmt.Sprintf("%dMi", bytes>>20)

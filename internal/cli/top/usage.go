@@ -27,7 +27,8 @@ type podMetrics struct {
 	} `json:"items"`
 }
 
-// readUsage returns what the pods of an object use, by name. If the metrics API does not answer, missing says why.
+// readUsage returns what the pods of an object use, by the name of the pod. If the metrics API does not answer,
+// missing says why.
 func readUsage(ctx context.Context, c *cluster.Client, object client.Object) (usage map[string]used, missing string) {
 	path := "/apis/metrics.k8s.io/v1beta1/namespaces/" + object.GetNamespace() + "/pods"
 	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))
