@@ -39,7 +39,7 @@ const (
 	EnvAnnotation = "sparkoperator.dev/overlay-env"
 )
 
-// Mechanism is what changes the pods.
+// Mechanism is the admission mechanism that changes the executors' pods.
 type Mechanism string
 
 // The mechanisms. None means that nothing changes the pods.

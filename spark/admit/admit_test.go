@@ -143,7 +143,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestBadAnnotationsAreErrors checks that annotations that nobody but a user wrote are errors that name the annotation.
+// TestBadAnnotationsAreErrors checks that invalid annotations, which only a user can have written, are errors that
+// name the annotation.
 func TestBadAnnotationsAreErrors(t *testing.T) {
 	for annotation, texts := range map[string][]string{
 		MemoryLimitAnnotation: {"", "much", "1e999999999", "512Mi"},

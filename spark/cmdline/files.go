@@ -222,7 +222,7 @@ func (p *parser) text(file string, data []byte) ([]byte, error) {
 		return data, nil
 	}
 	if p.major > 4 || p.major == 4 && p.minor >= 1 {
-		return nil, fmt.Errorf("%s is not UTF-8 text, and a ConfigMap holds only that", file)
+		return nil, fmt.Errorf("%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", file)
 	}
 	p.warns.Add("%s: is not UTF-8 text: what cannot be read is replaced", file)
 	return []byte(string([]rune(string(data)))), nil

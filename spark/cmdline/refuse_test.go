@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// refusedArgs checks that Parse rejects a command line with an error that names the key or field name and contains
-// text, and that Parse returns a Request only if the error is NotNative. refusedArgs returns the error.
+// refusedArgs checks that Parse rejects a command line. The error must name the given key or field and contain the
+// given text. Parse must return a Request only if the error is NotNative. refusedArgs returns the error.
 func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) submit.Error {
 	t.Helper()
 	r, warnings, err := Parse(args, s)

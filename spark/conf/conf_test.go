@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pairs returns a configuration with the given keys and values, which alternate in kv.
+// pairs returns a configuration with the given keys and values. The arguments are keys and values, alternately.
 func pairs(kv ...string) *Conf {
 	c := New()
 	for i := 0; i < len(kv); i += 2 {

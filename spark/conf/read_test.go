@@ -135,10 +135,10 @@ func TestEnvironmentIsOnlyWhatIsDeclared(t *testing.T) {
 	}
 }
 
-// bomb returns a configuration with n keys. Each key refers twice to the key before it; the first key has the value
-// last.
-func bomb(n int, last string) *Conf {
-	c := pairs("spark.a0", last)
+// bomb returns a configuration with n+1 keys. The value of the first key is the argument value. Each further key
+// refers twice to the key before it.
+func bomb(n int, value string) *Conf {
+	c := pairs("spark.a0", value)
 	for i := range n {
 		c.Set(fmt.Sprint("spark.a", i+1), fmt.Sprintf("${spark.a%d}${spark.a%d}", i, i))
 	}

@@ -64,7 +64,7 @@ func TestExpandIsKubernetes(t *testing.T) {
 }
 
 // run executes the command of a server's Spark container on this machine, after it has expanded the arguments as the
-// kubelet does. The spark-submit of home prints its arguments, and run returns them.
+// kubelet does. The directory home has a spark-submit that prints its arguments; run returns these arguments.
 func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	t.Helper()
 	// Variables that an argument may name, by accident or on purpose.

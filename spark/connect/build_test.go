@@ -130,7 +130,7 @@ func container(t *testing.T, o Objects, name string) *corev1.Container {
 	return nil
 }
 
-// refused returns err as a *submit.Error, and fails the test if err is not one.
+// refused returns err as a *submit.Error, and fails the test if err has another type.
 func refused(t *testing.T, err error) *submit.Error {
 	t.Helper()
 	wrong, ok := errors.AsType[*submit.Error](err)

@@ -28,7 +28,7 @@ func newDraft(r Request) (*draft, error) {
 	d := &draft{r: r, conf: r.Conf.Clone()}
 	// The Service has this name, and the rules for Service names are the strictest.
 	if errs := validation.IsDNS1035Label(ServerName(r.Name)); len(errs) > 0 {
-		return nil, fieldError("Name", "%q cannot be a server's name: its Service would be %q, and that %s", r.Name, ServerName(r.Name), errs[0])
+		return nil, fieldError("Name", "%q cannot be a server's name: its Service would have the invalid name %q: %s", r.Name, ServerName(r.Name), errs[0])
 	}
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
 		return nil, fieldError("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
@@ -54,7 +54,7 @@ func newDraft(r Request) (*draft, error) {
 }
 
 // dropForeign removes keys that are not Spark configuration, as spark-submit does. It returns an error for a key or
-// value that is not UTF-8, because a Kubernetes object cannot hold it.
+// value that is not UTF-8, because a Kubernetes object cannot hold such text.
 func (d *draft) dropForeign() error {
 	for _, key := range d.conf.Keys() {
 		value, _ := d.conf.Get(key)

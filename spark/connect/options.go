@@ -84,11 +84,11 @@ func (d *draft) override(c *conf.Conf, key, value string) {
 	c.Set(key, value)
 }
 
-// drop removes a key that users cannot set. The argument instead is the value that the server gets. If the user set a
-// different value, drop adds a warning.
-func (d *draft) drop(key, instead string) {
-	if given, ok := d.conf.Get(key); ok && given != instead {
-		d.warns.OfKey(key, "%s has no effect: the operator sets %s", conf.Quote(key, given), instead)
+// drop removes a key that users cannot set. The argument effective is the value that the server gets. If the user set
+// a different value, drop adds a warning.
+func (d *draft) drop(key, effective string) {
+	if given, ok := d.conf.Get(key); ok && given != effective {
+		d.warns.OfKey(key, "%s has no effect: the operator sets %s", conf.Quote(key, given), effective)
 	}
 	d.conf.Delete(key)
 }

@@ -69,10 +69,9 @@ func mentions(res *corev1.ResourceRequirements, name corev1.ResourceName) bool {
 	return requested || limited
 }
 
-// set copies the amount of the resource called name from the argument from to list. If from does not have that
-// resource, set does nothing.
-func set(list *corev1.ResourceList, from corev1.ResourceList, name corev1.ResourceName) {
-	amount, ok := from[name]
+// set copies the amount of one resource from source to list. If source does not have the resource, set does nothing.
+func set(list *corev1.ResourceList, source corev1.ResourceList, name corev1.ResourceName) {
+	amount, ok := source[name]
 	if !ok {
 		return
 	}

@@ -108,9 +108,8 @@ func merged(layers ...map[string]string) map[string]string {
 	return out
 }
 
-// image sets the image of the Spark container: the first of the template's image, the Request's image and the
-// configuration's image that is set. Pull policy and pull secrets come from the configuration if the template does not
-// set them.
+// image sets the image of the Spark container to the template's image, else the Request's image, else the
+// configuration's image. Pull policy and pull secrets come from the configuration if the template does not set them.
 func (d *draft) image(s *server) error {
 	spark := s.container()
 	firstOf := func(keys ...string) (string, error) {

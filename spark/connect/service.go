@@ -74,7 +74,7 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 }
 
 // checkMetadata rejects labels and annotations of base that identify the operator's objects or the pods of an attempt,
-// because the Service would be deleted together with these.
+// because the Service would be deleted together with these objects or pods.
 func checkMetadata(r Request, base *corev1.Service) error {
 	for part, marks := range map[string]map[string]string{"labels": base.Labels, "annotations": base.Annotations} {
 		for _, key := range slices.Sorted(maps.Keys(marks)) {
@@ -124,7 +124,7 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 }
 
 // portWarnings adds warnings about ports of base that have no effect, and about ports of base that expose more than
-// clients need.
+// clients need. The argument mine is the clients' port.
 func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 	outside := base.Spec.Type == corev1.ServiceTypeNodePort || base.Spec.Type == corev1.ServiceTypeLoadBalancer
 	for i, b := range base.Spec.Ports {
@@ -144,15 +144,15 @@ func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 	}
 }
 
-// replacesPort reports whether b, a port of the user's Service, refers to mine, the clients' port, by name or by
-// number.
-func replacesPort(b, mine corev1.ServicePort) bool {
-	return b.Name == mine.Name || b.Port == mine.Port && cmp.Or(b.Protocol, corev1.ProtocolTCP) == mine.Protocol
+// replacesPort reports whether a port of the user's Service has the name or the number of the clients' port.
+func replacesPort(user, clients corev1.ServicePort) bool {
+	return user.Name == clients.Name || user.Port == clients.Port && cmp.Or(user.Protocol, corev1.ProtocolTCP) == clients.Protocol
 }
 
-// overrides reports whether b sets a name, port or targetPort that differs from that of mine, the clients' port.
-func overrides(b, mine corev1.ServicePort) bool {
-	return b.Name != "" && b.Name != mine.Name || b.Port != mine.Port || b.TargetPort != (intstr.IntOrString{}) && b.TargetPort != mine.TargetPort
+// overrides reports whether a port of the user's Service sets a name, port or targetPort that differs from the
+// clients' port.
+func overrides(user, clients corev1.ServicePort) bool {
+	return user.Name != "" && user.Name != clients.Name || user.Port != clients.Port || user.TargetPort != (intstr.IntOrString{}) && user.TargetPort != clients.TargetPort
 }
 
 // isExecutorPort reports whether b, a port of the user's Service, leads to a port of the server that only executors

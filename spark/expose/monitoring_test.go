@@ -83,9 +83,9 @@ type agentRules struct {
 // notOfAName matches the characters that the exporter replaces in the names of metrics.
 var notOfAName = regexp.MustCompile(`[^a-zA-Z0-9_]+`)
 
-// shown returns the metric that the exporter creates from an attribute of a bean. The result name is the metric's type,
-// a blank and the metric's name. The first matching rule applies; if no rule matches, name is empty.
-func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[string]string) {
+// shown returns the metric that the exporter creates from an attribute of a bean, as the text "TYPE NAME", and the
+// metric's labels. The first matching rule applies. If no rule matches, metric is empty.
+func (a agentRules) shown(t *testing.T, bean string) (metric string, labels map[string]string) {
 	t.Helper()
 	for _, rule := range a.Rules {
 		pattern := regexp.MustCompile(`^.*(?:` + rule.Pattern + `).*$`)
@@ -98,22 +98,22 @@ func (a agentRules) shown(t *testing.T, bean string) (name string, labels map[st
 			text = regexp.MustCompile(`\$([0-9])`).ReplaceAllString(text, "$${$1}")
 			return string(pattern.ExpandString(nil, text, bean, at))
 		}
-		name, labels = notOfAName.ReplaceAllString(fill(rule.Name), "_"), map[string]string{}
+		metric, labels = notOfAName.ReplaceAllString(fill(rule.Name), "_"), map[string]string{}
 		for key, value := range rule.Labels {
 			labels[key] = fill(value)
 		}
 		if a.LowercaseOutputName {
-			name = strings.ToLower(name)
+			metric = strings.ToLower(metric)
 		}
-		return rule.Type + " " + name, labels
+		return rule.Type + " " + metric, labels
 	}
 	return "", nil
 }
 
 // TestAgentConfig checks which metrics the exporter makes from the beans of Spark 4.1 (JmxReporter of Dropwizard 4).
-// The expected metrics are those that exporter 1.0 made from these beans in a real run. Dashboards use the names with
-// _type_, which come from the rules of the kubeflow operator. Those rules expose metrics of these types only under such
-// names.
+// The expected metrics are those that exporter 1.0 made from these beans in a real run. Some expected names contain
+// _type_. They come from the rules of the kubeflow operator, which have no other names for these metrics, so
+// dashboards use them.
 func TestAgentConfig(t *testing.T) {
 	var rules agentRules
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {

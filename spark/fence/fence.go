@@ -14,13 +14,13 @@ import (
 // maxPort is the highest port number.
 const maxPort = 65535
 
-// PortsExcept returns all ports of all protocols except for the TCP ports in closed. It also lists each of the TCP
-// ports in named separately, because network plugins that do not support ranges (endPort) read only the first port of a
-// range. The result never contains a closed port.
-func PortsExcept(closed, named []int32) []networkingv1.NetworkPolicyPort {
+// PortsExcept returns all ports of all protocols except for the TCP ports in closed. The ports in singles that are not
+// closed also get entries of their own, because network plugins that do not support ranges (endPort) read only the
+// first port of a range.
+func PortsExcept(closed, singles []int32) []networkingv1.NetworkPolicyPort {
 	closed = slices.Compact(slices.Sorted(slices.Values(closed)))
 	var ports []networkingv1.NetworkPolicyPort
-	for _, number := range slices.Compact(slices.Sorted(slices.Values(named))) {
+	for _, number := range slices.Compact(slices.Sorted(slices.Values(singles))) {
 		if !slices.Contains(closed, number) {
 			ports = append(ports, portRange(number, number))
 		}

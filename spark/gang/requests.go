@@ -75,17 +75,17 @@ func Limits(pod *corev1.Pod) corev1.ResourceList {
 	return withoutZeros(sum)
 }
 
-// peak returns the highest sum over the containers of a pod that run at the same time. The function of returns the
-// amounts of one container as a new list.
-func peak(spec *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
+// peak returns the highest sum over the containers of a pod that run at the same time. The function amounts returns
+// the resources of one container as a new list.
+func peak(spec *corev1.PodSpec, amounts func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	for i := range spec.Containers {
-		add(sum, of(&spec.Containers[i].Resources))
+		add(sum, amounts(&spec.Containers[i].Resources))
 	}
 	beside, most := corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
-		need := of(&c.Resources)
+		need := amounts(&c.Resources)
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			add(sum, need)
 			add(beside, need)
@@ -130,11 +130,11 @@ func add(to, amounts corev1.ResourceList) {
 	}
 }
 
-// raiseTo changes the list to so that it has at least the amounts of the list least.
-func raiseTo(to, least corev1.ResourceList) {
-	for name, amount := range least {
-		if have, found := to[name]; !found || have.Cmp(amount) < 0 {
-			to[name] = amount
+// raiseTo raises each amount in list to at least the amount in minimum.
+func raiseTo(list, minimum corev1.ResourceList) {
+	for name, amount := range minimum {
+		if have, found := list[name]; !found || have.Cmp(amount) < 0 {
+			list[name] = amount
 		}
 	}
 }

@@ -107,9 +107,9 @@ func (a *applier) env(o Overlay) {
 	a.spark.EnvFrom = addMissing(a.spark.EnvFrom, o.EnvFrom, (*corev1.EnvFromSource).DeepCopy)
 }
 
-// addEnv appends the variables of add that are not already effective. If a container has a variable twice, the last one
-// counts; so addEnv compares each variable with the container's last variable of the same name. This comparison also
-// makes addEnv idempotent.
+// addEnv appends those of the given variables that are not already effective. If a container has a variable twice, the
+// last one counts; so addEnv compares each variable with the container's last variable of the same name. This
+// comparison also makes addEnv idempotent.
 func (a *applier) addEnv(add []corev1.EnvVar) {
 	if len(add) == 0 {
 		return
@@ -359,8 +359,9 @@ func (a *applier) life(o Overlay) {
 	}
 }
 
-// containers inserts, at the index at, the containers of add that list does not have. The inserted containers keep
-// their order. If list has a container with the same name but a different image, containers records an error.
+// containers inserts the given containers into list, beginning at the index at, and keeps their order. It leaves out a
+// container that list already has. If list has a container with the same name but a different image, containers
+// records an error.
 func (a *applier) containers(field string, list *[]corev1.Container, at int, add []corev1.Container) {
 	if len(add) == 0 {
 		return
@@ -408,8 +409,8 @@ func mergeMap(into *map[string]string, add map[string]string) {
 	maps.Copy(*into, add)
 }
 
-// addMissing appends copies of those items of add that list does not have. Two items are equal if their JSON is equal.
-// So T must not have fields that JSON omits, or fields in which two texts stand for the same value, such as quantities.
+// addMissing appends copies of the given items that list does not have. Two items are equal if their JSON is equal. So
+// T must not have fields that JSON omits, or fields in which two texts stand for the same value, such as quantities.
 func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
 	if len(add) == 0 {
 		return list

@@ -42,8 +42,8 @@ func driver() *corev1.Pod {
 	}
 }
 
-// change is an overlay and its expected effect on the pod that driver returns. The function want changes the expected
-// pod, whose Spark container is spark.
+// change is an overlay and its expected effect on the pod that driver returns. The function want makes the expected
+// changes to a pod, whose Spark container is the argument spark.
 type change struct {
 	overlay Overlay
 	want    func(pod *corev1.Pod, spark *corev1.Container)

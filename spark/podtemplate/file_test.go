@@ -83,7 +83,7 @@ func TestFromFileRefuses(t *testing.T) {
 		"a: 1\n---\n\nb: 2\n":                  "has a second YAML document at line 4, and only one is read; remove the others",
 		"a: &x {b: c}\nd: *x":                  "has the alias *x: aliases are not supported; write out its value",
 		"a: {<<: {b: c}}":                      "has the merge key << at line 1",
-		"a: !!binary aGk=":                     "has the tag !!binary at line 1, which means nothing in a pod; remove it",
+		"a: !!binary aGk=":                     "has the tag !!binary at line 1, which means nothing in a pod; remove the tag",
 		"a: !mine {}":                          "has the tag !mine at line 1",
 		"a: !mine []":                          "has the tag !mine at line 1",
 		"a: !!int x":                           `has at line 1 the tag !!int before "x", which is no value of this type`,

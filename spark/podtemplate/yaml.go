@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// parseYAML parses the only document of a YAML text that is not empty. It returns nil if there is none.
+// parseYAML parses a YAML text. At most one document of the text may have content; parseYAML returns nil if no
+// document has any.
 //
 // It gives a value the type that Spark gives it. Spark's Kubernetes client parses YAML with SnakeYAML Engine and the
 // JSON schema of YAML 1.2 (io.fabric8.kubernetes.client.utils.KubernetesSerialization), so words such as yes, on, 010,
@@ -51,8 +52,8 @@ func parseYAML(data []byte) (any, error) {
 	}
 }
 
-// version matches the directive that declares the version of YAML. The parser accepts only the version 1.1, though it
-// parses the syntax of both versions.
+// version matches the directive that declares the version of YAML, such as %YAML 1.2. The parser rejects every version
+// except 1.1, although it can parse the syntax of YAML 1.2 too.
 var version = regexp.MustCompile(`^%(YAML[ \t]+1\.[0-9]+)[ \t]*(#.*)?$`)
 
 // withoutVersion turns the directive for the version of YAML, which precedes the document, into a comment.
@@ -113,7 +114,7 @@ func valueOf(node *yaml.Node, depth int) (any, error) {
 	return fields, nil
 }
 
-// keyOf returns the text of a key. A number or a truth value is a key by its text.
+// keyOf returns the text of a key. If the key is a number or a truth value, keyOf returns its text.
 func keyOf(node *yaml.Node) (string, error) {
 	if node.Kind == yaml.ScalarNode && node.Value == "<<" && isPlain(node) {
 		return "", fmt.Errorf("has the merge key << at line %d: merge keys are not supported, and Spark does not merge either; write out the fields", node.Line)
@@ -133,7 +134,7 @@ func keyOf(node *yaml.Node) (string, error) {
 // isPlain reports whether a scalar has neither quotation marks nor a tag, and is not a block of text.
 func isPlain(node *yaml.Node) bool { return node.Style&^yaml.FlowStyle == 0 }
 
-// checkTag returns an error if a node has an explicit tag other than one of those that are wanted.
+// checkTag returns an error if a node has an explicit tag that is not one of the wanted tags.
 func checkTag(node *yaml.Node, wanted ...string) error {
 	if node.Style&yaml.TaggedStyle == 0 {
 		return nil
@@ -143,7 +144,7 @@ func checkTag(node *yaml.Node, wanted ...string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("has the tag %s at line %d, which means nothing in a pod; remove it", conf.Shorten(node.ShortTag()), node.Line)
+	return fmt.Errorf("has the tag %s at line %d, which means nothing in a pod; remove the tag", conf.Shorten(node.ShortTag()), node.Line)
 }
 
 // The forms of numbers in the JSON schema (org.snakeyaml.engine.v2.resolver.JsonScalarResolver).

@@ -280,8 +280,9 @@ func (d *draft) statefulSet(m *member, user Metadata) *appsv1.StatefulSet {
 	}
 }
 
-// digested returns the parts of a member's digest. A request without a restart has the digest that it had before
-// Request.Restart existed, so that a new version of the caller replaces no pods.
+// digested returns the texts from which a StatefulSet's digest is computed. If Request.Restart is empty, it is not one
+// of the texts. So such a request has the same digest as before the field Restart existed, and a new version of the
+// caller replaces no pods.
 func (d *draft) digested(template, unknown string) []string {
 	parts := []string{template, unknown, d.digest}
 	if d.r.Restart != "" {

@@ -61,7 +61,7 @@ func (d *draft) checkAccounts() error {
 			named = named || account != ""
 		}
 		if !named && cmp.Or(pod.laid.ServiceAccountName, pod.template, defaultAccount) == denied {
-			return keyError(pod.keys[0], "no service account is named, so that the pod would use the default: %s", DeniedAccountMessage(denied))
+			return keyError(pod.keys[0], "is not set, so the pod would use the service account default: %s", DeniedAccountMessage(denied))
 		}
 	}
 	runner, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)

@@ -36,7 +36,7 @@ func minimal() Request {
 	}
 }
 
-// with returns the Request of minimal with additional configuration. The keys and values alternate in pairs.
+// with returns the Request of minimal with additional configuration. The arguments are keys and values, alternately.
 func with(pairs ...string) Request {
 	r := minimal()
 	for i := 0; i < len(pairs); i += 2 {

@@ -112,7 +112,7 @@ var weRefuse = []listed{
 	{text: `.*options.sizeLimit: .*`, cases: `volume-size-odd`, reason: noSuchName},
 	{text: `.*limit of 2 is below the request of 4`, cases: `cores-limit`, reason: noSuchName},
 	{text: `.*should be a port from 1 to 65535.*`, cases: `ports-zero`, reason: noSuchName},
-	{text: `.*port 7000 is also.*`, cases: `ports-same`, reason: noSuchName},
+	{text: `.*is port 7000, which.*`, cases: `ports-same`, reason: noSuchName},
 	{text: `.*becomes the option -Xmx.*`, cases: `memory-no-unit|memory-two-letters`, reason: diesInJVM},
 	{text: `spark.executor.extraJavaOptions: .*`, cases: `java-options-executor`, reason: diesInJVM},
 	{text: `.*the driver cannot run without DriverServiceFeatureStep`, cases: `steps-excluded-service`, reason: diesInJVM},

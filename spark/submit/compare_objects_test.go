@@ -281,8 +281,8 @@ var listKeys = map[string]string{
 // emptyIsNone are the fields in which an empty or false value has the same meaning as no value.
 var emptyIsNone = map[string]bool{"subPath": true, "subPathExpr": true, "medium": true, "type": true, "value": true, "readOnly": true, "publishNotReadyAddresses": true}
 
-// add adds the facts of value, whose path is at. A missing value, {} and [] are equal, except for a volume, in which {}
-// is a source.
+// add adds the facts of value. The argument at is the path of value. A missing value, {} and [] are equal, except for
+// a volume, in which {} is a source.
 func (f facts) add(prefix, at string, value any) {
 	switch value := value.(type) {
 	case nil:

@@ -308,19 +308,19 @@ func FuzzDriverTemplate(f *testing.F) {
 	})
 }
 
-// lacks returns a path at which have lacks a value of want, or an empty string if there is none. Fields that only have
-// contains are ignored.
-func lacks(have, want any, path string) string {
+// lacks returns the path of a value of want that got does not contain, or an empty string if got contains all values.
+// Additional fields of got are ignored.
+func lacks(got, want any, path string) string {
 	switch want := want.(type) {
 	case map[string]any:
-		fields, ok := have.(map[string]any)
+		fields, ok := got.(map[string]any)
 		for key, value := range want {
 			if missing := lacks(fields[key], value, path+"."+key); !ok || missing != "" && value != nil {
 				return path + "." + key
 			}
 		}
 	case []any:
-		list, _ := have.([]any)
+		list, _ := got.([]any)
 		if len(list) != len(want) {
 			return path
 		}
@@ -330,7 +330,7 @@ func lacks(have, want any, path string) string {
 			}
 		}
 	default:
-		if !reflect.DeepEqual(have, want) && want != nil {
+		if !reflect.DeepEqual(got, want) && want != nil {
 			return path
 		}
 	}

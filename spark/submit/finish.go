@@ -129,7 +129,7 @@ func checkFiles(field string, data map[string]string) error {
 			return fieldError(field, "%q is not a valid ConfigMap key: %s", name, errs[0])
 		}
 		if !utf8.ValidString(data[name]) {
-			return fieldError(field, "%s is not UTF-8 text, and a ConfigMap holds only that", name)
+			return fieldError(field, "%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", name)
 		}
 		total += len(data[name])
 	}

@@ -78,7 +78,7 @@ func TestKerberosRefused(t *testing.T) {
 			r.Keytab = &File{Name: "k"}
 			r.Conf.Set("spark.kerberos.keytab", "local:///k")
 			r.Conf.Set("spark.kerberos.principal", "p")
-		}, "spark.kerberos.keytab", "of the request"},
+		}, "spark.kerberos.keytab", "of the submitter"},
 		"a keytab alone":  {func(r *Request) { r.Keytab = &File{Name: "k"} }, "Keytab", "spark.kerberos.principal"},
 		"a keytab's name": {func(r *Request) { r.Keytab = &File{Name: "a b"}; r.Conf.Set("spark.kerberos.principal", "p") }, "Keytab", "cannot be a key"},
 		"a large keytab": {func(r *Request) {
@@ -91,7 +91,7 @@ func TestKerberosRefused(t *testing.T) {
 		"krb5.conf twice": {func(r *Request) {
 			r.Krb5Conf = &File{Name: "krb5.conf"}
 			r.Conf.Set("spark.kubernetes.kerberos.krb5.configMapName", "c")
-		}, "spark.kubernetes.kerberos.krb5.configMapName", "of the request"},
+		}, "spark.kubernetes.kerberos.krb5.configMapName", "of the submitter"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := minimal()

@@ -72,8 +72,8 @@ func ServiceName(resourceNamePrefix, appID string) string {
 	return "spark-" + digest("driver-svc/"+appID, 16) + "-driver-svc"
 }
 
-// bounded joins the three parts. If the result is too long for a name, the middle part is cut and extended by digits of
-// its digest, so that different names stay different.
+// bounded joins before, middle and after. If the result is too long for a name, the middle part is cut and extended by
+// digits of its digest, so that different names stay different.
 func bounded(before, middle, after string) string {
 	if len(before)+len(middle)+len(after) <= subdomainLimit {
 		return before + middle + after

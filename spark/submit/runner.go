@@ -91,7 +91,7 @@ func BuildRunner(r Request) (Runner, error) {
 		return Runner{}, err
 	}
 	if strings.HasPrefix(r.Resource, "-") {
-		return Runner{}, fieldError("Resource", "%s would be read as an option by spark-submit", conf.Quote("Resource", r.Resource))
+		return Runner{}, fieldError("Resource", "%s would be read as an option by spark-submit; name a file that does not begin with a hyphen", conf.Quote("Resource", r.Resource))
 	}
 	d, err := newDraft(r)
 	if err != nil {
@@ -236,7 +236,7 @@ func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	}
 	for _, key := range replaced {
 		if given.Has(key) {
-			d.warn("%s: has no effect: spark-submit gets the pod template of the request instead", key)
+			d.warn("%s: has no effect: spark-submit gets the pod template that the operator writes", key)
 		}
 	}
 	appName := d.r.AppName

@@ -370,7 +370,7 @@ func TestRunnerSecurity(t *testing.T) {
 	}
 }
 
-// TestRunnerFiles checks that the Request's contents of submitter's files become files of the runner.
+// TestRunnerFiles checks that the contents of the submitter's files in the Request become files of the runner.
 func TestRunnerFiles(t *testing.T) {
 	r := with("spark.kerberos.principal", "p@R", "spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 	r.ConfFiles = map[string]string{"log4j2.properties": "log"}

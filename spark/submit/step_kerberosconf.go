@@ -27,7 +27,7 @@ func kerberosConfStep(d *draft) error {
 	given := d.r.Keytab != nil
 	switch {
 	case given && hasKeytab:
-		return keyError(keytabKey, "cannot be used together with the keytab of the request")
+		return keyError(keytabKey, "cannot be used together with a keytab file of the submitter (--keytab); remove one of the two")
 	case given && !hasPrincipal:
 		return fieldError("Keytab", "needs spark.kerberos.principal too")
 	case hasKeytab && !hasPrincipal:
@@ -54,13 +54,13 @@ func krb5Conf(d *draft) error {
 	source := &corev1.ConfigMapVolumeSource{}
 	if file := d.r.Krb5Conf; file != nil {
 		if name != "" {
-			return keyError(key, "cannot be used together with the krb5.conf of the request")
+			return keyError(key, "cannot be used together with a krb5.conf file of the submitter (spark.kubernetes.kerberos.krb5.path); remove one of the two")
 		}
 		if err := checkFile("Krb5Conf", file); err != nil {
 			return err
 		}
 		if !utf8.Valid(file.Content) {
-			return fieldError("Krb5Conf", "%s is not UTF-8 text, and a ConfigMap holds only that", file.Name)
+			return fieldError("Krb5Conf", "%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", file.Name)
 		}
 		name = bounded("", d.r.ResourceNamePrefix, "-krb5-file")
 		data := map[string]string{file.Name: string(file.Content)}

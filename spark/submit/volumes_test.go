@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// volumeConf returns the configuration of one volume as alternating keys and values. The settings in pairs get the
-// prefix for role, kind and name.
+// volumeConf returns the configuration of one volume as alternating keys and values. Each setting in pairs gets the
+// key prefix of the role, the kind and the volume's name.
 func volumeConf(role, kind string, pairs ...string) []string {
 	prefix := "spark.kubernetes." + role + ".volumes." + kind + ".v."
 	out := []string{prefix + "mount.path", "/v"}
