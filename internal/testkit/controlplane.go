@@ -63,8 +63,8 @@ func ExistingCluster(environment func(string) string) string { return environmen
 // withoutControllers reports whether the control plane has no kube-controller-manager.
 func (r road) withoutControllers() bool { return r.kind == assets }
 
-// NeedsControllers skips a test if no kube-controller-manager runs, as with envtest. what names the work of
-// kube-controller-manager that the test needs, such as "garbage collection".
+// NeedsControllers skips a test if no kube-controller-manager runs, as with envtest. The argument what names the work
+// of kube-controller-manager that the test needs, such as "garbage collection".
 func NeedsControllers(t testing.TB, what string) {
 	t.Helper()
 	Rest(t)

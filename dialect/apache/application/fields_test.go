@@ -146,8 +146,8 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 			}
 		}
 		after := placedIn(t, app)
-		conf, driver, executor, beside := fieldtable.Otherwise(before.conf, after.conf), fieldtable.Otherwise(before.driver, after.driver),
-			fieldtable.Otherwise(before.executor, after.executor), fieldtable.Otherwise(before.beside, after.beside)
+		conf, driver, executor, beside := fieldtable.Changes(before.conf, after.conf), fieldtable.Changes(before.driver, after.driver),
+			fieldtable.Changes(before.executor, after.executor), fieldtable.Changes(before.beside, after.beside)
 		if len(conf)+len(driver)+len(executor)+len(beside) == 0 {
 			t.Errorf("spec.%s has no effect", path)
 		}

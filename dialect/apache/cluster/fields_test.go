@@ -91,7 +91,7 @@ func TestFieldsDocument(t *testing.T) {
 		after := fieldsOf(sample)
 		var changes []string
 		for _, object := range slices.Sorted(maps.Keys(after)) {
-			if parts := fieldtable.Otherwise(before[object], after[object]); len(parts) > 0 {
+			if parts := fieldtable.Changes(before[object], after[object]); len(parts) > 0 {
 				changes = append(changes, object+": "+fieldtable.Codes(parts))
 			}
 		}

@@ -12,7 +12,8 @@ import (
 // schemas contains the schemas that Faults has compiled, by the file name and version.
 var schemas sync.Map
 
-// Faults returns the reasons why a version of our definition, by its file name, refuses an object on creation.
+// Faults returns the errors with which the API server would reject the creation of an object. The arguments file and
+// version name one of our definitions and one of its versions.
 func Faults(t testing.TB, file, version string, object any) field.ErrorList {
 	t.Helper()
 	key := file + " " + version

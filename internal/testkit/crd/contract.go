@@ -235,7 +235,7 @@ func float(n *int64) *float64 {
 	return &f
 }
 
-// bare returns schemas as JSON, for comparisons.
+// bare returns schemas as JSON text, so that they can be compared.
 func bare(schemas []apiextensionsv1.JSONSchemaProps) string {
 	out, _ := json.Marshal(schemas) //nolint:errchkjson // a decoded schema can be encoded
 	return string(out)

@@ -8,8 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Sizes is the override that Full needs for our definitions: a value for each property that does not accept "a", or
-// not each value of its enumeration.
+// Sizes is the argument override that Full needs for our definitions. It contains a valid value for each property that
+// does not accept the text "a", or that must not have one of the values of its enumeration.
 var Sizes = map[string]any{
 	".memory": "1g", ".memoryOverhead": "512m", ".memoryLimit": "2g", ".memoryOverheadFactor": "0.2", ".coreRequest": "1", ".coreLimit": "1",
 	".podName": "a.b", ".portName": "b", ".deploymentMode": "ClusterMode",

@@ -70,8 +70,8 @@ func Flat(t *testing.T, object any) map[string]any {
 	return parts
 }
 
-// Otherwise returns the names of the parts that differ between two objects, in alphabetical order.
-func Otherwise(before, after map[string]any) (changed []string) {
+// Changes returns the names of the parts that differ between two objects, in alphabetical order.
+func Changes(before, after map[string]any) (changed []string) {
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for _, part := range slices.Sorted(maps.Keys(all)) {

@@ -105,15 +105,15 @@ func Plain(t testing.TB, object any) map[string]any {
 	return out
 }
 
-// SparkContainer returns a pod's container with the index at. A negative index counts from the end. In a driver pod
+// SparkContainer returns one of a pod's containers by its index. A negative index counts from the end. In a driver pod
 // Spark's container is the last, and in a template it is the first.
-func SparkContainer(t testing.TB, pod map[string]any, at int) map[string]any {
+func SparkContainer(t testing.TB, pod map[string]any, index int) map[string]any {
 	t.Helper()
 	containers, _ := pod["spec"].(map[string]any)["containers"].([]any)
 	if len(containers) == 0 {
 		t.Fatal("a pod without containers")
 	}
-	return containers[(at+len(containers))%len(containers)].(map[string]any)
+	return containers[(index+len(containers))%len(containers)].(map[string]any)
 }
 
 // Tree returns the decoded content of a YAML text.

@@ -88,10 +88,10 @@ func put(object tree, s *Schema, path []string, value any) {
 	required(object, s, name)
 }
 
-// required sets the missing fields that a schema requires, except the field whose name is but.
-func required(object tree, s *Schema, but string) {
+// required sets the missing fields that a schema requires, except the field whose name is exception.
+func required(object tree, s *Schema, exception string) {
 	for _, key := range s.Required {
-		if _, there := object[key]; !there && key != but {
+		if _, there := object[key]; !there && key != exception {
 			property := s.Properties[key]
 			object[key] = filler(&property, key, 0, distinct, 0)
 		}

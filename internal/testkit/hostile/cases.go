@@ -176,8 +176,8 @@ func (g *groups) add(f *Field) {
 	g.all[at] = append(g.all[at], f)
 }
 
-// together returns a case that sets several fields of one object, each to one of the field's worst values. turn selects
-// the values.
+// together returns a case that sets several fields of one object, each to one of the field's worst values. The
+// argument turn selects the values.
 func together(d *Definition, fields []*Field, turn int) *Case {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -377,8 +377,8 @@ func (g *Generator) pair(d *Definition, a, b *Field) *Case {
 	}}
 }
 
-// many returns a map with count entries, or a list with as many of count different items as fit into size bytes. The
-// schema may limit the count.
+// many returns a map with count entries, or a list of different items. The list has as many items as fit into size
+// bytes, and at most count. The schema may limit the number of entries or items further.
 func many(f *Field, count, size int) any {
 	if f.IsList() {
 		if f.Schema.MaxItems != nil {

@@ -38,16 +38,16 @@ func numbered(name, format string, size int) text {
 	}}
 }
 
-// within returns a text that consists of before, the text t and after.
-func within(before string, t text, after string) text {
+// within returns a text that consists of prefix, the text t and suffix.
+func within(prefix string, t text, suffix string) text {
 	inner := t.make
-	t.least, t.size = t.least+len(before)+len(after), t.size+len(before)+len(after)
-	t.make = func(size int) string { return before + inner(size-len(before)-len(after)) + after }
+	t.least, t.size = t.least+len(prefix)+len(suffix), t.size+len(prefix)+len(suffix)
+	t.make = func(size int) string { return prefix + inner(size-len(prefix)-len(suffix)) + suffix }
 	return t
 }
 
-// quantities returns quantities with many digits, large exponents, or both. With the first one, a decoder computed for
-// hours in an earlier version.
+// quantities returns quantities with many digits, large exponents, or both. An earlier version of a decoder computed
+// for hours with the first of these quantities.
 func quantities(size int) []text {
 	return []text{
 		fixed("huge exponent, long mantissa", "1234567890123456789012e2000000000"), fixed("huge exponent", "1e2000000000"),

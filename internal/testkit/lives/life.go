@@ -42,7 +42,8 @@ func (l *Life) Tell(format string, args ...any) {
 	l.log = append(l.log, l.Now.Format("15:04:05.0 ")+fmt.Sprintf(format, args...))
 }
 
-// Fail records the first broken rule of a life. It ignores later ones, because they follow from the first.
+// Fail records the first broken rule of a life. It ignores rules that break later, because their breaks follow from
+// the first.
 func (l *Life) Fail(format string, args ...any) {
 	if l.Breach == "" {
 		l.Breach = fmt.Sprintf(format, args...)
@@ -53,7 +54,7 @@ func (l *Life) Fail(format string, args ...any) {
 // Story returns the last lines of the story, as many as a failed test prints.
 func (l *Life) Story() string { return strings.Join(l.log[max(0, len(l.log)-shown):], "\n") }
 
-// Waits reports whether no pass is due now, because the operator requested a later pass or none.
+// Waits reports whether no pass is due now, because the operator requested a pass at a later time, or no pass at all.
 func (l *Life) Waits() bool { return l.Due.IsZero() || l.Now.Before(l.Due) }
 
 // Wake requests the next pass after a duration. If the duration is zero, only an event starts the next pass.
@@ -94,12 +95,12 @@ func Copied[T any](cache []T, exists []*T) []T {
 	return cache
 }
 
-// Play plays a number of lives and returns that number, which is few by default and a multiple of few if the
-// environment variable LIVES is set. The seeds are 0, 1, 2 and so on. If a life breaks a rule, Play fails the test and
-// prints the seed and the story.
-func Play(t *testing.T, few int, life func(seed uint64) *Life) int {
+// Play plays a number of lives and returns this number. The number is the argument sample, multiplied by the
+// environment variable LIVES if that is set. The seeds are 0, 1, 2 and so on. If a life breaks a rule, Play fails the
+// test and prints the seed and the story.
+func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 	t.Helper()
-	count, passes := Count(t, few), 0
+	count, passes := Count(t, sample), 0
 	for seed := range uint64(count) {
 		l := life(seed)
 		if passes += l.Passes; l.Breach != "" {
@@ -110,8 +111,8 @@ func Play(t *testing.T, few int, life func(seed uint64) *Life) int {
 	return count
 }
 
-// CameTo fails a test if at least one of the given outcomes was reached by no life. In that case the simulation is too
-// harmless to prove anything.
+// CameTo fails a test unless each of the given outcomes was reached by at least one life. If an outcome was reached by
+// no life, the simulation is too harmless to prove anything.
 func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Helper()
 	t.Logf("lives came to %v", seen)
@@ -151,14 +152,14 @@ func (u Used) Add(trail []lifecycle.Transition) {
 	}
 }
 
-// Holds fails a test if a transition that the state machine's table lists occurred in no life. The table lists a
-// transition from each phase in the argument from to the phase in the argument to. when is the reason that the table
-// gives for these transitions.
-func (u Used) Holds(t *testing.T, from []lifecycle.Phase, to lifecycle.Phase, when string) {
+// Holds fails a test if a transition that the state machine's table allows occurred in no life. The arguments describe
+// a row of the table: the row allows the transitions from each of the phases in sources to the phase target, and
+// reason is the reason that it gives.
+func (u Used) Holds(t *testing.T, sources []lifecycle.Phase, target lifecycle.Phase, reason string) {
 	t.Helper()
-	for _, f := range from {
-		if !u[[2]lifecycle.Phase{f, to}] {
-			t.Errorf("%q -> %q (%s) never happens: the table promises what the machine does not do", f, to, when)
+	for _, f := range sources {
+		if !u[[2]lifecycle.Phase{f, target}] {
+			t.Errorf("%q -> %q (%s) never happens: the table promises what the machine does not do", f, target, reason)
 		}
 	}
 }

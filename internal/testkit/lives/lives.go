@@ -12,17 +12,18 @@ import (
 // it.
 const variable = "LIVES"
 
-// Count returns the number of lives to play: few, multiplied by LIVES if that environment variable is set. The seeds of
-// the lives are 0, 1, 2 and so on, so that the number of a life is enough to reproduce a failure.
-func Count(t testing.TB, few int) int {
+// Count returns the number of lives to play. It is the argument sample, multiplied by the environment variable LIVES
+// if that is set. The seeds of the lives are 0, 1, 2 and so on, so that the number of a life is enough to reproduce a
+// failure.
+func Count(t testing.TB, sample int) int {
 	t.Helper()
 	text := os.Getenv(variable)
 	if text == "" {
-		return few
+		return sample
 	}
 	times, err := strconv.Atoi(text)
 	if err != nil || times < 1 {
 		t.Fatalf("%s is %q: it is by how many times more lives are played, a whole number from 1 on", variable, text)
 	}
-	return few * times
+	return sample * times
 }

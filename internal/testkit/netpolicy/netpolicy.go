@@ -30,12 +30,12 @@ func opens(entry networkingv1.NetworkPolicyPort, port int32) bool {
 	return entry.Port.IntVal == port
 }
 
-// Admits reports whether a policy allows a connection from the pod from to a TCP port of the pod to. If the policy does
-// not select the pod to, it allows every connection. Admits supports peers that are selected by labels in the policy's
-// own namespace, and ports by number. Any other rule fails the test.
-func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port int32) bool {
+// Admits reports whether a policy allows a connection from the pod client to a TCP port of the pod server. If the
+// policy does not select the server's pod, it allows every connection. Admits supports peers that are selected by
+// labels in the policy's own namespace, and ports by number. Any other rule fails the test.
+func Admits(t testing.TB, p *networkingv1.NetworkPolicy, client, server Party, port int32) bool {
 	t.Helper()
-	if to.Namespace != p.Namespace || !selects(t, &p.Spec.PodSelector, to) {
+	if server.Namespace != p.Namespace || !selects(t, &p.Spec.PodSelector, server) {
 		return true
 	}
 	for _, rule := range p.Spec.Ingress {
@@ -50,7 +50,7 @@ func Admits(t testing.TB, p *networkingv1.NetworkPolicy, from, to Party, port in
 			if peer.IPBlock != nil || peer.NamespaceSelector != nil {
 				t.Fatal("the rule is of a kind that this evaluation does not know")
 			}
-			if open && from.Namespace == p.Namespace && selects(t, peer.PodSelector, from) {
+			if open && client.Namespace == p.Namespace && selects(t, peer.PodSelector, client) {
 				return true
 			}
 		}

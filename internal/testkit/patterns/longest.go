@@ -35,11 +35,12 @@ func longest(pattern string, size int) string {
 	return ""
 }
 
-// writeMatch writes a text that matches a regular expression. left is the remaining number of bytes.
-func writeMatch(out *strings.Builder, re *syntax.Regexp, left *int) {
+// writeMatch writes a text that matches a regular expression. The argument room is the number of bytes that may still
+// be written; writeMatch subtracts the length of the text.
+func writeMatch(out *strings.Builder, re *syntax.Regexp, room *int) {
 	write := func(text string) {
 		out.WriteString(text)
-		*left -= len(text)
+		*room -= len(text)
 	}
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -50,28 +51,28 @@ func writeMatch(out *strings.Builder, re *syntax.Regexp, left *int) {
 		write("a")
 	case syntax.OpCapture, syntax.OpConcat:
 		for _, sub := range re.Sub {
-			writeMatch(out, sub, left)
+			writeMatch(out, sub, room)
 		}
 	case syntax.OpAlternate:
-		writeMatch(out, re.Sub[len(re.Sub)-1], left)
+		writeMatch(out, re.Sub[len(re.Sub)-1], room)
 	case syntax.OpQuest:
-		if *left > 0 {
-			writeMatch(out, re.Sub[0], left)
+		if *room > 0 {
+			writeMatch(out, re.Sub[0], room)
 		}
 	case syntax.OpPlus, syntax.OpStar:
-		repeat(out, re.Sub[0], 1, -1, left)
+		repeat(out, re.Sub[0], 1, -1, room)
 	case syntax.OpRepeat:
-		repeat(out, re.Sub[0], re.Min, re.Max, left)
+		repeat(out, re.Sub[0], re.Min, re.Max, room)
 	}
 }
 
-// repeat writes consecutive matches of a regular expression until no bytes are left (left). The arguments least and
-// most limit the number of matches. If most is -1, the number has no upper limit.
-func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, left *int) {
-	share := *left / 2 // the other half is left for the rest of the pattern
+// repeat writes consecutive matches of a regular expression until it has used half of the room. The arguments least
+// and most limit the number of matches. If most is -1, the number has no upper limit.
+func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, room *int) {
+	share := *room / 2 // the other half is for the rest of the pattern
 	for n := 0; n < least || (most < 0 || n < most) && share > 0; n++ {
 		before := out.Len()
-		writeMatch(out, re, left)
+		writeMatch(out, re, room)
 		share -= out.Len() - before
 		if out.Len() == before {
 			return

@@ -1,5 +1,5 @@
-// Package refusal helps tests with the custom resources that the operator refuses. Each kind has a file of them, and
-// docs/validation.md has a table of each file.
+// Package refusal helps tests with the custom resources that the operator refuses. Each kind has a file of such custom
+// resources, and docs/validation.md has a table of each file.
 package refusal
 
 import (
@@ -37,7 +37,8 @@ type Row struct {
 	Why string `json:"why"`
 }
 
-// FieldOfPiece returns the field that the refusal names, with the key of the piece instead of "KEY".
+// FieldOfPiece returns the field that the refusal names. Instead of "KEY", the field contains the configuration key
+// that Piece sets.
 func (r Row) FieldOfPiece() string { return strings.ReplaceAll(r.Field, "KEY", "spark.master") }
 
 // File contains the refused custom resources of one kind.

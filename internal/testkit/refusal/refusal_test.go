@@ -28,7 +28,8 @@ func read(t *testing.T, name string) File {
 	return Must(t, "../../../dialect/"+name+"/testdata/refusals.yaml")
 }
 
-// inTemplates returns the rows of applications whose pieces have a spec, as rows of schedules.
+// inTemplates turns the rows of applications into rows of schedules, whose template contains the spec of the row. It
+// leaves out rows that do not set a field of the spec.
 func inTemplates(t *testing.T, rows []Row) (out []Row) {
 	nested := func(piece string) string {
 		var object struct {
