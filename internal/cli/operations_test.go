@@ -165,7 +165,7 @@ func (u *user) restarts() {
 		"restart", "app/tau", "--as", "system:serviceaccount:"+u.Namespace+":reader")
 }
 
-// reader gives a service account the right to read applications and pods, and no other.
+// reader gives a service account the right to read applications and pods, and no other rights.
 func (u *user) reader(name string) {
 	u.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: u.Namespace, Name: name}
@@ -428,7 +428,8 @@ func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 	return d
 }
 
-// finding returns whether doctor reports a finding of a level whose text contains a text.
+// finding runs doctor and returns the finding that has the given level and whose text contains the given text. It
+// fails the test if doctor reports no such finding.
 func (u *user) finding(code exit.Code, level doctor.Level, text string, args ...string) doctor.Finding {
 	u.t.Helper()
 	got := u.does(code, "", append([]string{"doctor", "-o", "json"}, args...)...)

@@ -128,9 +128,9 @@ func runOperator(t *testing.T, w *scene.World) *recorder {
 	return record
 }
 
-// TestRenderIsWhatTheOperatorCreates checks, for examples of all kinds, that a complete operator sends to a real API
-// server byte for byte what render prints for the stored object, and that the stored objects have everything that was
-// sent.
+// TestRenderIsWhatTheOperatorCreates checks, for examples of all kinds, that render prints byte for byte what a
+// complete operator sends to a real API server for the stored object. It also checks that the API server stores
+// everything that the operator sends.
 func TestRenderIsWhatTheOperatorCreates(t *testing.T) {
 	w := scene.New(t)
 	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "spark-operator-spark"}})

@@ -304,7 +304,7 @@ func (u *user) detaches() {
 	u.does(exit.OK, "SUBMITTED", "status", "slow")
 }
 
-// onNode waits until the pod with this name exists and its UID is not notUID, and then binds the pod to a node.
+// onNode waits until a pod with this name and a UID other than notUID exists, and then binds the pod to a node.
 func (u *user) onNode(node *kubelet, name, notUID string) {
 	u.t.Helper()
 	pod := &corev1.Pod{}

@@ -308,9 +308,10 @@ func unexplained(r *Result) (texts []string) {
 	return texts
 }
 
-// TestConvertedApplicationsHaveTheSameDriver checks that the operator builds the same driver pod and the same Spark
-// properties for an application and for the converted one, except for names and labels, and for parts of the pod that a
-// comment explains. It then converts the application back and checks the same.
+// TestConvertedApplicationsHaveTheSameDriver checks that a conversion keeps the driver: the operator builds the same
+// driver pod and the same Spark properties for the source and for the converted application. Exceptions are names and
+// labels, and parts of the pod that a comment explains. The test then converts the application back and checks the
+// same.
 func TestConvertedApplicationsHaveTheSameDriver(t *testing.T) {
 	o := operator(t)
 	corpus(t, o, func(name string, source client.Object) {
@@ -402,7 +403,7 @@ func TestNothingIsDroppedInSilence(t *testing.T) {
 	}
 }
 
-// TestComments checks that each comment stands at an existing field, and is one comment of plain text.
+// TestComments checks that each comment stands at an existing field, and is a single comment of plain text.
 func TestComments(t *testing.T) {
 	o := operator(t)
 	corpus(t, o, func(name string, source client.Object) {
@@ -453,7 +454,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestKindsWithoutACounterpart checks that the errors about such kinds and settings name the way out.
+// TestKindsWithoutACounterpart checks the errors for kinds and settings that the other API group has no counterpart
+// of. The errors must say what to do instead.
 func TestKindsWithoutACounterpart(t *testing.T) {
 	o := operator(t)
 	for name, object := range map[string]client.Object{
@@ -489,8 +491,8 @@ func TestKindsWithoutACounterpart(t *testing.T) {
 	}
 }
 
-// TestThereAndBackKeepsTheLifecycle checks that restarts, timeouts and the time to live are the same after a conversion
-// there and back again, as far as both API groups have them.
+// TestThereAndBackKeepsTheLifecycle checks that restarts, timeouts and the time to live are the same after a
+// conversion to the other API group and back, as far as both API groups have these settings.
 func TestThereAndBackKeepsTheLifecycle(t *testing.T) {
 	o := operator(t)
 	for _, test := range []struct{ group, piece, want string }{

@@ -229,8 +229,8 @@ func TestDirectory(t *testing.T) {
 	storeLife(t, "file://"+filepath.Join(t.TempDir(), "store"), "", nil)
 }
 
-// storeLife checks the life of staged files in the store with a URL. The function list returns the contents of the
-// store by their keys below the URL; if it is nil, the store is a directory.
+// storeLife checks the life of staged files in the store with the given URL. The function list returns the contents of
+// the store by their keys below the URL. If list is nil, the store is a directory.
 func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 	t.Helper()
 	if list == nil {
