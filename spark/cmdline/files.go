@@ -224,7 +224,7 @@ func (p *parser) text(file string, data []byte) ([]byte, error) {
 	if p.major > 4 || p.major == 4 && p.minor >= 1 {
 		return nil, fmt.Errorf("%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", file)
 	}
-	p.warns.Add("%s: is not UTF-8 text: what cannot be read is replaced", file)
+	p.warns.Add("%s: is not UTF-8 text: invalid bytes are replaced by U+FFFD", file)
 	return []byte(string([]rune(string(data)))), nil
 }
 

@@ -75,8 +75,8 @@ var options = []option{
 }
 
 // shells contains programs that cannot run in cluster mode, because they need the submitter's terminal or serve many
-// users. It maps a primary resource, a main class or the first word of one of Spark's own scripts to a description of
-// the program, with which an error message ends.
+// users. A key is a primary resource, a main class, or the first word of one of Spark's own scripts. The value
+// describes the program, as the end of an error message.
 var shells = map[string]string{
 	"spark-shell": "a shell", "pyspark-shell": "a shell", "sparkr-shell": "a shell", "connect-shell": "a shell",
 	"pyspark-shell-main": "a shell", "sparkr-shell-main": "a shell",

@@ -166,7 +166,8 @@ func (p *parser) systemProperties() error {
 	return nil
 }
 
-// request sets the fields of the Request that come from the configuration, and removes the keys that have such a field.
+// request copies the values of some configuration keys into the fields of the Request, and removes these keys from the
+// configuration.
 func (p *parser) request() error {
 	s, r := p.submitter, &p.r
 	r.SparkVersion, r.ProxyUser = s.SparkVersion, p.options["--proxy-user"]

@@ -60,6 +60,6 @@ func (d *draft) warnIneffective() {
 		}
 	}
 	if image, ok := d.conf.Get(imageKey); ok && d.r.Image != "" && image != d.r.Image {
-		d.warns.OfKey(imageKey, "has no effect beside the field image, which server and executors use; change that field, or set another image in a template or with %s", executorImageKey)
+		d.warns.OfKey(imageKey, "has no effect, because the field image is set, which server and executors use; change that field, or set another image in a template or with %s", executorImageKey)
 	}
 }

@@ -30,7 +30,7 @@ func TestKeysWithoutEffectWarn(t *testing.T) {
 		"spark.kubernetes.securityContext.allowPrivilege":          "affects only the executors",
 		"spark.kubernetes.driver.securityContext.x":                "set securityContext",
 		"spark.driver.resource.gpu.amount":                         "adds no device to the server's pod; set limits",
-		"spark.kubernetes.container.image":                         "has no effect beside the field image",
+		"spark.kubernetes.container.image":                         "has no effect, because the field image is set",
 		"spark.kubernetes.driver.label.a":                          "",
 		"spark.kubernetes.driver.annotation.a":                     "",
 		"spark.kubernetes.driver.request.cores":                    "",

@@ -159,7 +159,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 		if d.readsFile() {
 			options = append(options, "--load-spark-defaults")
 		} else {
-			d.warns.OfField("Conf", "values that look like secrets are read from a file, beside which Spark %s does not read the image's conf/spark-defaults.conf; "+
+			d.warns.OfField("Conf", "values that look like secrets are in a properties file, and with such a file Spark %s does not read the image's conf/spark-defaults.conf; "+
 				"copy its settings into the configuration, or use Spark 4", d.r.SparkVersion)
 		}
 	}

@@ -117,7 +117,7 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 		}
 	}
 	if len(base.Spec.Selector) > 0 && !maps.Equal(base.Spec.Selector, service.Spec.Selector) {
-		d.warns.OfField("Service", "spec.selector has no effect: the operator sets one that selects the current server; remove it")
+		d.warns.OfField("Service", "spec.selector has no effect: the operator sets a selector for the current server; remove the field")
 	}
 	d.portWarnings(base, service.Spec.Ports[0])
 	return d.warns

@@ -149,7 +149,7 @@ func (d *draft) warnAuthentication() {
 	if on, _ := d.conf.Get(authenticateKey); !strings.EqualFold(strings.TrimSpace(on), "true") || d.conf.Has(authSecretKey) || d.conf.Has(authFileKey) {
 		return
 	}
-	d.warns.OfKey(authenticateKey, "is true and %s is not set: master, workers and applications of a standalone cluster need the same secret and fail without it; set it, or provide it in the "+
+	d.warns.OfKey(authenticateKey, "is true and %s is not set: master, workers and applications of a standalone cluster need the same secret and fail without it; set the key, or provide the secret in the "+
 		"image or in the variable _SPARK_AUTH_SECRET of both templates", authSecretKey)
 }
 

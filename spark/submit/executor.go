@@ -301,8 +301,8 @@ func executorEnv(e *draft) error {
 	return nil
 }
 
-// executorOptions returns the options of the executor's JVM: those of every executor, the user's options, and the
-// settings that an executor needs before it can request the other settings from the driver
+// executorOptions returns the options of the executor's JVM: the options of every executor, the user's options, and
+// the settings that an executor needs before it can request the other settings from the driver
 // (SparkConf.isExecutorStartupConf).
 func executorOptions(e *draft) ([]string, error) {
 	text, err := e.conf.String("spark.executor.extraJavaOptions", "")

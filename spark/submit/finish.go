@@ -94,9 +94,9 @@ func (d *draft) confFiles() (map[string]string, error) {
 	for _, name := range names {
 		switch {
 		case SkipsConfFile(name):
-			d.warn("configuration file %s is left out: Spark accepts no archives, templates, spark*conf and spark*properties", name)
+			d.warn("configuration file %s is left out, as in Spark: archives, templates, spark*conf and spark*properties are not copied", name)
 		case !utf8.ValidString(d.r.ConfFiles[name]):
-			d.warn("configuration file %s is left out: it is not UTF-8 text, and a ConfigMap can contain nothing else", name)
+			d.warn("configuration file %s is left out: it is not UTF-8 text, which a ConfigMap requires", name)
 		case total+size(name) >= limit:
 			d.warn("configuration file %s is left out: together the files exceed the size that %s allows (%d)", name, key, limit)
 		default:

@@ -51,7 +51,7 @@ type quirks struct {
 	resizePolicy bool
 	// driverPodIP: spark.kubernetes.executor.useDriverPodIP is read (from 4.1).
 	driverPodIP bool
-	// driverPodIPDefault: its default is true (from 4.3).
+	// driverPodIPDefault: spark.kubernetes.executor.useDriverPodIP is true by default (from 4.3).
 	driverPodIPDefault bool
 	// vectorModule: the JVMs load the module of vector instructions (from 4.0).
 	vectorModule bool

@@ -221,8 +221,8 @@ func (d *draft) runnerTemplates(files *runnerFiles) error {
 	return nil
 }
 
-// runnerConf returns the user's configuration, overridden by the Request's fields. A field sets the key that
-// spark-submit has for it; a field without such a key becomes a file.
+// runnerConf returns the user's configuration, overridden by the Request's fields. If spark-submit has a configuration
+// key for a field, runnerConf sets this key. Any other field becomes a file.
 func (d *draft) runnerConf(given *conf.Conf, files *runnerFiles) *conf.Conf {
 	c := given.Clone()
 	c.Delete(slices.DeleteFunc(c.Keys(), func(key string) bool { return strings.HasPrefix(key, "spark.") })...)

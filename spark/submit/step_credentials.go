@@ -38,7 +38,7 @@ func credentialsStep(d *draft) error {
 		return nil
 	}
 	if account != "" {
-		d.warn("%sserviceAccountName: has no effect beside %[1]soauthToken and certificates of the driver's own", credentialsPrefix)
+		d.warn("%sserviceAccountName: has no effect, because the driver uses its own token (%[1]soauthToken) or certificates", credentialsPrefix)
 	}
 	name := bounded("", d.r.ResourceNamePrefix, "-kubernetes-credentials")
 	if err := d.secret("DriverCredentials", name, data); err != nil {

@@ -123,7 +123,7 @@ func tokenSecret(d *draft, hasKeytab bool) error {
 	case item == "":
 		return keyError(nameKey, "needs %s too", itemKey)
 	case hasKeytab:
-		d.warn("%s: has no effect beside a keytab", nameKey)
+		d.warn("%s: has no effect, because the driver creates its own tokens with the keytab", nameKey)
 		return nil
 	}
 	const dir = "/mnt/secrets/hadoop-credentials"
