@@ -13,7 +13,7 @@ import (
 var Sizes = map[string]any{
 	".memory": "1g", ".memoryOverhead": "512m", ".memoryLimit": "2g", ".memoryOverheadFactor": "0.2", ".coreRequest": "1", ".coreLimit": "1",
 	".podName": "a.b", ".portName": "b", ".deploymentMode": "ClusterMode",
-	// The rules admit an application's own node selector only without those of driver and executors.
+	// The rules admit spec.nodeSelector only if driver and executors have no node selectors of their own.
 	".spec.nodeSelector": map[string]any{}, ".spec.template.nodeSelector": map[string]any{},
 }
 

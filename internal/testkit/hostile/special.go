@@ -142,7 +142,7 @@ var templatePaths = map[string]struct {
 }
 
 // maxValues is the number of values that two templates may have together: the operator's limit for a spec, minus the
-// values beside the templates.
+// values of the fields outside the templates.
 const maxValues = 10_000 - 200
 
 // templates returns objects whose pod templates have many containers with long lists, up to the operator's limits. Such
