@@ -91,7 +91,8 @@ func TestInterruptedIsACodeOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestPluginName checks that the program, as a plugin of kubectl, uses in its texts the name by which users run it.
+// TestPluginName checks that, if the program runs as a plugin of kubectl, its texts contain the name by which users
+// run it.
 func TestPluginName(t *testing.T) {
 	for path, want := range map[string]string{"/usr/bin/sparkctl": "sparkctl", "kubectl-spark": "kubectl spark", "kubectl-spark.exe": "kubectl spark", "/x/renamed": "sparkctl"} {
 		if got := nameOf(path); got != want {

@@ -284,8 +284,8 @@ func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, 
 	return pods.Items, nil
 }
 
-// MainPod returns the running pod of an object's current attempt with which users work: the driver, the Connect server,
-// or the master of a cluster. It returns an error that says why there is no such pod.
+// MainPod returns the pod with which users work: the driver, the Connect server, or the master of a cluster. The pod
+// belongs to the object's current attempt and runs. If there is no such pod, the error says why.
 func (c *Client) MainPod(ctx context.Context, object client.Object) (*corev1.Pod, error) {
 	pods, err := c.Pods(ctx, object)
 	if err != nil {

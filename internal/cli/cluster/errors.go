@@ -64,7 +64,7 @@ func readable(err error, host string) error {
 		return fmt.Errorf("the kubeconfig cannot be used: %w; kubectl config get-contexts shows the contexts", err)
 	case noDefinition(err):
 		return missingDefinition(err)
-	// The failed upgrade of a connection has only a text.
+	// If the upgrade of a connection fails, the error has only a text.
 	case apierrors.IsForbidden(err), forbidden.MatchString(err.Error()):
 		return missingRight(err)
 	case apierrors.IsUnauthorized(err):

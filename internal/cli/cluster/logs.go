@@ -63,8 +63,9 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 	}
 }
 
-// nextPod returns the newest pod that is newer than the pod last, or nil if no further log will follow. For the first
-// log, last is nil. If the option Follow is set, nextPod waits until such a pod exists and its container has started.
+// nextPod returns the pod of the next log: the newest pod, if it is newer than the pod of the previous log (last). For
+// the first log, last is nil. If no further log will follow, nextPod returns nil. If the option Follow is set, it
+// waits until the next pod exists and its container has started.
 func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()

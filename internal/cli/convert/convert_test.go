@@ -201,8 +201,8 @@ func operator(t testing.TB) launch.Operator {
 	return o
 }
 
-// corpus yields applications by their names: those of the examples and of sparkctl's own tests, each piece alone, and
-// combinations of pieces. Pieces that do not fit together are left out.
+// corpus yields applications with their names: the examples, the applications of sparkctl's own tests, an application
+// for each piece, and combinations of pieces. Pieces that do not fit together are left out.
 func corpus(t testing.TB, o launch.Operator, yield func(name string, app client.Object)) {
 	t.Helper()
 	files, err := filepath.Glob("../../../examples/*.yaml")

@@ -20,7 +20,7 @@ import (
 const expiresSoon = 3 * 24 * time.Hour
 
 // checkAdmission checks the validating webhook of this project's operator and the webhook's certificates. It also
-// looks for mutating webhooks that another operator left behind.
+// looks for mutating webhooks of another operator that no longer runs.
 func (d *doctor) checkAdmission(ctx context.Context) {
 	admission, err := typedadmissionv1.NewForConfig(d.Config())
 	if err != nil {

@@ -21,8 +21,8 @@ type Change struct {
 	Beside []string
 }
 
-// Change computes what the operator's next passes over a stored object do if its spec and labels are edited to those of
-// the wanted object. It compares these passes with the passes over the unedited object, and returns the differences.
+// Change computes the effect of an edit that gives the stored object live the spec and the labels of the object
+// wanted. It computes the operator's next passes with the edit and without it, and returns the differences.
 func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change Change, err error) {
 	k, err := o.Kind(live)
 	if err != nil {

@@ -44,7 +44,7 @@ type Operator struct {
 	Config config.Configuration
 	Now    time.Time
 	// NamespaceLabels are the labels of the objects' namespaces, by which the configuration selects defaults and rules of
-	// the platform. If they are unknown (nil), only those apply that apply to all namespaces.
+	// the platform. If the labels are unknown (nil), only the defaults and rules for all namespaces apply.
 	NamespaceLabels map[string]string
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/target"
 )
 
-// The functions of package target, under the names by which the verbs of this package call them.
+// Short names for functions of package target.
 var (
 	connection  = target.Connection
 	named       = target.Named
