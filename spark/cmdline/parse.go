@@ -166,8 +166,8 @@ func (p *parser) systemProperties() error {
 	return nil
 }
 
-// request copies the values of some configuration keys into the fields of the Request, and removes these keys from the
-// configuration.
+// request sets the fields of the Request from the configuration and from the submitter's environment. It removes the
+// configuration keys that have such a field.
 func (p *parser) request() error {
 	s, r := p.submitter, &p.r
 	r.SparkVersion, r.ProxyUser = s.SparkVersion, p.options["--proxy-user"]
