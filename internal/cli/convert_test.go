@@ -75,7 +75,7 @@ func TestConvertUsage(t *testing.T) {
 		{[]string{"-f", "../../examples/spark-pi.yaml", "--properties-file", "x"}, exit.Usage, "cannot be combined"},
 		{[]string{"-f", "/does/not/exist"}, exit.Invalid, "/does/not/exist"},
 		{[]string{"-f", "../../examples/spark-connect.yaml"}, exit.Invalid, "examples/spark-connect.yaml:"},
-		{[]string{"-f", "../../examples/apache-cluster.yaml"}, exit.Invalid, "keep it"},
+		{[]string{"-f", "../../examples/apache-cluster.yaml"}, exit.Invalid, "keep the SparkCluster"},
 		{[]string{"-f", "testdata/lint/faults.yaml"}, exit.Invalid, "testdata/lint/faults.yaml:"},
 		{[]string{"-f", "testdata/lint/broken.yaml"}, exit.Invalid, "testdata/lint/broken.yaml:5:1"},
 		{[]string{"--properties-file", "/does/not/exist", "--spark-version", "4.1.4"}, exit.Invalid, "/does/not/exist"},
