@@ -1,6 +1,6 @@
-// Command bench measures the operator against an API server: the number of applications that it carries each second,
-// its writes, and its memory and CPU. To carry an application means to manage it from its creation to its end. The
-// command compares the operator with a plain client-go program and with the real spark-submit. See README.md.
+// Command bench measures the operator against an API server: the number of applications that it manages each second
+// from creation to end, its writes, and its memory and CPU. The command compares the operator with a plain client-go
+// program and with the real spark-submit. See README.md.
 //
 // The command starts its own control planes, simulates the nodes and Spark on them, and ends everything that it
 // started. All load stays on loopback and has a time limit.
@@ -83,7 +83,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, e
 		return nil, err // fail now and not after an hour
 	}
 	if len(o.only) > 0 {
-		spec = spec.Only(o.only)
+		spec = spec.Select(o.only)
 	}
 	dir, err := os.MkdirTemp("", "spark-bench-bin-")
 	if err != nil {

@@ -46,8 +46,8 @@ type event struct {
 	Body json.RawMessage `json:"requestObject"`
 }
 
-// write reports whether the event is the answer to a write request. Dry runs and reviews of access or tokens store
-// nothing, so they do not count.
+// write reports whether the event is the answer to a request that stores something. Dry runs, access reviews and token
+// reviews store nothing.
 func (e *event) write() bool {
 	switch e.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
@@ -59,7 +59,7 @@ func (e *event) write() bool {
 
 func (e *event) ok() bool { return e.Status.Code < http.StatusMultipleChoices }
 
-// kind returns the request as verb and resource, such as "patch pods/status".
+// kind returns the verb and the resource of the request, such as "patch pods/status".
 func (e *event) kind() string {
 	if e.Object.Subresource != "" {
 		return e.Verb + " " + e.Object.Resource + "/" + e.Object.Subresource
@@ -67,7 +67,8 @@ func (e *event) kind() string {
 	return e.Verb + " " + e.Object.Resource
 }
 
-// class returns the class of a controller's write. It is empty for leases, whose writes do not count.
+// class returns the class of a controller's write. It returns an empty string for a write of a lease, which does not
+// count.
 func (e *event) class() string {
 	switch e.kind() {
 	case "create pods", "create configmaps", "create services":
@@ -115,7 +116,7 @@ const (
 var Classes = []string{Objects, StatusWrites, Events, Others}
 
 // Scope selects the writes that are read from a log: those that the API server answered between From and To, for
-// applications in the namespaces. Controller is the prefix of the user agent of the controller that carries the
+// applications in the namespaces. Controller is the prefix of the user agent of the controller that manages the
 // applications.
 type Scope struct {
 	From, To   time.Time
@@ -123,46 +124,47 @@ type Scope struct {
 	Controller string
 }
 
-// Account summarizes the audit log of one load. Add merges the accounts of several loads that the same controller
-// carried.
+// Account summarizes the audit log of one load. Add merges the accounts of several loads of the same controller.
 type Account struct {
 	Applications int
-	// Launch holds the times from an application's creation to its driver pod. Driver and Executor hold the times from a
-	// change of such a pod's phase to the status write that reflects it, or 0 if that write was answered first.
+	// Launch holds the times from an application's creation to its driver pod. Driver and Executor hold the times from
+	// a change of the phase of a driver pod or an executor pod to the status write that reflects the change. Such a
+	// time is 0 if the API server answered the status write before the change.
 	Launch, Driver, Executor []time.Duration
 	// NoDriver counts applications without a driver pod. NoStatus and NoExecutorStatus count changes of driver and
 	// executor pods that no status reflects.
 	NoDriver, NoStatus, NoExecutorStatus int
-	// Writes counts the controller's writes by class. Most holds, for each class, the largest number of writes for one
-	// application that ended COMPLETED.
-	Writes, Most map[string]int
+	// Writes counts the controller's writes by class. MaxWrites holds, for each class, the largest number of writes for
+	// one application that ended COMPLETED.
+	Writes, MaxWrites map[string]int
 	// Rejected counts the controller's writes to which the API server answered with a 4xx status.
 	Rejected int
 	// WithoutApplication counts the controller's writes that belong to no application, except leases. OtherNamespaces
 	// counts its writes for applications outside the load's namespaces.
 	WithoutApplication, OtherNamespaces int
-	// All counts the writes of all clients in the load's namespaces. Bytes is the size of the controller's writes as
-	// JSON.
-	All, Bytes int
-	// Answered holds the times of the answers to writes of the load, the controller and the nodes. Add does not merge it.
-	Answered []time.Time
+	// AllWrites counts the writes of all clients in the load's namespaces. Bytes is the size of the controller's writes
+	// as JSON.
+	AllWrites, Bytes int
+	// Answers holds the times of the answers to writes of the load, the controller and the nodes. Add does not merge
+	// it.
+	Answers []time.Time
 }
 
 // Add merges another account into this one.
 func (a *Account) Add(b Account) {
 	if a.Writes == nil {
-		a.Writes, a.Most = map[string]int{}, map[string]int{}
+		a.Writes, a.MaxWrites = map[string]int{}, map[string]int{}
 	}
 	for _, class := range Classes {
 		a.Writes[class] += b.Writes[class]
-		a.Most[class] = max(a.Most[class], b.Most[class])
+		a.MaxWrites[class] = max(a.MaxWrites[class], b.MaxWrites[class])
 	}
 	for into, lags := range map[*[]time.Duration][]time.Duration{&a.Launch: b.Launch, &a.Driver: b.Driver, &a.Executor: b.Executor} {
 		*into = append(*into, lags...)
 	}
 	for into, n := range map[*int]int{
 		&a.Applications: b.Applications, &a.NoDriver: b.NoDriver, &a.NoStatus: b.NoStatus, &a.NoExecutorStatus: b.NoExecutorStatus,
-		&a.Rejected: b.Rejected, &a.WithoutApplication: b.WithoutApplication, &a.OtherNamespaces: b.OtherNamespaces, &a.All: b.All, &a.Bytes: b.Bytes,
+		&a.Rejected: b.Rejected, &a.WithoutApplication: b.WithoutApplication, &a.OtherNamespaces: b.OtherNamespaces, &a.AllWrites: b.AllWrites, &a.Bytes: b.Bytes,
 	} {
 		*into += n
 	}
@@ -171,7 +173,7 @@ func (a *Account) Add(b Account) {
 // Read reads a log. It ignores an incomplete last line, which the API server is still writing.
 func Read(in io.Reader, s Scope) (Account, error) {
 	r := reader{scope: s, owners: map[object]owner{}, lives: map[object]*life{}}
-	r.Writes, r.Most = map[string]int{}, map[string]int{}
+	r.Writes, r.MaxWrites = map[string]int{}, map[string]int{}
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
@@ -276,12 +278,12 @@ func (r *reader) handle(e *event) {
 
 // count adds a write in the load's namespaces to the account.
 func (r *reader) count(e *event, controller bool) {
-	r.All++
+	r.AllWrites++
 	if controller {
 		r.Bytes += len(e.Body)
 	}
 	if controller || strings.HasPrefix(e.UserAgent, LoadAgent) || strings.HasPrefix(e.UserAgent, NodeAgent) {
-		r.Answered = append(r.Answered, e.Done)
+		r.Answers = append(r.Answers, e.Done)
 	}
 }
 
@@ -352,12 +354,13 @@ func (l *life) statusWritten(e *event, b body) {
 }
 
 // lags returns the delay between each change of the pod and the first status that reflects it, and counts the changes
-// that no status reflects. If follows is true, a status that was answered before the change describes an older pod of
-// the same name. The status of an executor may precede its change, because the end of a driver ends its executors too.
-func (p *pod) lags(follows bool) (took []time.Duration, missed int) {
+// that no status reflects. If onlyLater is true, lags ignores a status that the API server stored before the change,
+// because that status describes an older pod of the same name. For executors onlyLater is false: the end of a driver
+// ends its executors too, so their status may precede the change of their pods.
+func (p *pod) lags(onlyLater bool) (took []time.Duration, missed int) {
 	for _, c := range p.changes {
 		i := slices.IndexFunc(p.statuses, func(s change) bool {
-			return (s.ended || !c.ended) && (!follows || !s.done.Before(c.received))
+			return (s.ended || !c.ended) && (!onlyLater || !s.done.Before(c.received))
 		})
 		if i < 0 {
 			missed++
@@ -388,7 +391,7 @@ func (r *reader) conclude() {
 		}
 		if l.completed {
 			for _, class := range Classes {
-				r.Most[class] = max(r.Most[class], l.writes[class])
+				r.MaxWrites[class] = max(r.MaxWrites[class], l.writes[class])
 			}
 		}
 	}

@@ -46,9 +46,9 @@ func labels(app, role string) string {
 
 const operator = "spark-operator/v1"
 
-// whole returns the log of two applications and of unrelated requests. The application "good" succeeds, and "slow" has
-// no driver pod.
-func whole() string {
+// sampleLog returns the log of two applications and of unrelated requests. The application "good" succeeds, and "slow"
+// has no driver pod.
+func sampleLog() string {
 	state := func(state, more string) string {
 		return fmt.Sprintf(`{"status":{"applicationState":{"state":%q}%s}}`, state, more)
 	}
@@ -79,7 +79,7 @@ func whole() string {
 }
 
 func TestReadSumsTheWritesOfALoad(t *testing.T) {
-	got, err := Read(strings.NewReader(whole()), Scope{From: start, To: start.Add(30 * time.Second), Namespaces: []string{"a"}, Controller: OperatorAgent})
+	got, err := Read(strings.NewReader(sampleLog()), Scope{From: start, To: start.Add(30 * time.Second), Namespaces: []string{"a"}, Controller: OperatorAgent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,13 +87,13 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	want := Account{
 		Applications: 2, Launch: []time.Duration{time.Second},
 		Driver: []time.Duration{500 * time.Millisecond, 2 * time.Second}, Executor: []time.Duration{4 * time.Second, 3 * time.Second},
-		NoDriver: 1, Writes: writes, Most: writes, Rejected: 1, WithoutApplication: 1, OtherNamespaces: 1, All: 15,
+		NoDriver: 1, Writes: writes, MaxWrites: writes, Rejected: 1, WithoutApplication: 1, OtherNamespaces: 1, AllWrites: 15,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Account{}, "Answered", "Bytes"), cmpopts.SortSlices(func(a, b time.Duration) bool { return a < b })); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Account{}, "Answers", "Bytes"), cmpopts.SortSlices(func(a, b time.Duration) bool { return a < b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(got.Answered) != 14 { // the scheduler's write is left out
-		t.Errorf("%d answers", len(got.Answered))
+	if len(got.Answers) != 14 { // the scheduler's write is left out
+		t.Errorf("%d answers", len(got.Answers))
 	}
 	if got.Bytes == 0 {
 		t.Error("no bytes are counted for the operator")
@@ -101,18 +101,18 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	double := Account{}
 	double.Add(got)
 	double.Add(got)
-	if double.Writes[Objects] != 4 || double.Most[Objects] != 2 || len(double.Driver) != 4 || double.NoDriver != 2 {
+	if double.Writes[Objects] != 4 || double.MaxWrites[Objects] != 2 || len(double.Driver) != 4 || double.NoDriver != 2 {
 		t.Errorf("two accounts are %+v", double)
 	}
 }
 
 // TestChangesWithoutStatusAreCounted checks that an Account counts the pod changes that no later status reflects.
 func TestChangesWithoutStatusAreCounted(t *testing.T) {
-	early := whole()
+	early := sampleLog()
 	early = strings.ReplaceAll(early, `"state":"COMPLETED"`, `"state":"RUNNING"`)
 	early = strings.ReplaceAll(early, `"good-exec-1":"COMPLETED"`, `"good-exec-1":"PENDING"`)
 	got, err := Read(strings.NewReader(early), Scope{From: start, Namespaces: []string{"a"}, Controller: OperatorAgent})
-	if err != nil || got.NoStatus != 1 || got.NoExecutorStatus != 2 || got.Most[Objects] != 0 {
+	if err != nil || got.NoStatus != 1 || got.NoExecutorStatus != 2 || got.MaxWrites[Objects] != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

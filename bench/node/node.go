@@ -241,8 +241,9 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
 }
 
-// start writes that a pod's containers run. If the scheduler has bound the pod, start first writes the status of
-// containers that are being created, unless placed is true, which saves minutes in a large load.
+// start writes the status of a pod whose containers run. A pod that the scheduler has bound first gets the status of
+// containers that are being created, as on a real node. If placed is true, start omits that first write, which saves
+// minutes in a large load.
 func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if scheduled && !placed {

@@ -60,7 +60,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Command is the argument with which the bench's own binary runs this program. The next argument is the address at
+// Command is the first argument that makes the bench's own binary run this program. The next argument is the address at
 // which the program reports that it is ready.
 const Command = "plain"
 

@@ -24,8 +24,8 @@ var files embed.FS
 // Bound is the acceptance range of a measurement. A bound that has neither Min nor Max only requires that the
 // measurement exists.
 type Bound struct {
-	// Measurement is the identity of the measurement. If it contains a *, the bound applies to one measurement for each
-	// text in the set Each, such as the set of scenarios or cases. The text replaces the *.
+	// Measurement is the identity of the measurement. If it contains a *, the bound applies once for each text in the
+	// set that Each names (Spec.Sets), such as the scenarios or the cases. The text replaces the *.
 	Measurement string `json:"figure"`
 	Each        string `json:"each,omitempty"`
 	// Per is the identity of a second measurement, by which the first measurement is divided. A * in Per is replaced by
@@ -67,7 +67,7 @@ func parse(text []byte) (s Spec, err error) {
 		case b.Measurement == "" || b.Why == "":
 			err = fmt.Errorf("a bound (figure %q) needs both fields, figure and why", b.Measurement)
 		case strings.Contains(b.Measurement, "*") != (b.Each != "") || b.Each != "" && !known:
-			err = fmt.Errorf("the bound on %q and its set %q do not match: write a * in figure exactly if each names a set of this file", b.Measurement, b.Each)
+			err = fmt.Errorf("the bound on %q with the set %q is invalid: figure must contain a * if each names a set of this file, and must not contain a * otherwise", b.Measurement, b.Each)
 		case b.Min != nil && b.Max != nil && *b.Min > *b.Max:
 			err = fmt.Errorf("the bound on %q has a min above its max", b.Measurement)
 		}
@@ -78,8 +78,8 @@ func parse(text []byte) (s Spec, err error) {
 	return s, nil
 }
 
-// Only returns the bounds on measurements of the named scenarios.
-func (s Spec) Only(scenarios []string) Spec {
+// Select returns the bounds on measurements of the named scenarios.
+func (s Spec) Select(scenarios []string) Spec {
 	s.Bounds = slices.DeleteFunc(slices.Clone(s.Bounds), func(b Bound) bool {
 		return !slices.Contains(scenarios, scenario(b.Measurement)) || b.Per != "" && !slices.Contains(scenarios, scenario(b.Per))
 	})
@@ -179,7 +179,7 @@ func (v Verdict) Measured() string {
 	return Format(v.Value, v.Unit)
 }
 
-// Verdict returns the result of the check as text: holds, missed or not measured.
+// Verdict returns the result of the check as text: "holds", "missed" or "not measured".
 func (v Verdict) Verdict() string {
 	return map[bool]string{v.Holds: "holds", v.Missing: "**not measured**", !v.Holds && !v.Missing: "**missed**"}[true]
 }
@@ -276,8 +276,8 @@ func Render(run *Run) (string, error) {
 //go:embed plot.svg.tmpl
 var plotText string
 
-// plots returns the SVG charts of the performance page by name. Each chart shows two measurements at the full plan's
-// three numbers of live applications.
+// plots returns the SVG charts of the performance page by name. Each chart shows two measurements. Both were taken with
+// 100, 1,000 and 10,000 live applications, as in the full plan.
 func plots(run *Run) (map[string]string, error) {
 	svgs := map[string]string{}
 	for name, texts := range map[string][5]string{

@@ -59,7 +59,7 @@ bounds:
 		{ID: "a//n", Value: 1.5}, {ID: "a//cpu", Value: 8, Unit: "s"}, {ID: "a//ms", Value: 10, Unit: "ms"}, {ID: "a//zero"},
 		{ID: "b/p/n", Value: 1}, {ID: "b/q/n", Value: 2},
 	}}
-	all := Check(run, s.Only([]string{"a", "b"}))
+	all := Check(run, s.Select([]string{"a", "b"}))
 	want := []string{"1.5 holds", "1.5 **missed**", "missing **not measured**", "800 holds", "missing **not measured**", "2 holds"}
 	if len(all) != len(want) {
 		t.Fatalf("%d bounds", len(all))

@@ -124,7 +124,8 @@ func Load(file string) (*Run, error) {
 	return r, nil
 }
 
-// Newest assembles one run from several runs of a plan: each scenario from the newest run in which it had no error.
+// Newest combines several runs of a plan into one. It takes each scenario from the newest run in which that scenario
+// had no error.
 func Newest(runs []*Run) *Run {
 	out := &Run{}
 	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b *Run) int { return b.Began.Compare(a.Began) }) {

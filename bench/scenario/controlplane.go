@@ -126,14 +126,15 @@ func (r *rig) namespaces(names ...string) {
 		if !apierrors.IsAlreadyExists(err) {
 			check(err)
 		}
-		r.until("the service account of "+name, func() bool {
+		r.waitFor("the service account of "+name, func() bool {
 			_, err := r.core.CoreV1().ServiceAccounts(name).Get(r.ctx, "default", metav1.GetOptions{})
 			return found(err)
 		})
 	}
 }
 
-// found reports whether err is nil. It returns false for NotFound, and ends the scenario at any other error.
+// found reports whether a read found its object. It returns false if err is NotFound, and ends the scenario at any
+// other error.
 func found(err error) bool {
 	if !apierrors.IsNotFound(err) {
 		check(err)
@@ -144,7 +145,7 @@ func found(err error) bool {
 // waitEmpty waits until a namespace has no applications and none of their objects.
 func (r *rig) waitEmpty(namespace string) {
 	for _, resource := range []schema.GroupVersionResource{applications, pods, services, configMaps} {
-		r.until("the end of "+resource.Resource+" in "+namespace, func() bool {
+		r.waitFor("the end of "+resource.Resource+" in "+namespace, func() bool {
 			list := must(r.meta.Resource(resource).Namespace(namespace).List(r.ctx, metav1.ListOptions{Limit: 2})).Items
 			return len(list) == 0 || len(list) == 1 && list[0].Name == "kube-root-ca.crt" // exists in each namespace
 		})
@@ -161,14 +162,14 @@ func (r *rig) install() {
 		must(definitions.Create(r.ctx, &crd, metav1.CreateOptions{}))
 	}
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	r.until("the definitions", func() bool {
+	r.waitFor("the definitions", func() bool {
 		_, err := r.dyn.Resource(applications).Namespace("default").Create(r.ctx, application("try", "default"), dry)
 		return found(err)
 	})
 }
 
-// until polls until a condition holds or the scenario's time is over.
-func (r *rig) until(condition string, done func() bool) {
+// waitFor polls a condition until it holds. When the scenario's time limit is over, waitFor ends the scenario.
+func (r *rig) waitFor(condition string, done func() bool) {
 	for !done() {
 		if r.ctx.Err() != nil {
 			check(fmt.Errorf("wait for %s: %w", condition, context.Cause(r.ctx)))

@@ -21,18 +21,18 @@ import (
 )
 
 // goRuntime holds the environment variables of Go's runtime for both programs, the operator and the plain program. The
-// values are those of the chart (controller.go in its values), without the memory limit.
+// values are those that the chart sets by default (its values under `controller.go`), without the memory limit.
 var goRuntime = []string{"GOMAXPROCS=1", "GOGC=40"}
 
-// environment returns the variables in the parameter of, except those that change Go's runtime.
-func environment(of []string) []string {
-	return slices.DeleteFunc(slices.Clone(of), func(variable string) bool {
+// environment returns the variables without those that change Go's runtime.
+func environment(variables []string) []string {
+	return slices.DeleteFunc(slices.Clone(variables), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG"}, name)
 	})
 }
 
-// program is a process that carries applications: the operator or the plain program.
+// program is a process that manages applications: the operator or the plain program.
 type program struct {
 	agent         string // the prefix of its user agent
 	cmd           *exec.Cmd
@@ -68,7 +68,7 @@ func (r *rig) start(agent string) *program {
 			p.kill()
 		}
 	}()
-	r.until("the program to be ready", func() bool {
+	r.waitFor("the program to be ready", func() bool {
 		p.alive()
 		return r.get("http://"+p.health+"/readyz") == nil
 	})

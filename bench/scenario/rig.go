@@ -1,5 +1,5 @@
 // Package scenario runs the bench's scenarios. Each scenario applies one type of load to its own control plane, and
-// adds its measurements to a run. A plan is a list of scenarios with matching sizes.
+// adds its measurements to a run. A plan is a list of scenarios and the amount of work for them.
 //
 // A scenario ends at the first error, as a test does: the functions check and must panic with the error, and rig.play
 // recovers the panic and returns the error.
@@ -34,8 +34,8 @@ const (
 	senders = 32
 	// idle is the CPU time per second up to which a program counts as idle. An idle program still renews its lease.
 	idle = 20 * time.Millisecond
-	// calmShare is the share of a core that the control plane may use and still counts as calm. It is measured over the
-	// time calmSpan, which is longer than the pauses of the controllers.
+	// calmShare is the share of a core up to which the control plane counts as calm. It is measured over the time
+	// calmSpan, which is longer than the pauses of the controllers.
 	calmSpan, calmShare = 2 * time.Second, 0.10
 )
 
@@ -106,8 +106,8 @@ func (r *rig) add(in, name string, value float64, unit string) {
 func (r *rig) seconds(in, name string, d time.Duration) { r.add(in, name, d.Seconds(), "s") }
 func (r *rig) megabytes(in, name string, bytes int64)   { r.add(in, name, float64(bytes)/1e6, "MB") }
 
-// withProgram starts a program and calls f after the program has carried a few applications, so that no measurement
-// includes opening its connections.
+// withProgram starts a program and calls f after the program has finished a few applications. No measurement therefore
+// includes the time to open connections.
 func (r *rig) withProgram(agent string, f func(*program)) {
 	p := r.start(agent)
 	defer p.kill()
@@ -212,13 +212,13 @@ func (r *rig) waitCalm() {
 	}
 }
 
-// waitQuiet waits until a program has been idle for the duration long, and returns when it became idle. If that takes
+// waitQuiet waits until a program has been idle for the duration span, and returns when it became idle. If that takes
 // more than a minute, waitQuiet adds a note and returns the current time.
-func (r *rig) waitQuiet(p *program, long time.Duration) (since time.Time) {
+func (r *rig) waitQuiet(p *program, span time.Duration) (since time.Time) {
 	began := time.Now()
 	since = began
 	second, cpu := began, p.usage().cpu
-	r.until("the program to be quiet", func() bool {
+	r.waitFor("the program to be quiet", func() bool {
 		u, now := p.usage(), time.Now()
 		switch {
 		case u.cpu-cpu > idle:
@@ -226,17 +226,17 @@ func (r *rig) waitQuiet(p *program, long time.Duration) (since time.Time) {
 		case now.Sub(second) >= time.Second:
 			second, cpu = now, u.cpu
 		}
-		if now.Sub(began) > time.Minute+long {
+		if now.Sub(began) > time.Minute+span {
 			r.run.Note("%s: the program was not quiet within a minute.", r.name)
 			since = now
 			return true
 		}
-		return now.Sub(since) > long
+		return now.Sub(since) > span
 	})
 	return since
 }
 
-// loadResult holds the costs and the results of carrying a load.
+// loadResult holds the costs and the results of one load.
 type loadResult struct {
 	audit.Account
 	apps  int
@@ -247,7 +247,8 @@ type loadResult struct {
 	peak  int64
 }
 
-// carry lets a program carry a load, and returns the costs and the results.
+// carry creates a load for a program that runs, waits until the program has finished it, and returns the costs and the
+// results.
 func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	r.namespaces(spec.Namespaces()...)
 	r.waitCalm()
@@ -266,7 +267,7 @@ func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	b.Account = must(audit.Read(log, scope))
 	// The rate is derived from the times of the writes. A rate that is derived from the ends of applications would
 	// favour a program that starts all applications before it ends any.
-	b.rates = []float64{report.Rate(b.Answered) * float64(b.apps) / float64(len(b.Answered))}
+	b.rates = []float64{report.Rate(b.Answers) * float64(b.apps) / float64(len(b.Answers))}
 	return b
 }
 
@@ -313,11 +314,11 @@ func (r *rig) note(in string, b loadResult) {
 	r.add(in, "executor events without a status", float64(b.NoExecutorStatus), "")
 	for _, class := range audit.Classes {
 		r.add(in, class+" an application", float64(b.Writes[class])/n, "")
-		r.add(in, class+", most of one life", float64(b.Most[class]), "")
+		r.add(in, class+", most of one life", float64(b.MaxWrites[class]), "")
 	}
 	r.add(in, "writes an application", float64(b.Writes[audit.Objects]+b.Writes[audit.StatusWrites]+b.Writes[audit.Events]+b.Writes[audit.Others])/n, "")
 	r.add(in, "bytes sent an application", float64(b.Bytes)/n, "B")
-	r.add(in, "everybody's writes an application", float64(b.All)/n, "")
+	r.add(in, "everybody's writes an application", float64(b.AllWrites)/n, "")
 	r.add(in, "refused writes an application", float64(b.Rejected)/n, "")
 	r.add(in, "writes for no application", float64(b.WithoutApplication), "")
 	r.add(in, "writes for other applications", float64(b.OtherNamespaces), "")

@@ -36,8 +36,9 @@ func singleClass(c load.Class) load.Spec {
 }
 
 // completeLives returns a load of applications with five executors each, in the namespaces of ten teams. One driver in
-// fifty fails. The applications arrive at 20 a second, which is more than two cores can carry. One application in forty
-// stays in each phase for longer than the operator's debounce of executor churn, so that the debounced writes count.
+// fifty fails. The applications arrive at 20 a second, which is more than two cores can manage. One
+// application in forty stays in each phase for longer than the operator's debounce of executor churn, so that the
+// debounced writes count.
 func completeLives(name string, n int) load.Spec {
 	long := n / 40
 	return load.Spec{Seed: 1, Classes: []load.Class{
@@ -57,9 +58,9 @@ func (r *rig) probe(n int) load.Spec {
 	return singleClass(load.Class{Name: r.unusedName("probe"), Count: n, Rate: 4, Executors: 5, Run: time.Second})
 }
 
-// lives has the operator and the plain program carry applications from their creation to their end, one program after
-// the other on the same API server. The applications arrive faster than either program can carry them. Then both
-// programs carry applications that arrive at half of the operator's rate.
+// lives measures the operator and the plain program, one after the other on the same API server, with applications from
+// their creation to their end. The applications arrive faster than either program can manage them. Then lives measures
+// both programs with applications that arrive at half of the operator's rate.
 func (r *rig) lives() {
 	sum := map[rune]*loadResult{'o': {}, 'p': {}}
 	for _, letter := range r.Order {
@@ -89,8 +90,8 @@ func (r *rig) lives() {
 	}
 }
 
-// burst creates applications without executors, all at once, and has the operator carry them. It also measures the real
-// spark-submit of each Spark line on the same API server.
+// burst creates applications without executors, all at once, and measures how the operator manages them. It also
+// measures the real spark-submit of each Spark line on the same API server.
 func (r *rig) burst() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		r.note("operator", r.carry(p, singleClass(load.Class{Name: r.unusedName("burst"), Count: r.Burst, Run: 200 * time.Millisecond})))
@@ -137,12 +138,13 @@ func (r *rig) submit(version string) {
 	r.megabytes(in, "resident, peak", sum.Peak)
 }
 
-// levels names the numbers of live applications: 100, 1,000 and 10,000 in the full plan.
+// levels contains the names of the three load levels. In the full plan the levels are 100, 1,000 and 10,000 live
+// applications.
 var levels = [3]string{"low", "middle", "high"}
 
-// standing measures the operator beside three numbers of live applications, each with a driver and five executors: its
-// memory, the latency of short applications, and the rate at full load. At the end it measures the start of an operator
-// that finds all these applications.
+// standing measures the operator at three levels of load. At each level, more applications stay alive with a driver and
+// five executors each, and standing measures the operator's memory, the latency of short applications, and the rate at
+// full load. At the end it measures the start of an operator that finds all these applications.
 func (r *rig) standing() {
 	resident := [3]float64{}
 	r.withProgram(audit.OperatorAgent, func(p *program) {
@@ -164,8 +166,8 @@ func (r *rig) standing() {
 	r.coldStart()
 }
 
-// finished measures the same as standing beside many finished applications. They have no executors, but keep their
-// driver pods.
+// finished takes the same measurements as standing. Its many applications have finished: they have no executors, but
+// keep their driver pods.
 func (r *rig) finished() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		r.carry(p, singleClass(load.Class{Name: r.unusedName("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))
@@ -183,7 +185,7 @@ func (r *rig) createRunning(c load.Class) {
 	r.send(spec)
 	r.waitStarted(want)
 	for _, name := range spec.Namespaces() {
-		r.until("the applications of "+name+" to be RUNNING", func() bool {
+		r.waitFor("the applications of "+name+" to be RUNNING", func() bool {
 			list := must(r.dyn.Resource(applications).Namespace(name).List(r.ctx, metav1.ListOptions{}))
 			all := !slices.ContainsFunc(list.Items, func(app unstructured.Unstructured) bool { return stateOf(&app) != "RUNNING" })
 			if !all {
@@ -196,13 +198,13 @@ func (r *rig) createRunning(c load.Class) {
 
 // waitStarted waits until n pods were started.
 func (r *rig) waitStarted(n int) {
-	r.until(fmt.Sprintf("%d pods to run", n), func() bool {
+	r.waitFor(fmt.Sprintf("%d pods to run", n), func() bool {
 		return r.nodes.Started() >= n
 	})
 }
 
-// measureBeside measures the latency of a probe and then a load at full rate, while the applications of the scenario
-// exist. It returns the namespaces of both loads.
+// measureBeside measures the latency of a few short applications and then the rate at full load, while the applications
+// of the scenario exist. It returns the namespaces of both loads.
 func (r *rig) measureBeside(p *program, in string) []string {
 	probe, press := r.probe(r.Probe), completeLives(r.unusedName("press"), r.Pressing)
 	press.Classes = press.Classes[:1]
@@ -233,8 +235,8 @@ func (r *rig) launch(namespace string, f func()) time.Duration {
 	return 0
 }
 
-// coldStart creates an application while no operator runs, and measures the time from the start of an operator, which
-// finds all objects of the scenario, until that application has a driver pod.
+// coldStart creates an application while no operator runs, and then starts an operator, which finds all objects of the
+// scenario. It measures the time from this start until the application has a driver pod.
 func (r *rig) coldStart() {
 	r.waitCalm()
 	var p *program
@@ -299,7 +301,8 @@ func (r *rig) deletion() {
 	})
 }
 
-// remove deletes the objects NAME-0 to NAME-(n-1) in the namespace NAME, and returns how long it took to become empty.
+// remove deletes the objects NAME-0 to NAME-(n-1) in the namespace NAME, and returns the time until the namespace was
+// empty.
 func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) time.Duration {
 	began := time.Now()
 	r.forEach(n, func(ctx context.Context, i int) error {
@@ -337,7 +340,7 @@ func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 
 // fairness measures how long a single application waits for its driver pod, with and without another namespace that has
 // a long queue of older applications. It also measures the time until 1,200 applications of the queue have driver pods,
-// because users of another operator published their time for that number.
+// because users of another operator have published that time.
 func (r *rig) fairness() {
 	r.withProgram(audit.OperatorAgent, func(*program) {
 		singles := func() (took []time.Duration) {
@@ -357,9 +360,9 @@ func (r *rig) fairness() {
 		before := waiting()
 		beside := singles()
 		if after := waiting(); r.AtOnce == 1 && (before < r.Crowd*8/10 || after == 0) {
-			check(fmt.Errorf("%d of %d applications waited before the measurement and %d after it, so it shows nothing: raise Crowd in the plan", before, r.Crowd, after))
+			check(fmt.Errorf("before the measurement %d of %d applications were waiting, and after it %d: too few for a valid result: raise Crowd in the plan", before, r.Crowd, after))
 		}
-		r.until("the driver pods of the crowd", func() bool {
+		r.waitFor("the driver pods of the crowd", func() bool {
 			check(pause(r.ctx, time.Second)) // a list costs what is measured, so list rarely
 			return waiting() <= max(0, r.Crowd-1200)
 		})
@@ -371,8 +374,8 @@ func (r *rig) fairness() {
 }
 
 // hostile measures how a namespace full of unrelated pods and large ConfigMaps affects the operator's memory. Several
-// operators carry a probe before and after that namespace is filled. The median of their peaks counts, because garbage
-// collection is random. Another operator runs while the namespace is filled.
+// operators, one after the other, manage a few short applications before and after that namespace is filled. The median of
+// their peaks counts, because garbage collection is random. Another operator runs while the namespace is filled.
 func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
