@@ -25,7 +25,7 @@ func TestControlPlanesRunSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, c := range []*cluster{a, b} {
 		wg.Go(func() {
-			if out, err := c.try("up", "--dir", c.dir, "--control-plane-only"); err != nil {
+			if out, err := c.tryRun("up", "--dir", c.dir, "--control-plane-only"); err != nil {
 				t.Errorf("up: %v\n%s", err, out)
 			}
 		})
@@ -38,13 +38,13 @@ func TestControlPlanesRunSideBySide(t *testing.T) {
 	if out := b.kubectl("get", "namespaces"); strings.Contains(out, "only-in-a") {
 		t.Error("the clusters share their data")
 	}
-	if out := a.must("kubeconfig", "--dir", a.dir); out != filepath.Join(a.dir, "kubeconfig")+"\n" {
+	if out := a.mustRun("kubeconfig", "--dir", a.dir); out != filepath.Join(a.dir, "kubeconfig")+"\n" {
 		t.Errorf("kubeconfig printed %q", out)
 	}
-	if out := a.must("up", "--dir", a.dir, "--control-plane-only"); !strings.Contains(out, "already runs") {
+	if out := a.mustRun("up", "--dir", a.dir, "--control-plane-only"); !strings.Contains(out, "already runs") {
 		t.Errorf("the second up printed: %s", out)
 	}
-	if out, err := a.try("up", "--dir", a.dir, "--control-plane-only", "--scheduler"); err == nil || !strings.Contains(out, "other options") {
+	if out, err := a.tryRun("up", "--dir", a.dir, "--control-plane-only", "--scheduler"); err == nil || !strings.Contains(out, "other options") {
 		t.Errorf("up with other options: %v, %s", err, out)
 	}
 
@@ -53,11 +53,11 @@ func TestControlPlanesRunSideBySide(t *testing.T) {
 	if err := syscall.Kill(victim.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the API server is started again", func() bool {
+	waitFor(t, "the API server is started again", func() bool {
 		now := a.component("kube-apiserver")
 		return now.Status == "ready" && now.Restarts == 1 && now.PID != victim.PID && now.LastExit == "signal: killed"
 	})
-	until(t, "status reports all components ready again", func() bool { _, err := a.try("status", "--dir", a.dir); return err == nil })
+	waitFor(t, "status reports all components ready again", func() bool { _, err := a.tryRun("status", "--dir", a.dir); return err == nil })
 	if out := a.kubectl("get", "namespaces"); !strings.Contains(out, "only-in-a") {
 		t.Errorf("data is lost:\n%s", out)
 	}
@@ -66,12 +66,12 @@ func TestControlPlanesRunSideBySide(t *testing.T) {
 	}
 
 	pids := a.pids()
-	a.must("down", "--dir", a.dir)
+	a.mustRun("down", "--dir", a.dir)
 	a.waitUntilGone(pids)
-	if out, err := a.try("status", "--dir", a.dir); err == nil || !strings.Contains(out, "no cluster in") {
+	if out, err := a.tryRun("status", "--dir", a.dir); err == nil || !strings.Contains(out, "no cluster in") {
 		t.Errorf("status after down: %v, %s", err, out)
 	}
-	a.must("down", "--dir", a.dir)
+	a.mustRun("down", "--dir", a.dir)
 	b.kubectl("get", "namespaces")
 }
 
@@ -166,8 +166,8 @@ func TestAuditLogOmitsBodiesOfSecrets(t *testing.T) {
 	c.up(os.Getpid(), "--control-plane-only", "--audit-bodies")
 	c.kubectl("create", "configmap", "logged", "--from-literal=key=written-down")
 	c.kubectl("create", "secret", "generic", "kept", "--from-literal=key=never-written")
-	until(t, "the controller manager has written", func() bool {
-		_, err := c.try("kubectl", "--dir", c.dir, "get", "configmap", "kube-root-ca.crt")
+	waitFor(t, "the controller manager has written", func() bool {
+		_, err := c.tryRun("kubectl", "--dir", c.dir, "get", "configmap", "kube-root-ca.crt")
 		return err == nil
 	})
 	log, err := os.ReadFile(filepath.Join(c.dir, "audit.log"))
@@ -201,8 +201,8 @@ func TestPodSecurityIsEnforced(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: %s}, spec: {hostNetwork: true, containers: [{name: c, image: i}]}}`
 	c.kubectl("create", "namespace", "strict")
 	c.kubectl("label", "namespace", "strict", "pod-security.kubernetes.io/enforce=restricted")
-	until(t, "the namespace has its service account", func() bool {
-		_, err := c.try("kubectl", "--dir", c.dir, "-n", "strict", "get", "serviceaccount", "default")
+	waitFor(t, "the namespace has its service account", func() bool {
+		_, err := c.tryRun("kubectl", "--dir", c.dir, "-n", "strict", "get", "serviceaccount", "default")
 		return err == nil
 	})
 	c.apply(strings.Replace(pod, "%s", "default", 1))
@@ -251,8 +251,8 @@ func TestClusterKeepsItsDataAfterACrash(t *testing.T) {
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the components end with their supervisor", func() bool { return !slices.ContainsFunc(pids, running) })
-	if out, err := c.try("status", "--dir", c.dir); err == nil || !strings.Contains(out, "not running") {
+	waitFor(t, "the components end with their supervisor", func() bool { return !slices.ContainsFunc(pids, running) })
+	if out, err := c.tryRun("status", "--dir", c.dir); err == nil || !strings.Contains(out, "not running") {
 		t.Errorf("status after a crash: %v, %s", err, out)
 	}
 	if out := c.up(os.Getpid(), "--control-plane-only"); !strings.Contains(out, "again with its data") {
@@ -282,8 +282,8 @@ func TestUpSweepsAKilledCluster(t *testing.T) {
 	if err := o.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "both are gone", func() bool { return !running(pids[0]) && !running(o.Pid) })
-	other.must("down", "--dir", other.dir)
+	waitFor(t, "the supervisor and the owner have ended", func() bool { return !running(pids[0]) && !running(o.Pid) })
+	other.mustRun("down", "--dir", other.dir)
 	killed.waitUntilGone(pids)
 }
 
@@ -304,7 +304,7 @@ func TestFailedStartQuotesTheLog(t *testing.T) {
 			}
 		}
 	}()
-	out, err := c.try("up", "--dir", c.dir, "--control-plane-only")
+	out, err := c.tryRun("up", "--dir", c.dir, "--control-plane-only")
 	<-blocker
 	if err == nil {
 		t.Skip("etcd was faster than this test")
@@ -314,7 +314,7 @@ func TestFailedStartQuotesTheLog(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if out, err := c.try("status", "--dir", c.dir); err == nil || !strings.Contains(out, "failed") {
+	if out, err := c.tryRun("status", "--dir", c.dir); err == nil || !strings.Contains(out, "failed") {
 		t.Errorf("status: %v, %s", err, out)
 	}
 	c.up(os.Getpid(), "--control-plane-only")

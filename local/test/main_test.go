@@ -64,7 +64,7 @@ func newCluster(t *testing.T) *cluster {
 		if t.Failed() {
 			c.showLogs()
 		}
-		if out, err := c.try("down", "--dir", c.dir); err != nil {
+		if out, err := c.tryRun("down", "--dir", c.dir); err != nil {
 			t.Errorf("down: %v\n%s", err, out)
 		}
 	})
@@ -72,12 +72,12 @@ func newCluster(t *testing.T) *cluster {
 }
 
 func (c *cluster) showLogs() {
-	out, _ := c.try("status", "--dir", c.dir)
+	out, _ := c.tryRun("status", "--dir", c.dir)
 	c.t.Logf("status:\n%s", out)
 }
 
-// try runs sparklocal and returns its output.
-func (c *cluster) try(args ...string) (string, error) {
+// tryRun runs sparklocal and returns its output.
+func (c *cluster) tryRun(args ...string) (string, error) {
 	// Do not use the test's context, because cleanups run after it ends.
 	ctx, cancel := context.WithTimeout(context.Background(), limit+30*time.Minute)
 	defer cancel()
@@ -86,10 +86,10 @@ func (c *cluster) try(args ...string) (string, error) {
 	return string(out), err
 }
 
-// must runs sparklocal and fails the test if sparklocal fails.
-func (c *cluster) must(args ...string) string {
+// mustRun runs sparklocal and fails the test if sparklocal fails.
+func (c *cluster) mustRun(args ...string) string {
 	c.t.Helper()
-	out, err := c.try(args...)
+	out, err := c.tryRun(args...)
 	if err != nil {
 		c.t.Fatalf("sparklocal %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -99,12 +99,12 @@ func (c *cluster) must(args ...string) string {
 // up starts the cluster with the given owner. The cluster ends when the process owner ends.
 func (c *cluster) up(owner int, args ...string) string {
 	c.t.Helper()
-	return c.must(append([]string{"up", "--dir", c.dir, "--owner-pid", strconv.Itoa(owner)}, args...)...)
+	return c.mustRun(append([]string{"up", "--dir", c.dir, "--owner-pid", strconv.Itoa(owner)}, args...)...)
 }
 
 func (c *cluster) kubectl(args ...string) string {
 	c.t.Helper()
-	return c.must(append([]string{"kubectl", "--dir", c.dir}, args...)...)
+	return c.mustRun(append([]string{"kubectl", "--dir", c.dir}, args...)...)
 }
 
 // apply creates the objects of a manifest.
@@ -168,12 +168,12 @@ func owner(t *testing.T) *os.Process {
 	return cmd.Process
 }
 
-// until waits until the condition is true.
-func until(t *testing.T, what string, condition func() bool) {
+// waitFor waits until the condition is true. The text goal describes the condition in the failure of the test.
+func waitFor(t *testing.T, goal string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("did not happen within %v: %s", limit, what)
+			t.Fatalf("did not happen within %v: %s", limit, goal)
 		}
 	}
 }
@@ -191,8 +191,8 @@ func running(pid int) bool {
 // waitUntilGone waits until all given processes have ended and the cluster's directory is removed.
 func (c *cluster) waitUntilGone(pids []int) {
 	c.t.Helper()
-	until(c.t, fmt.Sprintf("the processes %v end", pids), func() bool { return !slices.ContainsFunc(pids, running) })
-	until(c.t, c.dir+" is removed", func() bool {
+	waitFor(c.t, fmt.Sprintf("the processes %v end", pids), func() bool { return !slices.ContainsFunc(pids, running) })
+	waitFor(c.t, c.dir+" is removed", func() bool {
 		_, err := os.Stat(c.dir)
 		return os.IsNotExist(err)
 	})

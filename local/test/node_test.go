@@ -65,7 +65,7 @@ func (c *cluster) machine() machine {
 func (c *cluster) checkNothingRemains(m machine, pids []int) {
 	c.t.Helper()
 	c.waitUntilGone(pids)
-	until(c.t, "the cluster's network ends", func() bool {
+	waitFor(c.t, "the cluster's network ends", func() bool {
 		links, err := filepath.Glob("/proc/[0-9]*/ns/net")
 		if err != nil {
 			return false
@@ -153,7 +153,7 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, c := range []*cluster{a, b} {
 		wg.Go(func() {
-			if out, err := c.try("up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())); err != nil {
+			if out, err := c.tryRun("up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())); err != nil {
 				t.Errorf("up: %v\n%s", err, out)
 			}
 		})
@@ -164,8 +164,8 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 	}
 	for _, c := range []*cluster{a, b} {
 		// The second load finds the image in the cluster.
-		c.must("load", "--dir", c.dir, tar)
-		c.must("load", "--dir", c.dir, tar)
+		c.mustRun("load", "--dir", c.dir, tar)
+		c.mustRun("load", "--dir", c.dir, tar)
 		c.apply(workload)
 	}
 	for _, c := range []*cluster{a, b} {
@@ -182,10 +182,10 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 		})
 	}
 	machine, pids := a.machine(), a.pids()
-	a.must("down", "--dir", a.dir)
+	a.mustRun("down", "--dir", a.dir)
 	a.checkNothingRemains(machine, pids)
 	// The end of one cluster does not affect the other.
-	b.must("status", "--dir", b.dir)
+	b.mustRun("status", "--dir", b.dir)
 	b.kubectl("exec", "deployment/web", "--", "/probe", "get", "http://web")
 	for _, component := range b.state().Components {
 		if component.Restarts != 0 {
@@ -193,7 +193,7 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 		}
 	}
 
-	// A crash of the supervisor must not end the containers. After it, the cluster's owner ends.
+	// A crash of the supervisor must not end the containers. After the crash, the cluster's owner ends.
 	b.checkCrash()
 }
 
@@ -205,7 +205,7 @@ func (c *cluster) checkNetwork(web string) {
 	c.kubectl("exec", web, "--", "/probe", "dial", "kubernetes.default.svc:443")
 	// The Service must reach both pods, also if the request comes from one of these pods.
 	names := map[string]bool{}
-	until(c.t, "both pods answer", func() bool {
+	waitFor(c.t, "both pods answer", func() bool {
 		names[c.kubectl("exec", web, "--", "/probe", "get", "http://web")] = true
 		return len(names) == 2
 	})
@@ -215,21 +215,21 @@ func (c *cluster) checkNetwork(web string) {
 	}
 	c.kubectl("exec", "greedy", "--", "/probe", "get", "http://"+ip+":8080")
 	// Other networks are unreachable, and a connection attempt fails at once.
-	if out, err := c.try("kubectl", "--dir", c.dir, "exec", web, "--", "/probe", "dial", "192.0.2.1:80"); err == nil || strings.Contains(out, "timeout") {
+	if out, err := c.tryRun("kubectl", "--dir", c.dir, "exec", web, "--", "/probe", "dial", "192.0.2.1:80"); err == nil || strings.Contains(out, "timeout") {
 		c.t.Errorf("the world outside: %v, %s", err, out)
 	}
 }
 
 func (c *cluster) checkVolume() {
 	c.t.Helper()
-	until(c.t, "the pod has written", func() bool { return c.pod("writer", ".status.phase") == "Succeeded" })
+	waitFor(c.t, "the pod has written its file", func() bool { return c.pod("writer", ".status.phase") == "Succeeded" })
 	volume := c.kubectl("get", "pvc", "data", "-o", "jsonpath={.spec.volumeName}")
 	b, err := os.ReadFile(filepath.Join(c.dir, "node", "volumes", volume, "file"))
 	if err != nil || string(b) != "kept" {
 		c.t.Errorf("the volume holds %q, %v", b, err)
 	}
 	c.kubectl("delete", "pod/writer", "pvc/data", "--wait=false")
-	until(c.t, "the volume goes with its claim", func() bool {
+	waitFor(c.t, "the volume is deleted with its claim", func() bool {
 		_, err := os.Stat(filepath.Join(c.dir, "node", "volumes", volume))
 		return os.IsNotExist(err) && !strings.Contains(c.kubectl("get", "pv"), volume)
 	})
@@ -269,7 +269,7 @@ func (c *cluster) checkStreams(web string) {
 
 func (c *cluster) checkUnpullable() {
 	c.t.Helper()
-	until(c.t, "the image's pull is given up", func() bool {
+	waitFor(c.t, "the pull of the image fails", func() bool {
 		return c.pod("unpullable", ".status.containerStatuses[0].state.waiting.reason") == "ImagePullBackOff"
 	})
 	if out := c.kubectl("get", "events", "--field-selector", "involvedObject.name=unpullable"); !strings.Contains(out, "failed to resolve reference") {
@@ -280,7 +280,7 @@ func (c *cluster) checkUnpullable() {
 // checkLimits checks that the control group of a container has the container's limits.
 func (c *cluster) checkLimits() {
 	c.t.Helper()
-	until(c.t, "the pod runs", func() bool { return c.pod("greedy", ".status.phase") == "Running" })
+	waitFor(c.t, "the pod runs", func() bool { return c.pod("greedy", ".status.phase") == "Running" })
 	uid := c.pod("greedy", ".metadata.uid")
 	found := false
 	// The file names of cgroup version 1 and version 2.
@@ -321,19 +321,19 @@ func (c *cluster) checkCrash() {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		c.t.Fatal(err)
 	}
-	until(c.t, "the supervisor ends", func() bool { return !running(pid) })
+	waitFor(c.t, "the supervisor ends", func() bool { return !running(pid) })
 	o := owner(c.t)
 	if out := c.up(o.Pid); !strings.Contains(out, "again with its data") {
 		c.t.Errorf("up printed: %s", out)
 	}
 	c.kubectl("get", "configmap", "from-before")
-	until(c.t, "a pod of before serves again", func() bool {
-		_, err := c.try("kubectl", "--dir", c.dir, "exec", "deployment/web", "--", "/probe", "get", "http://web")
+	waitFor(c.t, "a pod from before the crash serves again", func() bool {
+		_, err := c.tryRun("kubectl", "--dir", c.dir, "exec", "deployment/web", "--", "/probe", "get", "http://web")
 		return err == nil
 	})
 	machine, pids := c.machine(), c.pids()
 	// Do not compare network namespaces, because the kernel reuses the inode number of a namespace that has just ended.
-	until(c.t, "the processes of the killed cluster end", func() bool { return !slices.ContainsFunc(before, running) })
+	waitFor(c.t, "the processes of the killed cluster end", func() bool { return !slices.ContainsFunc(before, running) })
 	if err := o.Kill(); err != nil {
 		c.t.Fatal(err)
 	}

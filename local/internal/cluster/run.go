@@ -196,14 +196,14 @@ func (r *runner) defaultServiceAccount(ctx context.Context) error {
 		return err
 	}
 	defer admin.Close()
-	return until(ctx, "the controllers did not create the default service account", func() error {
+	return poll(ctx, "the controllers did not create the default service account", func() error {
 		return admin.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
 	})
 }
 
-// until repeats check until it succeeds. If the context ends first, until returns the last error of check with the text
-// what as prefix.
-func until(ctx context.Context, what string, check func() error) error {
+// poll repeats check until it succeeds. If the context ends first, poll returns the last error of check with the given
+// prefix.
+func poll(ctx context.Context, prefix string, check func() error) error {
 	for {
 		err := check()
 		if err == nil {
@@ -211,7 +211,7 @@ func until(ctx context.Context, what string, check func() error) error {
 		}
 		sleep(ctx, 30*time.Millisecond)
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: %w", what, err)
+			return fmt.Errorf("%s: %w", prefix, err)
 		}
 	}
 }

@@ -50,7 +50,7 @@ type Spec struct {
 	Audit bool `json:"audit,omitempty"`
 	// AuditBodies adds the bodies of users' writes to audit.log. It has an effect only with Audit.
 	AuditBodies bool `json:"auditBodies,omitempty"`
-	// Owner is the process whose end ends the cluster. The zero value means that the cluster has no owner.
+	// Owner is a process. When it ends, the cluster ends too. The zero value means that the cluster has no owner.
 	Owner proc.ID `json:"owner"`
 	// Boot identifies the boot of the machine in which the cluster was last started (proc.BootID).
 	Boot string `json:"boot"`

@@ -31,7 +31,8 @@ type Options struct {
 	Audit bool
 	// AuditBodies enables audit.log and adds the bodies of users' writes to it.
 	AuditBodies bool
-	// OwnerPID is the ID of a process whose end ends the cluster. If it is 0, the cluster has no owner.
+	// OwnerPID is the ID of a process. When that process ends, the cluster ends too. If it is 0, the cluster has no
+	// owner.
 	OwnerPID int
 }
 

@@ -61,7 +61,8 @@ func (l *plainLayer) Size() (int64, error) {
 // layerFile is an uncompressed layer in a file, together with the way in which it is written to an archive.
 type layerFile struct {
 	path string
-	// gzip compresses the layer for an image that is pushed to a registry. An uncompressed layer loads faster.
+	// gzip is true if the layer is compressed, as in an image that is pushed to a registry. An uncompressed layer loads
+	// faster into a cluster.
 	gzip bool
 	// note describes the layer in the image's history.
 	note string

@@ -76,8 +76,8 @@ func newBase(ctx context.Context, s *store, java int) (base, error) {
 	return base{}, fmt.Errorf("%s %s has neither openjdk-17-jre-headless nor openjdk-21-jre-headless: use a release that has one of them", r.ID, r.Codename)
 }
 
-// prepare installs the bootstrap program. It also fetches the package lists if they are missing, which is usual in a
-// fresh container.
+// prepare installs the programs that build the layer, mmdebstrap and mount. It also fetches the package lists if they
+// are missing, which is usual in a fresh container.
 func prepare(ctx context.Context, log *progress) error {
 	// Few machines have tini installed, so apt finds a candidate for it only if the package lists are fetched.
 	available, err := hasPackage(ctx, "tini")
@@ -167,9 +167,9 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// dropped lists patterns of files that an image does not need: files of the machine that built it, caches, logs, and
-// large files that no program in the image uses.
-var dropped = []string{
+// dropPatterns lists patterns of files that an image does not need: files of the machine that built it, caches, logs,
+// and large files that no program in the image uses.
+var dropPatterns = []string{
 	"dev/*", "proc/*", "sys/*", "run/*", "tmp/*",
 	"etc/hostname", "etc/resolv.conf", "etc/machine-id", "etc/apt",
 	"var/cache/*", "var/log/*", "var/lib/apt", "var/tmp/*",
@@ -179,10 +179,10 @@ var dropped = []string{
 	"usr/lib/*/cmake", "usr/lib/*/pkgconfig",
 }
 
-// isDropped reports whether a pattern in dropped matches the path or one of its parents.
+// isDropped reports whether one of the dropPatterns matches the path or one of its parents.
 func isDropped(name string) bool {
 	for p := name; p != "."; p = path.Dir(p) {
-		for _, pattern := range dropped {
+		for _, pattern := range dropPatterns {
 			if ok, _ := path.Match(pattern, p); ok {
 				return true
 			}

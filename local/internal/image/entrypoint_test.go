@@ -45,7 +45,7 @@ func newSandbox(t *testing.T) sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range top.below("sbin/") {
+	for name, content := range top.filesBelow("sbin/") {
 		script(filepath.Join(b.home, "sbin", name), content)
 	}
 	script(filepath.Join(b.home, "entrypoint.sh"), top.files["entrypoint.sh"])
@@ -59,10 +59,10 @@ func newSandbox(t *testing.T) sandbox {
 	return b
 }
 
-// run runs a script of the sandbox. The environment of the script contains only env, PATH, SPARK_HOME and TOLD. run
-// returns the output, and the environment variables that the fakes recorded. In both it replaces the path of the
-// sandbox's Spark home with HOME, because that path varies.
-func (b sandbox) run(t *testing.T, env []string, script string, args ...string) (lines, told []string) {
+// run runs a script of the sandbox. The environment of the script contains only env, PATH, SPARK_HOME and TOLD, which
+// is the file for the variables that the fakes record. run returns the lines of the output and of that file. In both it
+// replaces the path of the sandbox's Spark home with HOME, because that path varies.
+func (b sandbox) run(t *testing.T, env []string, script string, args ...string) (lines, recorded []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "told")
 	cmd := exec.Command(filepath.Join(b.home, script), args...)
@@ -158,11 +158,11 @@ func TestEntrypointBuildsTheCommand(t *testing.T) {
 			if len(test.args) > 0 && test.args[0] == "executor" {
 				env = append(append([]string{}, executorEnv...), test.env...)
 			}
-			got, told := b.run(t, env, "entrypoint.sh", test.args...)
+			got, recorded := b.run(t, env, "entrypoint.sh", test.args...)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error("command:", diff)
 			}
-			if diff := cmp.Diff(test.wantEnv, told); diff != "" {
+			if diff := cmp.Diff(test.wantEnv, recorded); diff != "" {
 				t.Error("environment:", diff)
 			}
 		})
@@ -192,12 +192,12 @@ func TestEntrypointNamesANamelessUser(t *testing.T) {
 	}
 	temporary := t.TempDir()
 	// The machine that runs the test lacks the library. The loader reports this on standard error and continues.
-	_, told := b.run(t, []string{"TMPDIR=" + temporary}, "entrypoint.sh", "driver", "x")
+	_, recorded := b.run(t, []string{"TMPDIR=" + temporary}, "entrypoint.sh", "driver", "x")
 	accounts, _ := filepath.Glob(filepath.Join(temporary, "accounts.*", "passwd"))
 	if len(accounts) != 1 {
 		t.Fatalf("account files %v, want one", accounts)
 	}
-	if diff := cmp.Diff([]string{"NSS_WRAPPER_PASSWD=" + accounts[0], "LD_PRELOAD=libnss_wrapper.so"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"NSS_WRAPPER_PASSWD=" + accounts[0], "LD_PRELOAD=libnss_wrapper.so"}, recorded); diff != "" {
 		t.Error(diff)
 	}
 	content, err := os.ReadFile(accounts[0])
@@ -251,12 +251,12 @@ func TestStandaloneScriptsStartTheirDaemons(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, told := b.run(t, test.env, "sbin/"+test.script, test.args...)
+			got, recorded := b.run(t, test.env, "sbin/"+test.script, test.args...)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if len(told) > 0 {
-				t.Errorf("environment of the daemon: %v", told)
+			if len(recorded) > 0 {
+				t.Errorf("environment of the daemon: %v", recorded)
 			}
 		})
 	}

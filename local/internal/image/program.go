@@ -27,19 +27,19 @@ const (
 // Pause builds the image of the pause program with the tag PauseTag and returns the path of its docker-archive. If
 // cacheDir is empty, Pause uses CacheDir(). Pause needs a Go toolchain on PATH.
 func Pause(ctx context.Context, cacheDir string) (string, error) {
-	return embedded(ctx, cacheDir, "pause", PauseTag)
+	return buildEmbedded(ctx, cacheDir, "pause", PauseTag)
 }
 
 // Probe builds the image of the probe program with the tag ProbeTag and returns the path of its docker-archive. The
 // probe program serves HTTP, sleeps, exits with a code, looks up names and fetches URLs. Without arguments, it prints
 // its usage. Probe needs a Go toolchain on PATH.
 func Probe(ctx context.Context, cacheDir string) (string, error) {
-	return embedded(ctx, cacheDir, "probe", ProbeTag)
+	return buildEmbedded(ctx, cacheDir, "probe", ProbeTag)
 }
 
-// embedded builds the image of a program that consists of one source file. The source is embedded in this binary, so
-// embedded also works outside a clone of the repository.
-func embedded(ctx context.Context, cacheDir, program, tag string) (string, error) {
+// buildEmbedded builds the image of a program that consists of one source file. The source is embedded in this binary,
+// so buildEmbedded also works outside a clone of the repository.
+func buildEmbedded(ctx context.Context, cacheDir, program, tag string) (string, error) {
 	s, err := openStore(cacheDir, nil)
 	if err != nil {
 		return "", err

@@ -18,10 +18,10 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
-// enter is a script that sets up the mounts of a container in its own namespaces, as a container runtime does, and runs
-// a command there. $1 is the root file system, which is read-only except for directories that a pod would mount. $2 is
-// the user and group. $3 and the following arguments are the command.
-const enter = `
+// enterScript sets up the mounts of a container in its own namespaces, as a container runtime does, and runs a command
+// there. $1 is the root file system, which is read-only except for directories that a pod would mount. $2 is the user
+// and group. $3 and the following arguments are the command.
+const enterScript = `
 set -e
 root=$1 user=$2
 shift 2
@@ -131,13 +131,13 @@ func unpackArchive(t *testing.T, archive, tag, dir string) (root string, env []s
 	return dir, config.Config.Env
 }
 
-// inside runs a command in the image and returns its output and exit code.
-func inside(t *testing.T, root string, env []string, user string, args ...string) (string, int) {
+// runInside runs a command in the image and returns its output and exit code.
+func runInside(t *testing.T, root string, env []string, user string, args ...string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	// --kill-child: a JVM must not survive a test that times out.
-	full := []string{"-m", "-n", "-p", "-f", "--kill-child", "--propagation", "private", "bash", "-c", enter, "enter", root, user}
+	full := []string{"-m", "-n", "-p", "-f", "--kill-child", "--propagation", "private", "bash", "-c", enterScript, "enter", root, user}
 	full = append(append(full, env...), args...)
 	cmd := exec.CommandContext(ctx, "unshare", full...)
 	out, err := cmd.CombinedOutput()
@@ -147,8 +147,8 @@ func inside(t *testing.T, root string, env []string, user string, args ...string
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// testedSpark returns the Spark versions to test. These are the versions in SPARKLOCAL_TEST_SPARK, separated by commas.
-// If that variable is not set, it is the demo's version.
+// testedSpark returns the Spark versions to test. The variable SPARKLOCAL_TEST_SPARK lists them, separated by commas.
+// If the variable is not set, testedSpark returns the demo's version.
 func testedSpark() []string {
 	if v := os.Getenv("SPARKLOCAL_TEST_SPARK"); v != "" {
 		return strings.Split(v, ",")
@@ -227,14 +227,14 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 		{"python exits", "185:185", nil, submit(python+"failures/exits_with.py", "5"), 5, `exiting with 5`},
 		{"no such class", "185:185", nil, submit("--class", "org.example.Absent", examples), 101, `org\.example\.Absent`},
 		{"executor without a driver", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...), []string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
-		{"standalone", "4711:0", nil, []string{"bash", "-c", standalone}, 0, `(?s)Master is running.*ALIVE WORKERS 1\n`},
+		{"standalone", "4711:0", nil, []string{"bash", "-c", standaloneScript}, 0, `(?s)Master is running.*ALIVE WORKERS 1\n`},
 	}
 	if hasConnect(version) {
 		runs = append(runs, run{"Connect server", "185:185", nil, []string{"bash", "-c", connectServer}, 143, `Spark Connect server started at`})
 	}
 	for _, test := range runs {
 		t.Run(test.name, func(t *testing.T) {
-			out, code := inside(t, root, append(append([]string{}, env...), test.env...), test.user, test.args...)
+			out, code := runInside(t, root, append(append([]string{}, env...), test.env...), test.user, test.args...)
 			fits := regexp.MustCompile(test.want).MatchString(out)
 			if diff := cmp.Diff([]any{test.wantCode, true}, []any{code, fits}); diff != "" {
 				t.Errorf("exit code, output fits %s: %s\n%s", test.want, diff, lastLines(out, 40))
@@ -266,11 +266,10 @@ done
 wait $!
 `
 
-// standalone is a script that starts a master and a worker, and requests the master's page until the worker is
-// registered.
-const standalone = `
+// standaloneScript starts a master and a worker, and requests the master's page until the worker is registered.
+const standaloneScript = `
 export SPARK_MASTER_HOST=localhost
-# spark-daemon.sh gives a daemon five seconds to become a JVM and calls it failed after that, which on a busy machine it is not.
+# spark-daemon.sh reports that a daemon failed if it is not a JVM after five seconds, which is too early on a busy machine.
 start-master.sh
 workers() { python3 -c 'import json, urllib.request as u; print(json.load(u.urlopen("http://localhost:8080/json/"))["aliveworkers"])' 2>/dev/null; }
 for _ in $(seq 120); do workers && break; sleep 1; done

@@ -59,7 +59,7 @@ func (t *top) layer(ctx context.Context, s *store, basePath, sparkPath string) (
 			return err
 		}
 		for _, jar := range []string{"examples", "failures"} {
-			if err := c.jar(ctx, t.below("java/"+jar+"/"), filepath.Join(dir, jar+".jar")); err != nil {
+			if err := c.jar(ctx, t.filesBelow("java/"+jar+"/"), filepath.Join(dir, jar+".jar")); err != nil {
 				return err
 			}
 		}
@@ -79,8 +79,8 @@ func (t *top) layer(ctx context.Context, s *store, basePath, sparkPath string) (
 	})
 }
 
-// below returns the files in a directory of the layer's sources. The keys are the paths within that directory.
-func (t *top) below(dir string) map[string]string {
+// filesBelow returns the files in a directory of the layer's sources. The keys are the paths within that directory.
+func (t *top) filesBelow(dir string) map[string]string {
 	files := map[string]string{}
 	for name, content := range t.files {
 		if rest, ok := strings.CutPrefix(name, dir); ok {
@@ -148,7 +148,7 @@ func (t *top) write(w *layerWriter, f facts, dir string) error {
 
 // scripts writes the start and stop scripts that this Spark version lacks.
 func (t *top) scripts(w *layerWriter, f facts) error {
-	scripts := t.below("sbin/")
+	scripts := t.filesBelow("sbin/")
 	for _, name := range sortedKeys(scripts) {
 		if f.sbin[name] {
 			continue
@@ -171,7 +171,7 @@ func (t *top) examples(w *layerWriter, f facts, dir string) error {
 	if err := w.copyFile(jars+"spark-failures.jar", 0o644, filepath.Join(dir, "failures.jar")); err != nil {
 		return err
 	}
-	python := t.below("python/")
+	python := t.filesBelow("python/")
 	for _, name := range sortedKeys(python) {
 		if err := w.bytes(sparkHome+"/examples/src/main/python/failures/"+name, 0o644, []byte(python[name])); err != nil {
 			return err

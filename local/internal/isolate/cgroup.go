@@ -24,9 +24,9 @@ var Host = Cgroups{Root: "/sys/fs/cgroup"}
 // group has only those controllers that its parent enables.
 var nodeControllers = []string{"cpu", "cpuset", "memory", "pids", "io", "hugetlb"}
 
-// shelter is the name of a cgroup version 2 group. It takes the processes of the root group if the root belongs to a
-// container and not to the machine, because a group that enables controllers for its children must not contain
-// processes itself.
+// shelter is the name of a cgroup version 2 group for the processes of the root group. A group that enables controllers
+// for its children must not contain processes itself. If the root group belongs to a container and not to the machine,
+// its processes therefore move to the shelter.
 const shelter = "sparklocal-shelter"
 
 func (c Cgroups) unified() bool {

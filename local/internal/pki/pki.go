@@ -178,7 +178,7 @@ func ClientConfig(dir, caName, name string) (*tls.Config, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(caPEM) {
-		return nil, fmt.Errorf("certificate authority %s holds no certificate", caName)
+		return nil, fmt.Errorf("the file of the certificate authority %s contains no certificate: start the cluster again, which creates a new authority", caName)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }

@@ -73,8 +73,8 @@ func overlaid(dir string) bool {
 	return ok && stat.Type == overlayMagic
 }
 
-// statfs describes the file system of the nearest existing directory at or above dir. The result ok is false if this
-// fails.
+// statfs describes the file system of the nearest existing directory at or above dir. If statfs(2) fails, the result ok
+// is false.
 func statfs(dir string) (stat syscall.Statfs_t, ok bool) {
 	for ; ; dir = filepath.Dir(dir) {
 		if err := syscall.Statfs(dir, &stat); err == nil {

@@ -1,5 +1,5 @@
-// Package preflight checks, before anything is built, whether the machine can run a cluster. Its error lists everything
-// that the machine lacks, and an alternative.
+// Package preflight checks, before anything is built, whether the machine can run a cluster. If it cannot, the error
+// lists everything that the machine lacks, and proposes an alternative.
 package preflight
 
 import (
@@ -26,8 +26,8 @@ type Machine struct {
 	UID int
 	// Memory is the number of bytes that programs can allocate without swapping; 0 if unknown.
 	Memory uint64
-	// Disk and CacheDisk are the numbers of bytes that this user has free in the cluster's directory and in the cache.
-	// They are 0 if unknown.
+	// Disk and CacheDisk are the bytes that this user can still write in the cluster's directory and in the cache. They
+	// are 0 if unknown.
 	Disk, CacheDisk uint64
 	// Filesystems are the names in /proc/filesystems.
 	Filesystems map[string]bool

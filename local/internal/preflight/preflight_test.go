@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// good returns a machine that meets the requirements of every cluster.
-func good() Machine {
+// capableMachine returns a machine that meets the requirements of every cluster.
+func capableMachine() Machine {
 	all := func(names ...string) map[string]bool {
 		m := map[string]bool{}
 		for _, n := range names {
@@ -48,7 +48,7 @@ func TestJudgeListsEverythingMissing(t *testing.T) {
 		{"two things missing", node, func(m *Machine) { m.UID, m.Veth = 1, false }, []string{"root", "veth"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := good()
+			m := capableMachine()
 			tt.change(&m)
 			err := Judge(tt.need, m)
 			if (err != nil) != (tt.want != nil) {
@@ -67,7 +67,7 @@ func TestJudgeListsEverythingMissing(t *testing.T) {
 }
 
 func TestControlPlaneOnlyIsOfferedOnlyIfJustRootIsMissing(t *testing.T) {
-	m := good()
+	m := capableMachine()
 	m.UID, m.Memory = 1000, gib
 	if err := Judge(Need{Node: true}, m); err == nil || strings.Contains(err.Error(), "--control-plane-only") {
 		t.Errorf("Judge() = %v", err)

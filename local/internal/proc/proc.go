@@ -146,18 +146,19 @@ func InNamespaces(inodes map[string]uint64) []int {
 func Namespace(pid, kind string) (uint64, error) {
 	target, err := os.Readlink(filepath.Join("/proc", pid, "ns", kind))
 	if err != nil {
-		return 0, fmt.Errorf("%s namespace: %w", kind, err)
+		return 0, fmt.Errorf("read the %s namespace of process %s: %w", kind, pid, err)
 	}
 	_, number, _ := strings.Cut(target, "[")
 	inode, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s namespace link %q: %w", kind, target, err)
+		return 0, fmt.Errorf("the link of the %s namespace is %q, without an inode number: %w", kind, target, err)
 	}
 	return inode, nil
 }
 
-// KillAll kills every process that find returns except this process. It repeats until find returns no other process,
-// because a process may fork before it dies. If processes still exist after the limit, the error lists them.
+// KillAll kills every process that the function find returns, except this process. It repeats this until find returns
+// no other process, because a process may fork before it dies. If processes still exist after the limit, the error
+// lists them.
 func KillAll(limit time.Duration, find func() []int) error {
 	end := time.Now().Add(limit)
 	for {

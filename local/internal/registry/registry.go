@@ -30,7 +30,7 @@ type Entry struct {
 	Boot string `json:"boot"`
 	// Supervisor is the process that runs the cluster.
 	Supervisor proc.ID `json:"supervisor"`
-	// Owner is the process whose end ends the cluster. The zero value means that the cluster has no owner.
+	// Owner is a process. When it ends, the cluster ends too. The zero value means that the cluster has no owner.
 	Owner proc.ID `json:"owner"`
 	// Ports are the ports on 127.0.0.1 that a cluster without nodes uses.
 	Ports []int `json:"ports,omitempty"`
@@ -86,11 +86,11 @@ func Open() (Registry, error) {
 // this user.
 func At(dir string) (Registry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return Registry{}, fmt.Errorf("registry of running clusters: %w", err)
+		return Registry{}, fmt.Errorf("open the registry of running clusters: %w", err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return Registry{}, fmt.Errorf("registry of running clusters: %w", err)
+		return Registry{}, fmt.Errorf("open the registry of running clusters: %w", err)
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || !ok || int(stat.Uid) != os.Geteuid() {
 		return Registry{}, fmt.Errorf("%s is not a directory of the user %d: remove it", dir, os.Geteuid())
@@ -172,14 +172,14 @@ func (r Registry) TidyLocks() error {
 func (r Registry) Put(e Entry) error {
 	b, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("cluster entry: %w", err)
+		return fmt.Errorf("write the cluster's entry: %w", err)
 	}
 	path := r.path(e.ID)
 	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return fmt.Errorf("cluster entry: %w", err)
+		return fmt.Errorf("write the cluster's entry: %w", err)
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("cluster entry: %w", err)
+		return fmt.Errorf("write the cluster's entry: %w", err)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (r Registry) Get(id string) (Entry, bool) {
 func (r Registry) List() ([]Entry, error) {
 	names, err := filepath.Glob(r.path("*"))
 	if err != nil {
-		return nil, fmt.Errorf("running clusters: %w", err)
+		return nil, fmt.Errorf("list the running clusters: %w", err)
 	}
 	var entries []Entry
 	for _, name := range names {
@@ -218,10 +218,10 @@ func (r Registry) List() ([]Entry, error) {
 // Delete removes an entry and the directory of its sockets.
 func (r Registry) Delete(id string) error {
 	if err := os.RemoveAll(r.RunDir(id)); err != nil {
-		return fmt.Errorf("sockets of cluster %s: %w", id, err)
+		return fmt.Errorf("remove the sockets of cluster %s: %w", id, err)
 	}
 	if err := os.Remove(r.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cluster entry: %w", err)
+		return fmt.Errorf("remove the cluster's entry: %w", err)
 	}
 	return nil
 }
@@ -236,12 +236,12 @@ func (r Registry) MakeDirs(dirs ...string) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("mount point: %w", err)
+			return fmt.Errorf("create a mount point: %w", err)
 		}
 		made = append(made, dir)
 	}
 	if err := os.WriteFile(r.madeFile(), []byte(strings.Join(made, "\n")), 0o600); err != nil {
-		return fmt.Errorf("list of mount points: %w", err)
+		return fmt.Errorf("write the list of mount points: %w", err)
 	}
 	return nil
 }
@@ -260,11 +260,11 @@ func (r Registry) RemoveDirs(id string) error {
 	}
 	for _, dir := range r.madeDirs() {
 		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
-			return fmt.Errorf("mount point: %w", err)
+			return fmt.Errorf("remove a mount point: %w", err)
 		}
 	}
 	if err := os.Remove(r.madeFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list of mount points: %w", err)
+		return fmt.Errorf("remove the list of mount points: %w", err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 const (
 	// logCap is the size above which a log is rotated: its content moves to NAME.log.1, and the log is empty again.
 	logCap = 32 << 20
-	// tailWindow is how many bytes at the end of a log Tail reads.
+	// tailWindow is the number of bytes at the end of a log that Tail reads.
 	tailWindow = 64 << 10
 )
 

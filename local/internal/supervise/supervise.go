@@ -18,10 +18,11 @@ import (
 const (
 	firstPause = 200 * time.Millisecond
 	longPause  = 10 * time.Second
-	// steady is the time that a component must run so that the pause before its next restart is firstPause again.
-	steady = time.Minute
-	// startTries is the number of times that a component may end before it is ready for the first time. After that, its
-	// start has failed.
+	// steadyTime is the time after which a running component counts as steady. If it ends later, the pause before its
+	// restart is firstPause again.
+	steadyTime = time.Minute
+	// startTries is the number of attempts to start a component. If the component has ended that often without being
+	// ready once, its start has failed.
 	startTries = 3
 	// probePause is the time between two health checks of a component that is not ready.
 	probePause = 30 * time.Millisecond
@@ -104,7 +105,7 @@ func (s *Supervisor) keepRunning(c Component) {
 		if s.ctx.Err() != nil {
 			break
 		}
-		if time.Since(started) > steady {
+		if time.Since(started) > steadyTime {
 			deaths = 0
 		}
 		deaths++
