@@ -62,7 +62,7 @@ type Harness struct {
 
 // Harness starts a Java machine that logs to log. Close or the end of ctx stops it.
 func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) {
-	err := m.inside(func() error { return os.WriteFile(m.image(harnessFile), source, 0o644) })
+	err := m.runInside(func() error { return os.WriteFile(m.image(harnessFile), source, 0o644) })
 	if err != nil {
 		return nil, err
 	}
@@ -138,9 +138,9 @@ func scripts(version string, env map[string]string) map[string]string {
 }
 
 // classPath returns the elements that bin/spark-submit adds to the class path beside the jars. If the case must load
-// its own classes, the result ends with ownClasses. This applies if OwnClasses is set, and to every case with a
-// configuration directory, with system properties, or with settings of Hadoop or Kerberos, because Hadoop reads its
-// configuration and user only once.
+// its own classes, the result ends with ownClasses. A case must load its own classes if OwnClasses is set, or if the
+// case has a configuration directory, system properties, or settings of Hadoop or Kerberos. The reason is that Hadoop
+// reads its configuration and its user only once.
 func (h *Harness) classPath(c record.Case, env map[string]string) []string {
 	var path []string
 	for _, name := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"} {
@@ -198,7 +198,7 @@ func readList(r io.Reader) ([]string, error) {
 			return nil, err
 		}
 		if length > 1<<20 {
-			return nil, fmt.Errorf("a response of %d bytes", length)
+			return nil, fmt.Errorf("the response contains a text of %d bytes, which is more than the limit of 1 MiB", length)
 		}
 		text := make([]byte, length)
 		if _, err := io.ReadFull(r, text); err != nil {

@@ -24,7 +24,7 @@ import (
 func CacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no place to keep unpacked images, set XDG_CACHE_HOME or HOME: %w", err)
+		return "", fmt.Errorf("directory for unpacked images: %w: set XDG_CACHE_HOME or HOME", err)
 	}
 	return filepath.Join(dir, "sparklocal", "record"), nil
 }
@@ -77,15 +77,15 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 	})
 }
 
-// unused is the time after which a cache entry that nobody uses is removed.
-const unused = 14 * 24 * time.Hour
+// unusedLimit is the time after which an unused cache entry is removed.
+const unusedLimit = 14 * 24 * time.Hour
 
 // forget removes unused entries from a directory of the cache. These are layers of older images, and remains of
 // processes that were killed.
 func forget(cache string) {
 	entries, _ := os.ReadDir(cache) // A failure only wastes disk space.
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > unused {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > unusedLimit {
 			_ = os.RemoveAll(filepath.Join(cache, entry.Name()))
 		}
 	}
@@ -104,11 +104,11 @@ func layersOf(archive string) ([]string, error) {
 		return nil, err
 	}
 	if len(manifest) != 1 || len(manifest[0].Layers) == 0 {
-		return nil, fmt.Errorf("%s: no docker-archive of one image", archive)
+		return nil, fmt.Errorf("%s is not a docker-archive with exactly one image", archive)
 	}
 	for _, layer := range manifest[0].Layers {
 		if path.Ext(layer) != ".tar" {
-			return nil, fmt.Errorf("%s: layer %s is compressed; make the image with sparklocal image spark", archive, layer)
+			return nil, fmt.Errorf("%s: layer %s is compressed; build the image with `sparklocal image spark`", archive, layer)
 		}
 	}
 	return manifest[0].Layers, nil

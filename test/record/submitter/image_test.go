@@ -109,7 +109,7 @@ func TestForgetRemovesUnusedLayers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	long := time.Now().Add(-2 * unused)
+	long := time.Now().Add(-2 * unusedLimit)
 	for _, name := range []string{"old", "used"} {
 		if err := os.Chtimes(filepath.Join(cache, name), long, long); err != nil {
 			t.Fatal(err)
@@ -152,8 +152,8 @@ func TestUnpackRejectsInvalidArchives(t *testing.T) {
 		about, want string
 		entries     []entry
 	}{
-		{"no image", "no docker-archive", []entry{{name: "a", content: "b"}}},
-		{"two images", "no docker-archive", []entry{{name: "manifest.json", content: `[{"Layers":["a.tar"]},{"Layers":["b.tar"]}]`}}},
+		{"no image", "is not a docker-archive with exactly one image", []entry{{name: "a", content: "b"}}},
+		{"two images", "is not a docker-archive with exactly one image", []entry{{name: "manifest.json", content: `[{"Layers":["a.tar"]},{"Layers":["b.tar"]}]`}}},
 		{"compressed layers", "compressed", []entry{{name: "manifest.json", content: `[{"Layers":["a.tar.gz"]}]`}}},
 		{"a file outside", "escapes", []entry{
 			{name: "manifest.json", content: `[{"Layers":["a.tar"]}]`}, {name: "a.tar", content: string(pack(t, entry{name: "../../b", content: "c"}))}}},

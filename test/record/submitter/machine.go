@@ -59,7 +59,7 @@ func OnHost(ctx context.Context, version, archive string, files map[string]strin
 
 func newMachine(ctx context.Context, version, archive string, host bool) (*Machine, error) {
 	if os.Geteuid() != 0 {
-		return nil, errors.New("the real spark-submit is run in a file system of its own, which takes root: run this as root")
+		return nil, errors.New("only root can run spark-submit in its own file system: run this command as root")
 	}
 	cache, err := CacheDir()
 	if err != nil {
@@ -86,7 +86,7 @@ func newMachine(ctx context.Context, version, archive string, host bool) (*Machi
 	started := make(chan error)
 	go m.thread(started, layers)
 	if err := <-started; err != nil {
-		return nil, errors.Join(fmt.Errorf("a machine for spark-submit: %w", err), m.Close())
+		return nil, errors.Join(fmt.Errorf("create the machine for spark-submit: %w", err), m.Close())
 	}
 	return m, nil
 }
@@ -120,8 +120,8 @@ func (m *Machine) thread(started chan<- error, layers []string) {
 	}
 }
 
-// inside runs f on the thread inside the machine.
-func (m *Machine) inside(f func() error) error {
+// runInside runs f on the thread inside the machine.
+func (m *Machine) runInside(f func() error) error {
 	done := make(chan error)
 	m.tasks <- func() { done <- f() }
 	return <-done
@@ -266,4 +266,4 @@ func (m *Machine) command(ctx context.Context, env map[string]string, program st
 	return cmd
 }
 
-func (m *Machine) start(cmd *exec.Cmd) error { return m.inside(cmd.Start) }
+func (m *Machine) start(cmd *exec.Cmd) error { return m.runInside(cmd.Start) }

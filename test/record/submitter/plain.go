@@ -85,10 +85,10 @@ func (m *Machine) submit(ctx context.Context, env map[string]string, args []stri
 	return "", cost, nil
 }
 
-// watchPeak starts to sample the maximum resident memory of a process. The returned function, which is named last, ends
-// the sampling and returns the maximum in bytes. Sampling is necessary because the result of getrusage(2) for an exited
-// child includes the memory of the parent at the time of the fork.
-func watchPeak(pid int) (last func() int64) {
+// watchPeak starts to sample the maximum resident memory of a process. The returned function stop ends the sampling and
+// returns the maximum in bytes. Sampling is necessary because the result of getrusage(2) for an exited child includes
+// the memory of the parent at the time of the fork.
+func watchPeak(pid int) (stop func() int64) {
 	done, seen := make(chan struct{}), make(chan int64)
 	go func() {
 		var peak int64

@@ -69,7 +69,7 @@ func run(ctx context.Context, o options) error {
 	}
 	for _, name := range o.only {
 		if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Name == name }) {
-			return fmt.Errorf("unknown case %q: it is in no list of %s", name, o.cases)
+			return fmt.Errorf("unknown case %q: no file in %s contains it", name, o.cases)
 		}
 	}
 	if o.check {
