@@ -75,7 +75,7 @@ func finish(raw []byte) ([]byte, error) {
 	}
 	group, _ := spec["group"].(string)
 	if name := olderVersions[group]; name != "" && len(versions) == 1 {
-		spec["versions"] = append(versions, older(versions[0].(map[string]any), name))
+		spec["versions"] = append(versions, additionalVersion(versions[0].(map[string]any), name))
 	}
 	return yaml.Marshal(crd)
 }
@@ -84,9 +84,9 @@ func finish(raw []byte) ([]byte, error) {
 // types.
 var olderVersions = map[string]string{"spark.apache.org": "v1beta1"}
 
-// older returns an additional version with the given name. This version has the schema of the stored version, and is
-// served but not stored. Its columns have the reverse order, which users of spark.apache.org expect.
-func older(stored map[string]any, name string) map[string]any {
+// additionalVersion returns an older version with the given name. This version has the schema of the stored version,
+// and is served but not stored. Its columns have the reverse order, which users of spark.apache.org expect.
+func additionalVersion(stored map[string]any, name string) map[string]any {
 	version := maps.Clone(stored)
 	version["name"], version["storage"] = name, false
 	if columns, ok := stored["additionalPrinterColumns"].([]any); ok {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// long is a text of more than 120 columns for a comment or a line of Markdown.
-var long = strings.TrimSpace(strings.Repeat("The pass reads pods. ", 6))
+// longText is a text of more than 120 columns for a comment or a line of Markdown.
+var longText = strings.TrimSpace(strings.Repeat("The pass reads pods. ", 6))
 
 func TestRulesRejectBadProse(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -36,22 +36,22 @@ func TestRulesRejectBadProse(t *testing.T) {
 		"no subject":                   {"x.go", "// Package x is here. What it reads is the cache.\npackage x\n", "House.Subjects"},
 		"no subject in a title":        {"x.md", "# Who reads this\n", ""},
 		"long sentence":                {"x.md", strings.Repeat("the pass\n", 30) + "ends.\n", ""}, // a warning
-		"long comment":                 {"x.go", "// " + long + "\npackage x\n", "Lines.Go"},
-		"long line of code":            {"x.go", "package x\n\nvar x = \"" + long + "\"\n", ""},
-		"long directive":               {"x.go", "//go:generate echo " + long + "\npackage x\n", ""},
-		"long marker":                  {"x.go", "package x\n\n// +kubebuilder:" + long + "\nvar x int\n", ""},
-		"long line in Markdown":        {"x.md", long + "\n", "Lines.Markdown"},
-		"long item":                    {"x.md", "- " + long + "\n", "Lines.Markdown"},
-		"long row of a table":          {"x.md", "| a |\n|---|\n| " + long + " |\n", ""},
-		"long line in a block":         {"x.md", "```\n" + long + "\n```\n", ""},
-		"long line after a block":      {"x.md", "```\nx\n```\n\n" + long + "\n", "Lines.Markdown"},
+		"long comment":                 {"x.go", "// " + longText + "\npackage x\n", "Lines.Go"},
+		"long line of code":            {"x.go", "package x\n\nvar x = \"" + longText + "\"\n", ""},
+		"long directive":               {"x.go", "//go:generate echo " + longText + "\npackage x\n", ""},
+		"long marker":                  {"x.go", "package x\n\n// +kubebuilder:" + longText + "\nvar x int\n", ""},
+		"long line in Markdown":        {"x.md", longText + "\n", "Lines.Markdown"},
+		"long item":                    {"x.md", "- " + longText + "\n", "Lines.Markdown"},
+		"long row of a table":          {"x.md", "| a |\n|---|\n| " + longText + " |\n", ""},
+		"long line in a block":         {"x.md", "```\n" + longText + "\n```\n", ""},
+		"long line after a block":      {"x.md", "```\nx\n```\n\n" + longText + "\n", "Lines.Markdown"},
 		"long target of a link":        {"x.md", "[a](b#" + strings.Repeat("c", 120) + ")\n", ""},
 		"line of 120 columns":          {"x.md", strings.Repeat("é", 120) + "\n", ""},
 		"line of 121 columns":          {"x.md", strings.Repeat("é", 121) + "\n", "Lines.Markdown"},
-		"long line with a comment":     {"x.go", "package x\n\nvar x = 1 /" + "/ " + long + "\n", "Lines.Go"},
+		"long line with a comment":     {"x.go", "package x\n\nvar x = 1 /" + "/ " + longText + "\n", "Lines.Go"},
 		"comment of 120 columns":       {"x.go", "// " + strings.Repeat("é", 117) + "\npackage x\n", ""},
 		"comment of 121 columns":       {"x.go", "package x\n\n// " + strings.Repeat("é", 118) + "\n", "Lines.Go"},
-		"last comment is not the file": {"x.go", "// " + long + "\npackage x\n\n// A short one.\n", "Lines.Go"},
+		"last comment is not the file": {"x.go", "// " + longText + "\npackage x\n\n// A short one.\n", "Lines.Go"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), c.file)

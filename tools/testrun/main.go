@@ -53,9 +53,9 @@ var parts = []part{
 	{name: "e2e", about: "test Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "-parallel=3", "./..."}},
 }
 
-// slowest is the maximum number of slow tests that testrun lists for a part. slow is the minimum duration of a slow
-// test in seconds.
-const slowest, slow = 10, 5.0
+// maxSlow is the maximum number of slow tests that testrun lists for a part. slowSeconds is the minimum duration of a
+// slow test in seconds.
+const maxSlow, slowSeconds = 10, 5.0
 
 // count is the result of one part.
 type count struct{ passed, failed, skipped int }
@@ -99,9 +99,10 @@ func main() {
 	}
 }
 
-// choose returns the parts to run. These are the parts whose names are in only, or all parts if only is empty, except
-// the parts whose names are in skip. Both are lists separated by commas or spaces. An unknown name is an error.
-func choose(all []part, only, skip string) ([]part, error) {
+// choose returns the parts to run: the parts whose names are in the list selected, or all parts if that list is empty,
+// but not the parts whose names are in the list skipped. In both lists, commas or spaces separate the names. An unknown
+// name is an error.
+func choose(all []part, selected, skipped string) ([]part, error) {
 	names := func(list string) ([]string, error) {
 		wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 		for _, name := range wanted {
@@ -111,11 +112,11 @@ func choose(all []part, only, skip string) ([]part, error) {
 		}
 		return wanted, nil
 	}
-	in, err := names(only)
+	in, err := names(selected)
 	if err != nil {
 		return nil, err
 	}
-	out, err := names(skip)
+	out, err := names(skipped)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func follow(in io.Reader, out io.Writer) count {
 			_, _ = out.Write(line)
 		default:
 			c.countEvent(e, output, failures, out)
-			if e.Test != "" && e.Elapsed >= slow {
+			if e.Test != "" && e.Elapsed >= slowSeconds {
 				seconds[e.Package+" "+e.Test] = e.Elapsed
 			}
 		}
@@ -206,7 +207,7 @@ func printSlowest(out io.Writer, seconds map[string]float64) {
 	names := slices.SortedFunc(maps.Keys(seconds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(seconds[b], seconds[a]), cmp.Compare(a, b))
 	})
-	for _, name := range names[:min(len(names), slowest)] {
+	for _, name := range names[:min(len(names), maxSlow)] {
 		folder, test, _ := strings.Cut(name, " ")
 		fmt.Fprintf(out, "slow %6.1fs %s %s\n", seconds[name], path.Base(folder), test)
 	}
