@@ -332,20 +332,20 @@ func (w *suite) oneAPIAlone(t *testing.T) {
 	w.awaitEnd(t, app, patience, completed)
 }
 
-// install uninstalls the operator, deletes the custom resource definitions of the API group named by the parameter
-// without, and installs the operator with the given values.
-func (w *suite) install(t *testing.T, without string, values ...string) {
+// install uninstalls the operator, deletes the custom resource definitions of the given API group, and installs the
+// operator with the given values.
+func (w *suite) install(t *testing.T, group string, values ...string) {
 	t.Helper()
 	ctx := t.Context()
 	if err := w.Helm(ctx, "uninstall", cluster.Release, "--namespace", cluster.Namespace, "--wait"); err != nil {
 		t.Fatal(err)
 	}
 	var crds apiextensions.CustomResourceDefinitionList
-	eventually(t, time.Minute, "the definitions of "+without+" to be gone", func() (string, bool) {
+	eventually(t, time.Minute, "the definitions of "+group+" to be gone", func() (string, bool) {
 		if err := w.Client.List(ctx, &crds); err != nil {
 			t.Fatal(err)
 		}
-		left := slices.DeleteFunc(crds.Items, func(d apiextensions.CustomResourceDefinition) bool { return d.Spec.Group != without })
+		left := slices.DeleteFunc(crds.Items, func(d apiextensions.CustomResourceDefinition) bool { return d.Spec.Group != group })
 		for i := range left {
 			if err := w.Client.Delete(ctx, &left[i]); client.IgnoreNotFound(err) != nil {
 				t.Fatal(err)

@@ -174,7 +174,7 @@ func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 		if err := w.Client.Create(t.Context(), app.DeepCopy()); err == nil || !contains(err.Error(), append(slices.Clone(test.wantMessage), "admission webhook")) {
 			t.Errorf("the creation returned %v, want a refusal by the webhook with %q", err, test.wantMessage)
 		}
-		if err := w.unreviewed(t).Create(t.Context(), app); err != nil {
+		if err := w.unreviewedClient(t).Create(t.Context(), app); err != nil {
 			t.Fatal(err)
 		}
 	} else {

@@ -209,7 +209,7 @@ func (w *suite) connectScales(t *testing.T) {
 }
 
 // connectReportsProblems checks that the status gives the reason why a server does not start. Each edit of the spec
-// causes another problem and so another reason.
+// causes another problem, which has its own reason.
 func (w *suite) connectReportsProblems(t *testing.T) {
 	const missing = "docker.io/apache/spark:no-such-connect"
 	server := w.connectServer(t, "connect-trouble", func(s *v1alpha1.SparkConnect) { s.Spec.Image = new(missing) })
@@ -242,8 +242,8 @@ func (w *suite) connectLine(t *testing.T, version, image string) {
 }
 
 // awaitServer waits until a server is ready for its latest spec, and returns the server's pod. It does not accept the
-// pod whose UID is the parameter not.
-func (w *suite) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not types.UID) *corev1.Pod {
+// pod with the UID oldPod.
+func (w *suite) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, oldPod types.UID) *corev1.Pod {
 	t.Helper()
 	began := time.Now()
 	var pod *corev1.Pod
@@ -252,7 +252,7 @@ func (w *suite) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, not typ
 			return false
 		}
 		pods := w.podsOf(t, s, "connect-server")
-		if len(pods) != 1 || pods[0].UID == not {
+		if len(pods) != 1 || pods[0].UID == oldPod {
 			return false
 		}
 		pod = &pods[0]
@@ -315,7 +315,7 @@ func (w *suite) editUnreviewed(t *testing.T, server *v1alpha1.SparkConnect, chan
 	t.Helper()
 	before := server.DeepCopy()
 	change(server)
-	if err := w.unreviewed(t).Patch(t.Context(), server, client.MergeFrom(before)); err != nil {
+	if err := w.unreviewedClient(t).Patch(t.Context(), server, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 const executorOverlayLabel = "sparkoperator.dev/executor-overlay"
 
 // executorsAtAdmission runs applications with settings that Spark overwrites, and checks that the executors of real
-// Spark have these settings while they work. One application needs only what the policy can set, and one needs the
-// webhook. A third has no such settings.
+// Spark have these settings while they work. The first application has only settings that the MutatingAdmissionPolicy
+// can apply, the second also has settings that need the webhook, and the third has no such settings.
 func (w *suite) executorsAtAdmission(t *testing.T) {
 	// The test does not depend on the size of the executors: the limit is far above what they use.
 	const limit = "1200m"

@@ -19,10 +19,10 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// unset lists the fields of driver and executor that testdata/life/fields.yaml does not set. The values are the
+// unsetFields lists the fields of driver and executor that testdata/life/fields.yaml does not set. The values are the
 // reasons.
-var unset = map[string]string{
-	"driver.hostNetwork": "on one node its ports would be in the executors' way",
+var unsetFields = map[string]string{
+	"driver.hostNetwork": "on a single node the driver's ports would conflict with the executors' ports",
 }
 
 // podFields checks that the driver and executor pods in the API server have every field of the spec, and that they run
@@ -51,7 +51,7 @@ func (w *suite) podFields(t *testing.T) {
 		t.Fatalf("%d executors and %d Services of the driver, want one of each", len(pods), len(service.Items))
 	}
 	for role, object := range map[string]any{"driver": s.driver(t), "executor": &pods[0], "service": &service.Items[0]} {
-		w.has(t, role, object)
+		w.checkFields(t, role, object)
 	}
 	if _, ok := conditions(s.app)["FieldsOverwritten"]; ok {
 		t.Errorf("%+v: the executors' memory limit was applied at admission", condition(s.app, "FieldsOverwritten"))
@@ -92,7 +92,7 @@ func (w *suite) noWebhooks(t *testing.T) {
 }
 
 // everyField loads the application of testdata/life/fields.yaml, and checks that the application sets every field
-// except those in unset.
+// except the unsetFields.
 func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields.yaml")
@@ -112,7 +112,7 @@ func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	for role, value := range map[string]reflect.Value{"driver": reflect.ValueOf(*driver), "executor": reflect.ValueOf(*executor)} {
 		for _, field := range reflect.VisibleFields(value.Type()) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			_, left := unset[role+"."+name]
+			_, left := unsetFields[role+"."+name]
 			if !field.Anonymous && value.FieldByIndex(field.Index).IsZero() != left {
 				t.Errorf("spec.%s.%s: left out is %v, expected %v", role, name, !left, left)
 			}
@@ -142,8 +142,8 @@ func (s *story) schedule(t *testing.T, role string) {
 	})
 }
 
-// has checks that an object has the fields that testdata/life/fields-pods.yaml lists for the given role.
-func (w *suite) has(t *testing.T, role string, object any) {
+// checkFields checks that an object has the fields that testdata/life/fields-pods.yaml lists for the given role.
+func (w *suite) checkFields(t *testing.T, role string, object any) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields-pods.yaml")
 	if err != nil {
@@ -161,23 +161,24 @@ func (w *suite) has(t *testing.T, role string, object any) {
 	if err := json.Unmarshal(stored, &have); err != nil {
 		t.Fatal(err)
 	}
-	missing := lacks(have, wanted[role], role)
+	missing := missingParts(have, wanted[role], role)
 	if role != "service" {
-		missing = append(missing, lacks(have, wanted["both"], role)...)
+		missing = append(missing, missingParts(have, wanted["both"], role)...)
 	}
 	if len(missing) > 0 {
 		t.Errorf("%s\nin %s", strings.Join(missing, "\n"), stored)
 	}
 }
 
-// lacks returns the parts of want that are missing in have. A list must contain every wanted entry, in any order. If an
-// entry is missing, lacks returns the differences between this entry and the most similar one.
-func lacks(have, want any, at string) (missing []string) {
+// missingParts returns the parts of the value want that are missing in the value have. A list must contain every wanted
+// entry, in any order. If an entry is missing, missingParts returns the differences between this entry and the most
+// similar one.
+func missingParts(have, want any, at string) (missing []string) {
 	switch want := want.(type) {
 	case map[string]any:
 		have, _ := have.(map[string]any)
 		for key, below := range want {
-			missing = append(missing, lacks(have[key], below, at+"."+key)...)
+			missing = append(missing, missingParts(have[key], below, at+"."+key)...)
 		}
 		return missing
 	case []any:
@@ -196,7 +197,7 @@ func lacks(have, want any, at string) (missing []string) {
 func lacksEntry(have []any, want any, at string) []string {
 	var nearest []string
 	for _, entry := range have {
-		missing := lacks(entry, want, at)
+		missing := missingParts(entry, want, at)
 		if len(missing) == 0 {
 			return nil
 		}

@@ -75,10 +75,10 @@ func (w *suite) executorChurn(t *testing.T) {
 		a.Spec.Executor.Instances = nil
 		a.Spec.SparkConf = map[string]string{"spark.dynamicAllocation.executorIdleTimeout": "3s", "spark.kubernetes.allocation.batch.delay": "500ms"}
 	}))
-	s.until(t, patience, "two executors", func(a *v1beta2.SparkApplication) bool {
+	s.waitFor(t, patience, "two executors", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.Executors != nil && a.Status.Executors.Running == 2
 	})
-	s.until(t, patience, "none", func(a *v1beta2.SparkApplication) bool {
+	s.waitFor(t, patience, "none", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.Executors != nil && a.Status.Executors.Running == 0 && a.Status.Executors.Completed >= 2
 	})
 	if state, got := s.app.Status.AppState.State, conditions(s.app); state != running || got["Degraded"] != "" || got["Ready"] != "True" {
@@ -104,7 +104,7 @@ func (w *suite) executorsFail(t *testing.T) {
 		a.Spec.SparkConf = map[string]string{"spark.task.maxFailures": "1"}
 		failingClass(a, "TaskFails")
 	}))
-	s.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
+	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
 	if s.peak.Failed == 0 {
 		t.Errorf("no executor has failed: %+v", s.app.Status.Executors)
 	}

@@ -34,13 +34,13 @@ func (w *suite) nodeLost(t *testing.T) {
 	first, second := both[0], both[1]
 	drivers := w.driversOf(t, first, second)
 
-	goOn, err := w.StopComponent(t.Context(), "kubelet")
+	goOn, err := w.SuspendComponent(t.Context(), "kubelet")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer goOn()
 	for _, s := range both {
-		s.until(t, patience, "NodeLost", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason == "NodeLost" })
+		s.waitFor(t, patience, "NodeLost", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason == "NodeLost" })
 		if c := condition(s.app, "Ready"); c.Status != "False" || s.app.Status.AppState != (v1beta2.ApplicationState{State: running}) {
 			t.Errorf("%s: %+v, and condition Ready is %+v, want RUNNING, without an error, and False", s.app.Name, s.app.Status.AppState, c)
 		}
@@ -49,19 +49,19 @@ func (w *suite) nodeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.patch(t, `{"spec": {"timeToLiveSeconds": 3600}}`)
-	second.until(t, patience, "another pass", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+	second.waitFor(t, patience, "another pass", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
 	if got, state := w.driversOf(t, first, second), second.app.Status.AppState.State; got != drivers || state != running {
 		t.Errorf("%s, and the drivers are %v, were %v: one was started beside one that may run", state, got, drivers)
 	}
 	goOn()
 
 	// The node is ready again. The first driver has run all the time.
-	first.until(t, patience, "the driver to be believed again", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
+	first.waitFor(t, patience, "the driver to be believed again", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
 	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
 		t.Errorf("the driver is %v, was %v", got, drivers)
 	}
 	// The kubelet now deletes the second driver, and the application runs again.
-	second.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
+	second.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
 	second.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",

@@ -60,7 +60,7 @@ func (w *suite) missingAccountBlocksExecutors(t *testing.T) {
 // untilExecutorsRejected waits until a condition and an event give the reason why the application has no executors.
 func (s *story) untilExecutorsRejected(t *testing.T, reason, wantMessage string) {
 	t.Helper()
-	s.until(t, patience, "the cause", func(a *v1beta2.SparkApplication) bool {
+	s.waitFor(t, patience, "the cause", func(a *v1beta2.SparkApplication) bool {
 		ready := condition(a, "Ready")
 		return a.Status.AppState.State == running && ready.Status == metav1.ConditionFalse && ready.Reason == reason && strings.Contains(ready.Message, wantMessage)
 	})
@@ -97,7 +97,7 @@ func (w *suite) disruptionBudget(t *testing.T) {
 	if err := evict(); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
+	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
 	if got := s.app.Status.Operator.Attempt; got != 1 {
 		t.Errorf("the removal of the budget started attempt %d", got)
 	}

@@ -66,21 +66,22 @@ func (s *story) note(app *v1beta2.SparkApplication) {
 	}
 }
 
-// until reads versions until done returns true for one of them. It starts with the current version.
-func (s *story) until(t *testing.T, limit time.Duration, goal string, done func(*v1beta2.SparkApplication) bool) {
+// waitFor reads versions of the application until done returns true for one of them. It starts with the current
+// version.
+func (s *story) waitFor(t *testing.T, limit time.Duration, goal string, done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
 	s.follow(t, limit, goal, func() bool { return !s.gone && done(s.app) })
 }
 
 func (s *story) untilState(t *testing.T, state v1beta2.ApplicationStateType) {
 	t.Helper()
-	s.until(t, patience, string(state), func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == state })
+	s.waitFor(t, patience, string(state), func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == state })
 }
 
 // untilRun waits until the driver of the given attempt is running.
 func (s *story) untilRun(t *testing.T, attempt int32) {
 	t.Helper()
-	s.until(t, patience, "a running driver", func(a *v1beta2.SparkApplication) bool {
+	s.waitFor(t, patience, "a running driver", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.AppState.State == v1beta2.ApplicationStateRunning && a.Status.Operator.Attempt == attempt
 	})
 }
@@ -169,7 +170,7 @@ func (s *story) checkEndAndRemove(t *testing.T, want ending) {
 func (s *story) checkEnd(t *testing.T, want ending) {
 	t.Helper()
 	last := want.states[len(want.states)-1]
-	s.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool {
+	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.AppState.State == completed || a.Status.AppState.State == failed
 	})
 	status := &s.app.Status

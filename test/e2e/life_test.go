@@ -97,7 +97,7 @@ func oneRetry() v1beta2.RestartPolicy {
 }
 
 // mountInstruction creates the ConfigMap with the application's instruction, and mounts it into the driver. The driver
-// reads the instruction in its step "told".
+// reads the instruction in the step "told" of testdata/life/main.py.
 func (w *suite) mountInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	w.createAll(t, configMap(instructionMap(app), "step", step))
@@ -134,7 +134,7 @@ func (w *suite) longLife(t *testing.T) {
 	submission := s.app.Status.SubmissionID
 	s.patch(t, `{"metadata": {"labels": {"example.dev/team": "another"}}, "spec": {"timeToLiveSeconds": 3600, "timeouts": {"runSeconds": 3600},
 		"restartPolicy": {"type": "OnFailure", "onFailureRetries": 1}}}`)
-	s.until(t, patience, "the patch to be observed", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+	s.waitFor(t, patience, "the patch to be observed", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
 	if s.app.Status.SubmissionID != submission {
 		t.Errorf("an edit of fields that only control the operator started another run")
 	}
@@ -170,7 +170,7 @@ func (w *suite) longLife(t *testing.T) {
 // untilWorking waits until the driver of an attempt and an executor are running.
 func (s *story) untilWorking(t *testing.T, attempt int32) {
 	t.Helper()
-	s.until(t, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
+	s.waitFor(t, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.AppState.State == running && a.Status.Operator.Attempt == attempt && a.Status.Executors != nil && a.Status.Executors.Running > 0
 	})
 }
@@ -246,7 +246,7 @@ func (w *suite) sidecarOutlivesDriver(t *testing.T) {
 	s.untilState(t, failing)
 	s.checkSidecarRuns(t)
 	w.setInstruction(t, app, "end")
-	s.until(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
+	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
 	s.checkSidecarRuns(t)
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),

@@ -36,7 +36,8 @@ spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.mount.path /scra
 			"sidecar":          "beside the driver",
 			"executor":         "hello executor; secret open sesame and open sesame; template from the template; claim kept mounted",
 		},
-		// With spark-submit, the kubelet replaces the reference to a variable with the value of the variable.
+		// The kubelet replaces a reference to a variable with the value of the variable. The operator escapes such
+		// references, but spark-submit does not.
 		differs:   map[string]string{"arguments": "two words||alice|${spark.app.name}|--name"},
 		executors: 1,
 		claims:    true,
@@ -95,33 +96,33 @@ var timeouts = map[string]string{
 	"spark.kubernetes.driver.requestTimeout":        "60000",
 }
 
-// intended lists the intended differences between the objects of the operator and the objects of spark-submit. Every
-// other difference fails the test.
-var intended = []stored.Intended{
-	{Role: "driver *", Path: "metadata.labels[sparkoperator.*", Reason: "whatever belongs to an attempt is found by its labels"},
-	{Role: "executor template", Path: "metadata.labels[sparkoperator.*", Reason: "whatever belongs to an attempt is found by its labels"},
-	{Role: "executor Pod", Path: "metadata.labels[sparkoperator.*", Reason: "executors are watched too"},
-	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.executor.label.sparkoperator.*", Reason: "what gives executors those labels"},
+// intendedDifferences lists the intended differences between the objects of the operator and the objects of
+// spark-submit. Every other difference fails the test.
+var intendedDifferences = []stored.Intended{
+	{Role: "driver *", Path: "metadata.labels[sparkoperator.*", Reason: "the operator finds the objects of an attempt by these labels"},
+	{Role: "executor template", Path: "metadata.labels[sparkoperator.*", Reason: "the operator finds the objects of an attempt by these labels"},
+	{Role: "executor Pod", Path: "metadata.labels[sparkoperator.*", Reason: "the operator watches executors by these labels"},
+	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.executor.label.sparkoperator.*", Reason: "Spark gives executors the labels in this property"},
 	{Role: "driver Service", Path: "spec.selector[sparkoperator.*", Reason: "Spark selects by all labels of the driver"},
 
 	{Role: "driver Pod", Path: "metadata.ownerReferences[SparkApplication]*", Reason: "deleting the application deletes its driver"},
-	{Role: "driver *", Path: "metadata.ownerReferences[*]*", Reason: "the application owns what is made before the pod; spark-submit gives it to the pod"},
-	{Role: "executor template", Path: "metadata.ownerReferences[*]*", Reason: "the application owns what is made before the pod; spark-submit gives it to the pod"},
-	{Role: "executor Pod", Path: "metadata.ownerReferences[SparkApplication]*", Reason: "readers of the application find its executors by a plain owner, beside the driver"},
-	{Role: "executor template", Path: "data[podspec-configmap-key].metadata.ownerReferences[SparkApplication]*", Reason: "what gives executors that owner"},
+	{Role: "driver *", Path: "metadata.ownerReferences[*]*", Reason: "the application owns the objects that the operator creates before the driver pod; with spark-submit the pod owns them"},
+	{Role: "executor template", Path: "metadata.ownerReferences[*]*", Reason: "the application owns the objects that the operator creates before the driver pod; with spark-submit the pod owns them"},
+	{Role: "executor Pod", Path: "metadata.ownerReferences[SparkApplication]*", Reason: "the application is an additional owner, by which other programs find its executors"},
+	{Role: "executor template", Path: "data[podspec-configmap-key].metadata.ownerReferences[SparkApplication]*", Reason: "Spark gives executors the owner in this template"},
 
-	{Role: "driver Pod", Path: "metadata.annotations[sparkoperator.dev/spec-hash]", Reason: "what the driver was made from"},
-	{Role: "driver Pod", Path: "metadata.annotations[kubectl.kubernetes.io/default-container]", Programs: []string{"java"}, Reason: "beside a sidecar it is said which container is Spark's"},
+	{Role: "driver Pod", Path: "metadata.annotations[sparkoperator.dev/spec-hash]", Reason: "the annotation identifies the spec from which the operator built the driver"},
+	{Role: "driver Pod", Path: "metadata.annotations[kubectl.kubernetes.io/default-container]", Programs: []string{"java"}, Reason: "in a pod with a sidecar, the annotation selects Spark's container for kubectl logs"},
 	{Role: "driver Pod", Path: "spec.containers[spark-kubernetes-driver].args[10]", Programs: []string{"java"}, Reason: "the kubelet would replace $(SPARK_USER)"},
 
-	{Role: "* Pod", Path: "spec.enableServiceLinks", Reason: "no variables for every Service of the namespace"},
+	{Role: "* Pod", Path: "spec.enableServiceLinks", Reason: "without this setting, each Service of the namespace adds variables to the pods"},
 	{Role: "* Pod", Path: "spec.containers[*].terminationMessagePolicy", Reason: "the end of a failed container's log contains the cause"},
-	{Role: "driver Pod", Path: "spec.initContainers[*].terminationMessagePolicy", Programs: []string{"python"}, Reason: "the same, of what runs before the driver"},
+	{Role: "driver Pod", Path: "spec.initContainers[*].terminationMessagePolicy", Programs: []string{"python"}, Reason: "the same, for init containers"},
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.enableServiceLinks", Reason: "the same, for executors"},
 	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].terminationMessagePolicy", Reason: "the same, for executors"},
-	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].resources", Reason: "an empty field means nothing"},
+	{Role: "executor template", Path: "data[podspec-configmap-key].spec.containers[*].resources", Reason: "an empty field has no effect"},
 
-	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.driver.annotateExitException]", Programs: []string{"java"}, Reason: "the exception that ended a JVM is told; Spark before 4.1 ignores the key"},
+	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.driver.annotateExitException]", Programs: []string{"java"}, Reason: "the status shows the exception that ended the driver; Spark before 4.1 ignores the key"},
 	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.driver.podTemplateFile]", Reason: "it names a file that only the submitter had"},
 	{Role: "driver ConfigMap", Path: "data[spark.properties][spark.kubernetes.namespace]", Reason: "always written: Spark's default is the namespace default, not the pod's own"},
 

@@ -95,8 +95,8 @@ func (r *recorder) OnDelete(object any) {
 	}
 }
 
-// owned holds the objects of one run.
-type owned struct {
+// runObjects holds the objects of one run.
+type runObjects struct {
 	recorder *recorder
 	driver   *recorded
 	all      []*recorded
@@ -104,11 +104,11 @@ type owned struct {
 
 // application returns the objects of a run: the driver pod, the objects with the same owner, and the driver's
 // dependents. It omits auxiliary objects such as the UI Service, because they are not part of a submission.
-func (r *recorder) application(t *testing.T, driver string) *owned {
+func (r *recorder) application(t *testing.T, driver string) *runObjects {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	own := &owned{recorder: r}
+	own := &runObjects{recorder: r}
 	for _, o := range r.objects {
 		if o.GetKind() == "Pod" && o.GetName() == driver {
 			own.driver = o
@@ -152,7 +152,7 @@ func role(o *recorded) string {
 	return "driver " + o.GetKind()
 }
 
-func (o *owned) byRole(want string) (found []*recorded) {
+func (o *runObjects) byRole(want string) (found []*recorded) {
 	for _, object := range o.all {
 		if role(object) == want {
 			found = append(found, object)
@@ -161,13 +161,13 @@ func (o *owned) byRole(want string) (found []*recorded) {
 	return found
 }
 
-func (o *owned) executors() []*recorded { return o.byRole("executor Pod") }
+func (o *runObjects) executors() []*recorded { return o.byRole("executor Pod") }
 
-func (o *owned) claims() []*recorded { return o.byRole("executor PersistentVolumeClaim") }
+func (o *runObjects) claims() []*recorded { return o.byRole("executor PersistentVolumeClaim") }
 
-// compared returns the first object of every role, and the placeholders for the names that differ between runs. The
-// parameter name is the application's name.
-func (o *owned) compared(t *testing.T, name string) (stored.Set, *stored.Names) {
+// comparedObjects returns the first object of every role, and the placeholders for the names that differ between runs.
+// The parameter name is the application's name.
+func (o *runObjects) comparedObjects(t *testing.T, name string) (stored.Set, *stored.Names) {
 	t.Helper()
 	set := stored.Set{"driver Pod": o.driver.Object}
 	for _, object := range o.all {
@@ -199,7 +199,7 @@ func (o *owned) compared(t *testing.T, name string) (stored.Set, *stored.Names) 
 
 // claimsGone checks that the driver pod owns the claims of its executors. The driver must also delete these claims
 // itself when it stops, while its pod still exists.
-func (p *lineProof) claimsGone(t *testing.T, own *owned) {
+func (p *lineProof) claimsGone(t *testing.T, own *runObjects) {
 	t.Helper()
 	claims := own.claims()
 	if len(claims) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// submitted runs a program with the spark-submit of the program's own image, in a separate pod.
-func (p *lineProof) submitted(t *testing.T, prog program) execution {
+// runSubmitted runs a program with the spark-submit of the program's own image, in a separate pod.
+func (p *lineProof) runSubmitted(t *testing.T, prog program) execution {
 	began := time.Now()
 	// The name must not begin with the name of the SparkApplication, because remove waits for all objects whose names
 	// do.
@@ -27,7 +27,7 @@ func (p *lineProof) submitted(t *testing.T, prog program) execution {
 	driver := p.awaitPod(t, name+driverSuffix, "to end", succeeded)
 	facts := maps.Clone(prog.facts)
 	maps.Copy(facts, prog.differs)
-	done := p.finished(t, prog, name, driver.Name, facts)
+	done := p.checkRun(t, prog, name, driver.Name, facts)
 	done.took = time.Since(began)
 	for _, o := range []client.Object{driver, pod, config} {
 		if err := p.Client.Delete(t.Context(), o); err != nil {

@@ -118,11 +118,11 @@ func (p *lineProof) run(t *testing.T, prog program) {
 	t.Run("both submissions", func(t *testing.T) {
 		t.Run("native", func(t *testing.T) {
 			t.Parallel()
-			native = p.native(t, prog)
+			native = p.runNative(t, prog)
 		})
 		t.Run("spark-submit", func(t *testing.T) {
 			t.Parallel()
-			submitted = p.submitted(t, prog)
+			submitted = p.runSubmitted(t, prog)
 		})
 	})
 	if t.Failed() {
@@ -130,7 +130,7 @@ func (p *lineProof) run(t *testing.T, prog program) {
 	}
 	differences := stored.Compare(native.set, submitted.set, native.names, submitted.names)
 	var expected []stored.Intended
-	for _, entry := range intended {
+	for _, entry := range intendedDifferences {
 		if entry.On(p.line(), prog.name) {
 			expected = append(expected, entry)
 		}
@@ -157,8 +157,8 @@ func count(e execution) (facts int) {
 	return facts
 }
 
-// native runs a program as a SparkApplication, which the operator submits.
-func (p *lineProof) native(t *testing.T, prog program) execution {
+// runNative runs a program as a SparkApplication, which the operator submits.
+func (p *lineProof) runNative(t *testing.T, prog program) execution {
 	began := time.Now()
 	app := p.manifest(t, prog)
 	p.create(t, app)
@@ -174,7 +174,7 @@ func (p *lineProof) native(t *testing.T, prog program) execution {
 	if got := len(app.Status.ExecutorState); got < prog.executors {
 		t.Errorf("executorState is %v, want at least %d executors", app.Status.ExecutorState, prog.executors)
 	}
-	done := p.finished(t, prog, app.Name, app.Status.DriverInfo.PodName, prog.facts)
+	done := p.checkRun(t, prog, app.Name, app.Status.DriverInfo.PodName, prog.facts)
 	done.took = time.Since(began)
 	ended := time.Now()
 	p.remove(t, app)
@@ -215,14 +215,14 @@ func (p *lineProof) fill(t *testing.T, name, text string) string {
 	return out.String()
 }
 
-// finished checks the result of a completed run and collects its objects. The parameter name is the application's name.
-func (p *lineProof) finished(t *testing.T, prog program, name, driver string, facts map[string]string) execution {
+// checkRun checks the result of a completed run and collects its objects. The parameter name is the application's name.
+func (p *lineProof) checkRun(t *testing.T, prog program, name, driver string, facts map[string]string) execution {
 	t.Helper()
-	if diff := cmp.Diff(facts, p.printed(t, driver)); diff != "" {
+	if diff := cmp.Diff(facts, p.printedFacts(t, driver)); diff != "" {
 		t.Errorf("what the driver printed (-want +got):\n%s", diff)
 	}
 	own := p.seen.application(t, driver)
-	set, names := own.compared(t, name)
+	set, names := own.comparedObjects(t, name)
 	if got := len(own.executors()); got < prog.executors {
 		t.Errorf("%d executors were made, want at least %d", got, prog.executors)
 	}
@@ -232,8 +232,8 @@ func (p *lineProof) finished(t *testing.T, prog program, name, driver string, fa
 	return execution{facts: facts, set: set, names: names}
 }
 
-// printed returns the facts that the program printed to the driver's log.
-func (p *lineProof) printed(t *testing.T, driver string) map[string]string {
+// printedFacts returns the facts that the program printed to the driver's log.
+func (p *lineProof) printedFacts(t *testing.T, driver string) map[string]string {
 	t.Helper()
 	text, err := p.Core.CoreV1().Pods("default").GetLogs(driver, &corev1.PodLogOptions{Container: "spark-kubernetes-driver"}).DoRaw(t.Context())
 	if err != nil {

@@ -56,7 +56,7 @@ func TestOperator(t *testing.T) {
 	})
 	suite := &suite{Cluster: c}
 	t.Run("operator restart", suite.survivesRestart)
-	t.Run("together", suite.together)
+	t.Run("together", suite.runGroups)
 	t.Run("web UIs", suite.ui)
 	t.Run("uninstall", suite.uninstall)
 	if *wholeLife {
@@ -65,10 +65,10 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// together runs the groups of tests that do not disturb each other. Without the slow scenarios, the groups run at the
-// same time, because the last test of a group mostly waits. With them, one test makes the node unusable for all others,
-// so the groups run one after another.
-func (w *suite) together(t *testing.T) {
+// runGroups runs the groups of tests that do not disturb each other. Without the slow scenarios, the groups run at the
+// same time, because the last test of a group mostly waits. One of the slow scenarios makes the node unusable for all
+// other tests, so with these scenarios the groups run one after another.
+func (w *suite) runGroups(t *testing.T) {
 	run := w.parallel
 	if *wholeLife {
 		run = func(t *testing.T, name string, group func(*testing.T)) { t.Run(name, group) }

@@ -25,15 +25,15 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// right is one verb on one resource in one namespace, as in RBAC. A right that is limited to the object of one name has
-// this name. A right on all objects has none.
+// right is one verb on one resource in one namespace, as in RBAC. If the right is limited to the object of one name,
+// the field name has this name. Otherwise the field is empty.
 type right struct{ namespace, group, resource, verb, name string }
 
 func (r right) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s in namespace %s, name %s", r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."), r.namespace, r.name), ", name ")
 }
 
-// onAll returns the same right on the objects of all names.
+// onAll returns the same right without the limit to one name.
 func (r right) onAll() right {
 	r.name = ""
 	return r

@@ -132,7 +132,7 @@ func (w *suite) scheduleReplaces(t *testing.T) {
 // scheduleMended checks that the operator reports an invalid schedule with the name of the field. After an edit of that
 // field, the schedule must work.
 func (w *suite) scheduleMended(t *testing.T) {
-	s, unreviewed := w.schedule(t, "mended", "every now and then", nil), w.unreviewed(t)
+	s, unreviewed := w.schedule(t, "mended", "every now and then", nil), w.unreviewedClient(t)
 	if err := unreviewed.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// sparkctl tests the verbs of sparkctl that need real Spark or a release of the operator, with an application that
-// runs.
+// sparkctl tests the commands of sparkctl that need real Spark or a release of the operator. The application must be
+// running.
 func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "sparkctl")
@@ -46,7 +46,8 @@ func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 	w.forwardedUI(t, verb("ui", app.Name, "--no-browser"), app.Status.SparkApplicationID)
 }
 
-// forwardedUI starts the verb ui, requests the applications of Spark's REST API through its address, and interrupts it.
+// forwardedUI starts `sparkctl ui`, requests the list of applications from Spark's REST API at the address that the
+// command prints, and interrupts the command.
 func (w *suite) forwardedUI(t *testing.T, ui *exec.Cmd, id string) {
 	t.Helper()
 	ui.Stderr = t.Output()

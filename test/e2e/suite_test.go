@@ -81,9 +81,9 @@ func (w *suite) create(t *testing.T, o client.Object) {
 	}
 }
 
-// unreviewed returns a client whose requests the webhook does not review, because it takes them for the operator's own.
-// An object that it writes can be invalid, as if the webhook were off.
-func (w *suite) unreviewed(t *testing.T) client.Client {
+// unreviewedClient returns a client whose requests the webhook does not review, because they have the operator's user
+// name. An object that this client writes can be invalid, as if the webhook were off.
+func (w *suite) unreviewedClient(t *testing.T) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(w.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: operatorAccount, Groups: []string{"system:masters"}}

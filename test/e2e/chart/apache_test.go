@@ -29,7 +29,7 @@ func configOf(t *testing.T, r rendered) config.Configuration {
 
 func configMapOf(t *testing.T, r rendered, name string) *corev1.ConfigMap {
 	t.Helper()
-	for _, configMap := range only[*corev1.ConfigMap](r) {
+	for _, configMap := range objectsOf[*corev1.ConfigMap](r) {
 		if configMap.Name == name {
 			return configMap
 		}
@@ -40,12 +40,12 @@ func configMapOf(t *testing.T, r rendered, name string) *corev1.ConfigMap {
 
 // rightsOf returns the rights of the controller from its Role or ClusterRole.
 func rightsOf(r rendered) map[string]string {
-	for _, role := range only[*rbacv1.Role](r) {
+	for _, role := range objectsOf[*rbacv1.Role](r) {
 		if role.Name == "spark-operator-controller" {
 			return granted(role.Rules)
 		}
 	}
-	for _, role := range only[*rbacv1.ClusterRole](r) {
+	for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 		if role.Name == "spark-operator-controller" {
 			return granted(role.Rules)
 		}
@@ -55,7 +55,7 @@ func rightsOf(r rendered) map[string]string {
 
 // clusterRoles returns all rendered ClusterRoles except the webhook's.
 func clusterRoles(r rendered) []*rbacv1.ClusterRole {
-	return slices.DeleteFunc(only[*rbacv1.ClusterRole](r), func(role *rbacv1.ClusterRole) bool { return role.Name == "spark-operator-admission" })
+	return slices.DeleteFunc(objectsOf[*rbacv1.ClusterRole](r), func(role *rbacv1.ClusterRole) bool { return role.Name == "spark-operator-admission" })
 }
 
 // TestSwitchedOffAPIHasNoRights checks that disabling an API removes the rights on all of its resources, and that the
@@ -118,7 +118,7 @@ controller:
 		t.Errorf("the properties are %q", text)
 	}
 	var ports []int32
-	container := one[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0]
+	container := objectOf[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0]
 	for _, port := range container.Ports {
 		ports = append(ports, port.ContainerPort)
 	}
@@ -128,7 +128,7 @@ controller:
 	if !slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/spark-operator" }) {
 		t.Error("the properties are not mounted")
 	}
-	if len(only[client.Object](r)) == 0 {
+	if len(objectsOf[client.Object](r)) == 0 {
 		t.Error("nothing was rendered")
 	}
 }
@@ -137,7 +137,7 @@ controller:
 // operator reads the properties only at startup.
 func TestChangedPropertiesRollThePods(t *testing.T) {
 	sum := func(values string) string {
-		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
+		return objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
 	}
 	if sum("controller: {apache: {properties: spark.logConf=true}}") == sum("controller: {apache: {properties: spark.logConf=false}}") {
 		t.Error("other properties give the same pods")
@@ -200,7 +200,7 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 				t.Errorf("%s: its label %s is %q, want %q", source, key, cm.Labels[key], value)
 			}
 		}
-		mounts := one[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0].VolumeMounts
+		mounts := objectOf[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0].VolumeMounts
 		mounted := slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool {
 			return strings.HasPrefix(c.File, m.MountPath+"/") && m.Name == "dynamic"
 		})
@@ -213,7 +213,7 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 			t.Errorf("the data is %v", cm.Data)
 		}
 	}
-	if r := mustRender(t, install{}); len(only[*corev1.ConfigMap](r)) != 1 || len(clusterRoles(r)) != 0 {
+	if r := mustRender(t, install{}); len(objectsOf[*corev1.ConfigMap](r)) != 1 || len(clusterRoles(r)) != 0 {
 		t.Error("without the switch there is a ConfigMap or a ClusterRole")
 	}
 }
@@ -223,10 +223,10 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 	r := mustRender(t, install{values: "spark: {jobNamespaces: [a, b], serviceAccount: {aliases: [spark]}}"})
 	var made, bound []string
-	for _, account := range only[*corev1.ServiceAccount](r) {
+	for _, account := range objectsOf[*corev1.ServiceAccount](r) {
 		made = append(made, account.Namespace+"/"+account.Name)
 	}
-	for _, binding := range only[*rbacv1.RoleBinding](r) {
+	for _, binding := range objectsOf[*rbacv1.RoleBinding](r) {
 		if binding.Name == "spark-operator-spark" {
 			for _, subject := range binding.Subjects {
 				bound = append(bound, subject.Namespace+"/"+subject.Name)

@@ -30,7 +30,7 @@ func TestBatchSchedulersGetTheirRights(t *testing.T) {
 	} {
 		t.Run(test.values, func(t *testing.T) {
 			r := mustRender(t, install{values: "controller: {batchScheduler: " + test.values + "}"})
-			c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+			c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +38,7 @@ func TestBatchSchedulersGetTheirRights(t *testing.T) {
 				t.Errorf("configuration (-want +got):\n%s", diff)
 			}
 			got := map[string]string{}
-			for _, role := range only[*rbacv1.Role](r) {
+			for _, role := range objectsOf[*rbacv1.Role](r) {
 				if role.Name == "spark-operator-controller" {
 					got = granted(role.Rules)
 				}

@@ -17,7 +17,7 @@ import (
 func TestConnectSwitchControlsRights(t *testing.T) {
 	for values, enabled := range map[string]bool{"": true, "controller: {connect: {enable: true}}": true, "controller: {connect: {enable: false}}": false} {
 		r := mustRender(t, install{values: values})
-		c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+		c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func TestConnectSwitchControlsRights(t *testing.T) {
 		if !enabled {
 			maps.DeleteFunc(want, func(key, _ string) bool { return strings.Contains(key, "sparkconnects") })
 		}
-		for _, role := range only[*rbacv1.Role](r) {
+		for _, role := range objectsOf[*rbacv1.Role](r) {
 			if role.Name != "spark-operator-controller" {
 				continue
 			}

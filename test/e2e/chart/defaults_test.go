@@ -16,7 +16,7 @@ import (
 // namespaceRights returns the verbs on namespaces that each ClusterRole grants, by the names of the roles.
 func namespaceRights(r rendered) map[string]string {
 	rights := map[string]string{}
-	for _, role := range only[*rbacv1.ClusterRole](r) {
+	for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 		if verbs := granted(role.Rules)["/namespaces"]; verbs != "" {
 			rights[role.Name] = verbs
 		}
@@ -38,7 +38,7 @@ func TestDefaultsReachTheConfiguration(t *testing.T) {
 	read := func(values string) (rendered, config.Configuration) {
 		t.Helper()
 		r := mustRender(t, install{values: values})
-		c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+		c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestDefaultsReachTheConfiguration(t *testing.T) {
 		t.Errorf("rights of named namespaces (-want +got):\n%s", diff)
 	}
 	bound := false
-	for _, binding := range only[*rbacv1.ClusterRoleBinding](r) {
+	for _, binding := range objectsOf[*rbacv1.ClusterRoleBinding](r) {
 		bound = bound || binding.RoleRef.Name == named && binding.Subjects[0].Name == "spark-operator-controller"
 	}
 	if !bound {

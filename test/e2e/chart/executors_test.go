@@ -16,8 +16,9 @@ import (
 
 const policyAPI = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
 
-// TestExecutorAdmission checks which objects change executors at admission, and that the operator's configuration names
-// exactly these. Without them, the operator would mark executors that nothing changes.
+// TestExecutorAdmission checks which objects the chart renders to change executors at admission: a webhook, a policy or
+// both. The operator's configuration must name exactly these mechanisms. Otherwise the operator would label executors
+// for a mechanism that does not exist.
 func TestExecutorAdmission(t *testing.T) {
 	for name, c := range map[string]struct {
 		values string
@@ -38,8 +39,8 @@ func TestExecutorAdmission(t *testing.T) {
 		if got := configOf(t, r).Webhook.Executors; got != c.want {
 			t.Errorf("%s: the configuration has %+v, want %+v", name, got, c.want)
 		}
-		hooks, policies := only[*admissionregistrationv1.MutatingWebhookConfiguration](r), only[*admissionregistrationv1.MutatingAdmissionPolicy](r)
-		bindings := only[*admissionregistrationv1.MutatingAdmissionPolicyBinding](r)
+		hooks, policies := objectsOf[*admissionregistrationv1.MutatingWebhookConfiguration](r), objectsOf[*admissionregistrationv1.MutatingAdmissionPolicy](r)
+		bindings := objectsOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding](r)
 		if (len(hooks) == 1) != c.want.Webhook || (len(policies) == 1) != c.want.Policy || (len(bindings) == 1) != c.want.Policy {
 			t.Errorf("%s: %d configurations, %d policies, %d bindings", name, len(hooks), len(policies), len(bindings))
 		}
@@ -54,10 +55,11 @@ func TestExecutorAdmission(t *testing.T) {
 	}
 }
 
-// TestExecutorWebhook checks that only marked pods reach the webhook, and that no pod is created without an answer.
+// TestExecutorWebhook checks that only executors with the webhook's label reach the webhook, and that the API server
+// rejects such a pod if the webhook does not answer.
 func TestExecutorWebhook(t *testing.T) {
 	r := mustRender(t, install{values: "webhook: {failurePolicy: Ignore, timeoutSeconds: 3, port: 7443}"})
-	configuration, service := one[*admissionregistrationv1.MutatingWebhookConfiguration](t, r), webhookService(t, r)
+	configuration, service := objectOf[*admissionregistrationv1.MutatingWebhookConfiguration](t, r), webhookService(t, r)
 	if configuration.Name != configOf(t, r).Webhook.SelfSigned.Configuration || len(configuration.Webhooks) != 1 {
 		t.Fatalf("%+v", configuration)
 	}
@@ -73,7 +75,7 @@ func TestExecutorWebhook(t *testing.T) {
 		t.Errorf("%+v", hook)
 	}
 	rights := 0
-	for _, role := range only[*rbacv1.ClusterRole](r) {
+	for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 		for _, rule := range role.Rules {
 			if slices.Contains(rule.Resources, "mutatingwebhookconfigurations") {
 				rights++
@@ -86,7 +88,7 @@ func TestExecutorWebhook(t *testing.T) {
 	if rights != 1 {
 		t.Errorf("%d rules for the configuration", rights)
 	}
-	for _, role := range only[*rbacv1.ClusterRole](mustRender(t, install{values: "webhook: {executors: {enable: false}}"})) {
+	for _, role := range objectsOf[*rbacv1.ClusterRole](mustRender(t, install{values: "webhook: {executors: {enable: false}}"})) {
 		for _, rule := range role.Rules {
 			if slices.Contains(rule.Resources, "mutatingwebhookconfigurations") {
 				t.Errorf("a right without use: %+v", rule)
@@ -102,17 +104,18 @@ func selects(t *testing.T, selector *metav1.LabelSelector, by admit.Mechanism) {
 	}
 }
 
-// TestExecutorPolicy checks the policy and the namespaces that it is bound to, in both versions of its API.
+// TestExecutorPolicy checks the MutatingAdmissionPolicy and the namespaces to which it is bound, in both versions of
+// its API.
 func TestExecutorPolicy(t *testing.T) {
 	values := "spark: {jobNamespaces: [a], jobNamespaceSelector: spark=enabled}"
 	r := mustRender(t, install{values: values, apis: []string{policyAPI}})
-	policy := one[*admissionregistrationv1.MutatingAdmissionPolicy](t, r)
+	policy := objectOf[*admissionregistrationv1.MutatingAdmissionPolicy](t, r)
 	selects(t, policy.Spec.MatchConstraints.ObjectSelector, admit.Policy)
 	if *policy.Spec.FailurePolicy != admissionregistrationv1.Fail || policy.Spec.ReinvocationPolicy != admissionregistrationv1.IfNeededReinvocationPolicy {
 		t.Errorf("%+v", policy.Spec)
 	}
 	var names []string
-	for _, binding := range only[*admissionregistrationv1.MutatingAdmissionPolicyBinding](r) {
+	for _, binding := range objectsOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding](r) {
 		if binding.Spec.PolicyName != policy.Name || binding.Spec.MatchResources.NamespaceSelector == nil {
 			t.Errorf("%+v", binding.Spec)
 		}
@@ -121,11 +124,11 @@ func TestExecutorPolicy(t *testing.T) {
 	if !slices.Equal(names, []string{"spark-operator-admission", "spark-operator-admission-labels"}) {
 		t.Errorf("bindings %v", names)
 	}
-	if hooks := one[*admissionregistrationv1.MutatingWebhookConfiguration](t, r).Webhooks; len(hooks) != 2 || hooks[0].NamespaceSelector == nil || hooks[1].NamespaceSelector == nil {
+	if hooks := objectOf[*admissionregistrationv1.MutatingWebhookConfiguration](t, r).Webhooks; len(hooks) != 2 || hooks[0].NamespaceSelector == nil || hooks[1].NamespaceSelector == nil {
 		t.Errorf("webhooks %+v", hooks)
 	}
 	older := mustRender(t, install{apis: []string{"admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy"}})
-	if one[*admissionregistrationv1beta1.MutatingAdmissionPolicy](t, older).Name != one[*admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](t, older).Spec.PolicyName {
+	if objectOf[*admissionregistrationv1beta1.MutatingAdmissionPolicy](t, older).Name != objectOf[*admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](t, older).Spec.PolicyName {
 		t.Error("the binding of the beta version names another policy")
 	}
 }

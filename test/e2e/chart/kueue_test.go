@@ -8,7 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// TestKueueGetsRightsInServedNamespaces checks that Kueue's manager gets its right only if the values enable it, and
+// TestKueueGetsRightsInServedNamespaces checks that Kueue's manager gets rights only if the values enable them, and
 // only in the served namespaces.
 func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 	const create = "controller: {kueue: {rbac: {create: true}}}"
@@ -40,18 +40,18 @@ func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 	}
 }
 
-// kueueGrants checks the right in every role that the chart creates for Kueue, and returns the subjects that have the
-// right. Each entry has the form "KIND NAMESPACE: SUBJECT", where KIND and NAMESPACE are those of the role.
+// kueueGrants checks the rules of every role that the chart creates for Kueue, and returns the subjects to which the
+// roles are bound. Each entry has the form "KIND NAMESPACE: SUBJECT", where KIND and NAMESPACE are those of the role.
 func kueueGrants(t *testing.T, r rendered) (grants []string) {
 	t.Helper()
 	const name = "spark-operator-kueue"
 	rules := map[string][]rbacv1.PolicyRule{} // keyed by kind and namespace
-	for _, role := range only[*rbacv1.Role](r) {
+	for _, role := range objectsOf[*rbacv1.Role](r) {
 		if role.Name == name {
 			rules["Role "+role.Namespace] = role.Rules
 		}
 	}
-	for _, role := range only[*rbacv1.ClusterRole](r) {
+	for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 		if role.Name == name {
 			rules["ClusterRole "] = role.Rules
 		}
@@ -68,10 +68,10 @@ func kueueGrants(t *testing.T, r rendered) (grants []string) {
 			grants = append(grants, where+": "+s.Namespace+"/"+s.Name)
 		}
 	}
-	for _, b := range only[*rbacv1.RoleBinding](r) {
+	for _, b := range objectsOf[*rbacv1.RoleBinding](r) {
 		add(b.RoleRef.Kind+" "+b.Namespace, b.RoleRef, b.Subjects)
 	}
-	for _, b := range only[*rbacv1.ClusterRoleBinding](r) {
+	for _, b := range objectsOf[*rbacv1.ClusterRoleBinding](r) {
 		add(b.RoleRef.Kind+" ", b.RoleRef, b.Subjects)
 	}
 	return grants

@@ -228,7 +228,7 @@ func TestCommonLabelsAreOnEverything(t *testing.T) {
 			}
 		}
 	}
-	if pod := one[*appsv1.Deployment](t, r).Spec.Template; pod.Labels["team"] != "data" {
+	if pod := objectOf[*appsv1.Deployment](t, r).Spec.Template; pod.Labels["team"] != "data" {
 		t.Errorf("the pod's labels are %v", pod.Labels)
 	}
 }
@@ -238,7 +238,7 @@ func TestControllerIsRestricted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := one[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template
+	pod := objectOf[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template
 	level := psa.LevelVersion{Level: psa.LevelRestricted, Version: psa.LatestVersion()}
 	for _, result := range evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec) {
 		if !result.Allowed {
@@ -255,7 +255,7 @@ func TestControllerIsRestricted(t *testing.T) {
 }
 
 func TestDeploymentHasTheValues(t *testing.T) {
-	d := one[*appsv1.Deployment](t, mustRender(t, install{values: `
+	d := objectOf[*appsv1.Deployment](t, mustRender(t, install{values: `
 image: {registry: registry.example, repository: team/operator, tag: "7", pullPolicy: Always, pullSecrets: [{name: regcred}]}
 controller:
   labels: {a: b}
@@ -322,7 +322,7 @@ controller:
 
 func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 	r := mustRender(t, install{values: "controller: {replicas: 2, podDisruptionBudget: {enable: true}}"})
-	pdb, d := one[*policyv1.PodDisruptionBudget](t, r), one[*appsv1.Deployment](t, r)
+	pdb, d := objectOf[*policyv1.PodDisruptionBudget](t, r), objectOf[*appsv1.Deployment](t, r)
 	if diff := cmp.Diff(d.Spec.Selector, pdb.Spec.Selector); diff != "" {
 		t.Errorf("selector (-deployment +budget):\n%s", diff)
 	}
@@ -345,10 +345,10 @@ func TestRightsAreMinimal(t *testing.T) {
 			want["/namespaces"] = "list watch"
 		}
 		roles := map[string][]rbacv1.PolicyRule{}
-		for _, role := range only[*rbacv1.Role](r) {
+		for _, role := range objectsOf[*rbacv1.Role](r) {
 			roles[role.Name] = role.Rules
 		}
-		for _, role := range only[*rbacv1.ClusterRole](r) {
+		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			roles[role.Name] = append(roles[role.Name], role.Rules...)
 		}
 		for name, rules := range roles {
@@ -431,12 +431,12 @@ func TestExposureAddsRights(t *testing.T) {
 	} {
 		got := map[string]string{}
 		r := mustRender(t, install{values: values})
-		for _, role := range only[*rbacv1.Role](r) {
+		for _, role := range objectsOf[*rbacv1.Role](r) {
 			if role.Name == "spark-operator-controller" {
 				got = granted(role.Rules)
 			}
 		}
-		for _, role := range only[*rbacv1.ClusterRole](r) {
+		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			if role.Name == "spark-operator-controller" {
 				got = granted(role.Rules)
 			}
@@ -495,10 +495,10 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 	} {
 		r := mustRender(t, install{values: test.values})
 		rights, bound := map[string]map[string]string{}, ""
-		for _, role := range only[*rbacv1.Role](r) {
+		for _, role := range objectsOf[*rbacv1.Role](r) {
 			rights[role.Name] = granted(role.Rules)
 		}
-		for _, b := range only[*rbacv1.RoleBinding](r) {
+		for _, b := range objectsOf[*rbacv1.RoleBinding](r) {
 			if b.RoleRef.Name == "spark-operator-submit" {
 				bound = b.Subjects[0].Name
 			}
@@ -517,7 +517,7 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 			t.Errorf("%s: spark-submit runs as %q, but the account %q has the rights; want %q, %q", test.values, got, bound, test.account, test.bound)
 		}
 		var names []string
-		for _, account := range only[*corev1.ServiceAccount](r) {
+		for _, account := range objectsOf[*corev1.ServiceAccount](r) {
 			if slices.Contains(names, account.Namespace+"/"+account.Name) {
 				t.Errorf("%s: %s exists twice", test.values, account.Name)
 			}
@@ -526,7 +526,7 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 	}
 	r := mustRender(t, install{values: "spark: {jobNamespaces: [jobs]}"})
 	bound := map[string]rbacv1.Subject{}
-	for _, b := range only[*rbacv1.RoleBinding](r) {
+	for _, b := range objectsOf[*rbacv1.RoleBinding](r) {
 		bound[b.Namespace+"/"+b.RoleRef.Name] = b.Subjects[0]
 	}
 	for role, want := range map[string]rbacv1.Subject{
@@ -559,7 +559,7 @@ func TestDefinitionsFollowTheValues(t *testing.T) {
 		{"crds: {sparkoperator: {enable: false}, apache: {enable: false}}", "", nil},
 	} {
 		got := map[string]*apiextensions.CustomResourceDefinition{}
-		for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{values: test.values, definitions: true})) {
+		for _, crd := range objectsOf[*apiextensions.CustomResourceDefinition](mustRender(t, install{values: test.values, definitions: true})) {
 			got[crd.Name] = crd
 		}
 		for name, want := range generated {
@@ -588,7 +588,7 @@ func TestDefinitionsFollowTheValues(t *testing.T) {
 // TestDefinitionsCanBeApplied checks that the custom resource definitions are small enough for `kubectl apply`, which
 // stores the whole object in an annotation. All annotations of an object together are limited to 256 KiB.
 func TestDefinitionsCanBeApplied(t *testing.T) {
-	for _, crd := range only[*apiextensions.CustomResourceDefinition](mustRender(t, install{definitions: true})) {
+	for _, crd := range objectsOf[*apiextensions.CustomResourceDefinition](mustRender(t, install{definitions: true})) {
 		compact, err := json.Marshal(crd)
 		if err != nil {
 			t.Fatal(err)
@@ -612,7 +612,7 @@ func TestMemoryLimitSetsGOMEMLIMIT(t *testing.T) {
 		"controller: {env: [{name: GOMEMLIMIT, value: 700MiB}]}":                            "1Gi 700MiB",
 		"controller: {resources: {limits: {cpu: 2}}, env: [{name: HTTPS_PROXY, value: p}]}": "1Gi 966367641",
 	} {
-		container := one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0]
+		container := objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0]
 		var limits []string
 		for _, env := range container.Env {
 			if env.Name == "GOMEMLIMIT" {
@@ -639,7 +639,7 @@ func TestGoRuntimeValuesBecomeVariables(t *testing.T) {
 		"controller: {env: [{name: GOMAXPROCS, value: '2'}, {name: GOGC, value: '9'}, {name: GOMEMLIMIT, value: 1GiB}]}": "GOMAXPROCS=2 GOGC=9 GOMEMLIMIT=1GiB",
 	} {
 		var got []string
-		for _, env := range one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0].Env {
+		for _, env := range objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0].Env {
 			got = append(got, env.Name+"="+env.Value)
 		}
 		if got := strings.Join(got, " "); got != want {
@@ -660,7 +660,7 @@ func TestPprofIsLoopback(t *testing.T) {
 		"controller: {pprof: {enable: true, bindAddress: localhost}}": "localhost:6060, 0 Services",
 	} {
 		r := mustRender(t, install{values: values})
-		if got := fmt.Sprintf("%s, %d Services", configOf(t, r).Pprof.BindAddress, len(only[*corev1.Service](r))-1); got != want {
+		if got := fmt.Sprintf("%s, %d Services", configOf(t, r).Pprof.BindAddress, len(objectsOf[*corev1.Service](r))-1); got != want {
 			t.Errorf("%s: %s, want %s", values, got, want)
 		}
 	}
@@ -674,13 +674,13 @@ func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 	} {
 		r := mustRender(t, install{values: values})
 		rights := map[string]string{}
-		for _, role := range only[*rbacv1.ClusterRole](r) {
+		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			if role.Name != "spark-operator-admission" {
 				maps.Copy(rights, granted(role.Rules))
 			}
 		}
 		may := rights["authentication.k8s.io/tokenreviews"] == "create" && rights["authorization.k8s.io/subjectaccessreviews"] == "create"
-		scheme := one[*appsv1.Deployment](t, r).Spec.Template.Annotations["prometheus.io/scheme"]
+		scheme := objectOf[*appsv1.Deployment](t, r).Spec.Template.Annotations["prometheus.io/scheme"]
 		if may != want || len(rights) > 2 || (scheme == "https") != want {
 			t.Errorf("%s: rights %v, scheme %q", values, rights, scheme)
 		}
@@ -696,15 +696,15 @@ func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 // TestNetworkPolicySelectsTheController checks that the network policy lets the controller's pods accept connections
 // only at the ports that they serve. Only the configured peers may read metrics.
 func TestNetworkPolicySelectsTheController(t *testing.T) {
-	if policies := only[*networkingv1.NetworkPolicy](mustRender(t, install{})); len(policies) > 0 {
+	if policies := objectsOf[*networkingv1.NetworkPolicy](mustRender(t, install{})); len(policies) > 0 {
 		t.Errorf("without the switch: %v", policies)
 	}
 	r := mustRender(t, install{values: `
 controller:
   networkPolicy: {enable: true, metricsFrom: [{namespaceSelector: {matchLabels: {a: b}}}]}
   pprof: {enable: true}`})
-	policy := one[*networkingv1.NetworkPolicy](t, r).Spec
-	pod := one[*appsv1.Deployment](t, r).Spec.Template
+	policy := objectOf[*networkingv1.NetworkPolicy](t, r).Spec
+	pod := objectOf[*appsv1.Deployment](t, r).Spec.Template
 	if !labels.SelectorFromSet(policy.PodSelector.MatchLabels).Matches(labels.Set(pod.Labels)) {
 		t.Errorf("it selects %v", policy.PodSelector)
 	}
@@ -712,7 +712,7 @@ controller:
 		len(policy.Ingress[1].Ports) != 1 || policy.Ingress[1].Ports[0].Port.IntVal != 8080 || len(policy.Ingress[1].From) != 1 || len(policy.PolicyTypes) != 1 {
 		t.Errorf("it is %+v", policy)
 	}
-	out := one[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true, egress: [{ports: [{port: 6443}]}]}}"})).Spec
+	out := objectOf[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true, egress: [{ports: [{port: 6443}]}]}}"})).Spec
 	if len(out.PolicyTypes) != 2 || len(out.Egress) != 1 {
 		t.Errorf("with egress it is %+v", out)
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestPolicyReachesTheConfiguration checks that rules of the platform get into the configuration file, and that the
-// operator may read the labels of namespaces only if a rule selects namespaces.
+// TestPolicyReachesTheConfiguration checks that the rules in config.policy get into the configuration file, and that
+// the operator may read the labels of namespaces only if a rule selects namespaces.
 func TestPolicyReachesTheConfiguration(t *testing.T) {
 	for values, rights := range map[string]map[string]string{
 		"{rules: [{name: all, level: baseline}]}":                                                      nil,
 		"{rules: [{name: all, level: baseline}, {name: tenants, selector: tier=tenant, level: open}]}": {"/namespaces": "list watch"},
 	} {
 		r := mustRender(t, install{values: "config: {policy: " + values + "}"})
-		c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+		c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestPolicyReachesTheConfiguration(t *testing.T) {
 			t.Errorf("%s: the rules are %v", values, c.Policy.Rules)
 		}
 		var got map[string]string
-		for _, role := range only[*rbacv1.ClusterRole](r) {
+		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			if strings.HasSuffix(role.Name, "-controller-namespaces") {
 				got = granted(role.Rules)
 			}

@@ -136,7 +136,7 @@ func selectorFaults(all map[string]metric, n *parser.VectorSelector, path []pars
 		if !slices.Contains(append(known, targetLabels...), matcher.Name) {
 			faults = append(faults, n.Name+" has no label "+matcher.Name)
 		}
-		words, closed := wordsOf[matcher.Name]
+		words, closed := labelValues[matcher.Name]
 		if !closed || matcher.Value == "$kind" {
 			continue
 		}
@@ -178,8 +178,8 @@ var allPhases = func() (names []string) {
 	return names
 }()
 
-// wordsOf lists the possible values of each label that has a fixed set of values.
-var wordsOf = map[string][]string{
+// labelValues lists the possible values of each label that has a fixed set of values.
+var labelValues = map[string][]string{
 	"phase": allPhases,
 	"kind":  {"sparkapplication", "scheduledsparkapplication", "sparkconnect", "apachesparkapplication", "sparkcluster"},
 	"state": {
@@ -225,7 +225,7 @@ type alert struct {
 // ruleOf returns the PrometheusRule and its alerts.
 func ruleOf(t *testing.T, r rendered) (*unstructured.Unstructured, []alert) {
 	t.Helper()
-	for _, o := range only[*unstructured.Unstructured](r) {
+	for _, o := range objectsOf[*unstructured.Unstructured](r) {
 		if o.GetKind() != "PrometheusRule" {
 			continue
 		}
@@ -283,7 +283,7 @@ func TestAlertsUseServedMetrics(t *testing.T) {
 		}
 		for _, text := range a.Annotations {
 			for _, used := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
-				if labels, ok := outermost(parsed); !ok || !slices.Contains(labels, used[1]) {
+				if labels, ok := outermostLabels(parsed); !ok || !slices.Contains(labels, used[1]) {
 					t.Errorf("%s: its text has the label %s, its result has %v", a.Alert, used[1], labels)
 				}
 			}
@@ -299,9 +299,9 @@ func TestAlertsUseServedMetrics(t *testing.T) {
 	}
 }
 
-// outermost returns the labels that the outermost aggregation of an expression keeps, and whether the expression has an
-// aggregation.
-func outermost(expression parser.Expr) (labels []string, found bool) {
+// outermostLabels returns the labels that the outermost aggregation of an expression keeps, and whether the expression
+// has an aggregation.
+func outermostLabels(expression parser.Expr) (labels []string, found bool) {
 	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
 		if n, ok := node.(*parser.AggregateExpr); ok && !found {
 			labels, found = n.Grouping, true
@@ -340,7 +340,7 @@ prometheus:
 // TestMonitoringObjectsAreValid validates the monitoring objects against the custom resource definitions of the
 // Prometheus operator. These definitions must contain every field of the objects.
 func TestMonitoringObjectsAreValid(t *testing.T) {
-	for _, o := range only[*unstructured.Unstructured](mustRender(t, install{values: everyMonitor, apis: monitoringAPIs})) {
+	for _, o := range objectsOf[*unstructured.Unstructured](mustRender(t, install{values: everyMonitor, apis: monitoringAPIs})) {
 		file := "../../../../shared/data/crds/monitoring.coreos.com_" + strings.ToLower(o.GetKind()) + "s.yaml"
 		text, err := os.ReadFile(file)
 		if os.IsNotExist(err) {
@@ -453,7 +453,7 @@ func groupings(expression parser.Expr) (all [][]string) {
 
 func dashboardOf(t *testing.T, values string) string {
 	t.Helper()
-	for _, m := range only[*corev1.ConfigMap](mustRender(t, install{values: values, apis: monitoringAPIs})) {
+	for _, m := range objectsOf[*corev1.ConfigMap](mustRender(t, install{values: values, apis: monitoringAPIs})) {
 		if text, found := m.Data["spark-operator.json"]; found {
 			if m.Labels["grafana_dashboard"] != "1" {
 				t.Errorf("labels %v: no sidecar finds it", m.Labels)

@@ -150,8 +150,8 @@ func stripComments(doc []byte) []byte {
 	return bytes.Join(kept, nil)
 }
 
-// only returns the objects of one type.
-func only[T client.Object](r rendered) []T {
+// objectsOf returns the objects of one type.
+func objectsOf[T client.Object](r rendered) []T {
 	var found []T
 	for _, o := range r.objects {
 		if typed, ok := o.(T); ok {
@@ -161,10 +161,10 @@ func only[T client.Object](r rendered) []T {
 	return found
 }
 
-// one returns the only object of a type. It fails the test if there is none or several.
-func one[T client.Object](t *testing.T, r rendered) T {
+// objectOf returns the only object of a type. It fails the test if there is no such object, or more than one.
+func objectOf[T client.Object](t *testing.T, r rendered) T {
 	t.Helper()
-	found := only[T](r)
+	found := objectsOf[T](r)
 	if len(found) != 1 {
 		t.Fatalf("%d objects of type %T, want 1", len(found), *new(T))
 	}

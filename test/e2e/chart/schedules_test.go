@@ -21,7 +21,7 @@ func TestScheduleSwitchControlsRights(t *testing.T) {
 		"controller: {scheduledSparkApplicationTimestampPrecision: minutes}": {Enabled: new(true), TimestampPrecision: "minutes"},
 	} {
 		r := mustRender(t, install{values: values})
-		c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+		c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestScheduleSwitchControlsRights(t *testing.T) {
 			maps.DeleteFunc(rights, func(key, _ string) bool { return strings.Contains(key, "scheduledsparkapplications") })
 			rights["sparkoperator.k8s.io/sparkapplications"] = "delete get list watch"
 		}
-		for _, role := range only[*rbacv1.Role](r) {
+		for _, role := range objectsOf[*rbacv1.Role](r) {
 			if role.Name != "spark-operator-controller" {
 				continue
 			}

@@ -28,7 +28,7 @@ func TestTuningPageMatchesTheChart(t *testing.T) {
 		if !strings.HasPrefix(text, "apiVersion:") {
 			values++
 			r := mustRender(t, install{values: text})
-			if one[*appsv1.Deployment](t, r).Spec.Replicas == nil {
+			if objectOf[*appsv1.Deployment](t, r).Spec.Replicas == nil {
 				t.Errorf("no replicas result from\n%s", text)
 			}
 			configOf(t, r)
@@ -38,7 +38,7 @@ func TestTuningPageMatchesTheChart(t *testing.T) {
 			objects++
 			if schema, ok := object.(*flowcontrol.FlowSchema); ok {
 				account := schema.Spec.Rules[0].Subjects[0].ServiceAccount
-				pod := one[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec
+				pod := objectOf[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec
 				if account.Name != pod.ServiceAccountName || account.Namespace != "spark-operator" {
 					t.Errorf("the FlowSchema names the account %s, but the controller runs as %s", account.Name, pod.ServiceAccountName)
 				}

@@ -89,8 +89,8 @@ func ownWebhook() config.Webhook {
 	return w
 }
 
-// unserved is an entry of files/peer-values.yaml: a value of the kubeflow chart that this chart does not support.
-type unserved struct {
+// unservedValue is an entry of files/peer-values.yaml: a value of the kubeflow chart that this chart does not support.
+type unservedValue struct {
 	Key      string `json:"key"`
 	Harmless any    `json:"harmless"`
 	Effect   string `json:"effect"`
@@ -105,18 +105,18 @@ func TestUnservedPeerValuesAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var table []unserved
+	var table []unservedValue
 	if err := kyaml.UnmarshalStrict(text, &table); err != nil {
 		t.Fatal(err)
 	}
 	for _, entry := range table {
 		t.Run(entry.Key, func(t *testing.T) {
 			if entry.Harmless != nil {
-				if r := mustRender(t, install{values: at(t, entry.Key, entry.Harmless)}); strings.Contains(r.notes, entry.Key) {
+				if r := mustRender(t, install{values: valuesWith(t, entry.Key, entry.Harmless)}); strings.Contains(r.notes, entry.Key) {
 					t.Errorf("the notes report the harmless value %v:\n%s", entry.Harmless, r.notes)
 				}
 			}
-			r, err := render(t, install{values: at(t, entry.Key, other(entry.Harmless))})
+			r, err := render(t, install{values: valuesWith(t, entry.Key, featureValue(entry.Harmless))})
 			switch entry.Effect {
 			case "refused":
 				if err == nil || !strings.Contains(err.Error(), entry.Key+": "+entry.Why) {
@@ -141,12 +141,12 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := mustRender(t, install{values: string(text)})
-	deployment := one[*appsv1.Deployment](t, r)
+	deployment := objectOf[*appsv1.Deployment](t, r)
 	image := deployment.Spec.Template.Spec.Containers[0].Image
-	if own := one[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec.Containers[0].Image; image != own {
+	if own := objectOf[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec.Containers[0].Image; image != own {
 		t.Errorf("the image is %s, want %s", image, own)
 	}
-	c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+	c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestUIValuesReachTheConfiguration(t *testing.T) {
     annotations: {a: b}
   uiRoute: {enable: true, parentRefs: [{name: public, namespace: gateways, port: 443}], urlFormat: "/{{$appNamespace}}/{{$appName}}"}
 `})
-	c, err := config.Parse([]byte(one[*corev1.ConfigMap](t, r).Data["config.yaml"]))
+	c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,8 +223,8 @@ func TestUIValuesReachTheConfiguration(t *testing.T) {
 	}
 }
 
-// at returns YAML values that set only the key at the given path.
-func at(t *testing.T, path string, value any) string {
+// valuesWith returns YAML values that set only the key at the given path.
+func valuesWith(t *testing.T, path string, value any) string {
 	t.Helper()
 	parts := strings.Split(path, ".")
 	for _, part := range slices.Backward(parts) {
@@ -237,8 +237,8 @@ func at(t *testing.T, path string, value any) string {
 	return string(text)
 }
 
-// other returns a value that has the type of the harmless value but requests a feature.
-func other(harmless any) any {
+// featureValue returns a value that has the type of the harmless value but requests a feature.
+func featureValue(harmless any) any {
 	switch harmless.(type) {
 	case bool:
 		return true
@@ -253,7 +253,7 @@ func other(harmless any) any {
 func TestValuesReachTheConfiguration(t *testing.T) {
 	read := func(values string) config.Configuration {
 		t.Helper()
-		maps := one[*corev1.ConfigMap](t, mustRender(t, install{values: values}))
+		maps := objectOf[*corev1.ConfigMap](t, mustRender(t, install{values: values}))
 		c, err := config.Parse([]byte(maps.Data["config.yaml"]))
 		if err != nil {
 			t.Fatalf("values %q: %v\n%s", values, err, maps.Data["config.yaml"])
@@ -347,7 +347,7 @@ config:
 // operator reads its configuration only at startup. An unchanged configuration must not replace them.
 func TestChangedConfigurationRollsThePods(t *testing.T) {
 	sum := func(values string) string {
-		return one[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
+		return objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
 	}
 	if sum("") == "" || sum("") != sum("controller: {revisionHistoryLimit: 3}") {
 		t.Errorf("the checksum changes without the configuration: %s, %s", sum(""), sum("controller: {revisionHistoryLimit: 3}"))

@@ -21,13 +21,13 @@ import (
 
 func webhookOf(t *testing.T, values string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	t.Helper()
-	return one[*admissionregistrationv1.ValidatingWebhookConfiguration](t, mustRender(t, install{values: values}))
+	return objectOf[*admissionregistrationv1.ValidatingWebhookConfiguration](t, mustRender(t, install{values: values}))
 }
 
 // TestWebhook checks that the webhook's configuration, Service, port and paths fit together.
 func TestWebhook(t *testing.T) {
 	r := mustRender(t, install{values: "webhook: {port: 7443, portName: hook}"})
-	service, pod := webhookService(t, r), one[*appsv1.Deployment](t, r).Spec.Template
+	service, pod := webhookService(t, r), objectOf[*appsv1.Deployment](t, r).Spec.Template
 	port := service.Spec.Ports[0]
 	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels)) || port.Port != 7443 || port.TargetPort.StrVal != "hook" {
 		t.Errorf("the Service is %+v", service.Spec)
@@ -39,7 +39,7 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("the configuration is %+v", got)
 	}
 	var names []string
-	for _, hook := range one[*admissionregistrationv1.ValidatingWebhookConfiguration](t, r).Webhooks {
+	for _, hook := range objectOf[*admissionregistrationv1.ValidatingWebhookConfiguration](t, r).Webhooks {
 		names = append(names, hook.Name)
 		rule, to := hook.Rules[0], hook.ClientConfig.Service
 		want := "/validate-" + strings.ReplaceAll(rule.APIGroups[0], ".", "-") + "-" + rule.APIVersions[0] + "-" + strings.TrimSuffix(rule.Resources[0], "s")
@@ -63,7 +63,7 @@ func TestWebhook(t *testing.T) {
 
 func webhookService(t *testing.T, r rendered) *corev1.Service {
 	t.Helper()
-	for _, service := range only[*corev1.Service](r) {
+	for _, service := range objectsOf[*corev1.Service](r) {
 		if service.Name == "spark-operator-admission-svc" {
 			return service
 		}
@@ -155,24 +155,24 @@ func TestWebhookCertificates(t *testing.T) {
 		if self && got.SelfSigned.Lifetime.String() != "{24h0m0s}" && got.SelfSigned.Lifetime.Duration.String() != "24h0m0s" {
 			t.Errorf("%s: lifetime %v", name, got.SelfSigned.Lifetime)
 		}
-		if n := len(only[*corev1.Secret](r)); (n == 1) != self {
+		if n := len(objectsOf[*corev1.Secret](r)); (n == 1) != self {
 			t.Errorf("%s: %d Secrets", name, n)
 		}
-		rights := slices.ContainsFunc(only[*rbacv1.Role](r), func(role *rbacv1.Role) bool { return role.Name == "spark-operator-admission" })
+		rights := slices.ContainsFunc(objectsOf[*rbacv1.Role](r), func(role *rbacv1.Role) bool { return role.Name == "spark-operator-admission" })
 		if rights != self {
 			t.Errorf("%s: the right on a Secret is granted: %t", name, rights)
 		}
 		var kinds []string
-		for _, o := range only[*unstructured.Unstructured](r) {
+		for _, o := range objectsOf[*unstructured.Unstructured](r) {
 			kinds = append(kinds, o.GetKind())
 		}
 		if fmt.Sprint(kinds) != c.kinds {
 			t.Errorf("%s: objects %v, want %s", name, kinds, c.kinds)
 		}
-		if mounted := mountedSecret(one[*appsv1.Deployment](t, r), got.CertDir); mounted != c.secret {
+		if mounted := mountedSecret(objectOf[*appsv1.Deployment](t, r), got.CertDir); mounted != c.secret {
 			t.Errorf("%s: Secret %q is mounted, want %q", name, mounted, c.secret)
 		}
-		hooks := one[*admissionregistrationv1.ValidatingWebhookConfiguration](t, r)
+		hooks := objectOf[*admissionregistrationv1.ValidatingWebhookConfiguration](t, r)
 		if inject := hooks.Annotations["cert-manager.io/inject-ca-from"]; (inject == "spark-operator/spark-operator-certificate") != strings.Contains(c.values, "certManager") {
 			t.Errorf("%s: annotation %q", name, inject)
 		}
@@ -180,7 +180,7 @@ func TestWebhookCertificates(t *testing.T) {
 			t.Errorf("%s: bundle %q", name, bundle)
 		}
 	}
-	certificate := only[*unstructured.Unstructured](mustRender(t, install{values: "certManager: {enable: true, duration: 2h, renewBefore: 1h}"}))[1]
+	certificate := objectsOf[*unstructured.Unstructured](mustRender(t, install{values: "certManager: {enable: true, duration: 2h, renewBefore: 1h}"}))[1]
 	spec, _, _ := unstructured.NestedMap(certificate.Object, "spec")
 	if spec["duration"] != "2h" || spec["renewBefore"] != "1h" || fmt.Sprint(spec["dnsNames"]) != "[spark-operator-admission-svc.spark-operator.svc spark-operator-admission-svc.spark-operator.svc.cluster.local]" {
 		t.Errorf("the Certificate is %v", spec)
@@ -213,10 +213,10 @@ func TestWebhookQuotas(t *testing.T) {
 			t.Errorf("%s: enabled: %t", values, got)
 		}
 		var rules []rbacv1.PolicyRule
-		for _, role := range only[*rbacv1.Role](r) {
+		for _, role := range objectsOf[*rbacv1.Role](r) {
 			rules = append(rules, role.Rules...)
 		}
-		for _, role := range only[*rbacv1.ClusterRole](r) {
+		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			rules = append(rules, role.Rules...)
 		}
 		got := 0
@@ -249,7 +249,7 @@ func TestWebhookThatIsOff(t *testing.T) {
 			t.Errorf("%T %s is left", o, o.GetName())
 		}
 	}
-	for _, port := range one[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0].Ports {
+	for _, port := range objectOf[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0].Ports {
 		if port.ContainerPort == 9443 {
 			t.Error("the port is open")
 		}

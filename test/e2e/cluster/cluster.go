@@ -222,7 +222,7 @@ func (c *Cluster) NodeName(ctx context.Context) (string, error) {
 			return node.Name, nil
 		}
 	}
-	return "", fmt.Errorf("none of %d nodes accepts pods: remove the taints of one or uncordon it", len(nodes.Items))
+	return "", fmt.Errorf("none of %d nodes accepts pods: remove the taints of one node, or uncordon it", len(nodes.Items))
 }
 
 // kubectl returns a kubectl command line for the cluster. An embedded cluster uses sparklocal's kubectl, and an

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// StopComponent suspends a program of the cluster, such as the kubelet. The process continues to exist but does
+// SuspendComponent suspends a program of the cluster, such as the kubelet. The process continues to exist but does
 // nothing, like a program that hangs. The returned function resume lets the process continue, and may be called several
 // times. Close also works while a program is suspended.
-func (c *Cluster) StopComponent(ctx context.Context, name string) (resume func(), err error) {
+func (c *Cluster) SuspendComponent(ctx context.Context, name string) (resume func(), err error) {
 	if !c.Embedded() {
-		return nil, fmt.Errorf("cannot stop %s: only the embedded Kubernetes runs it as a process of this machine: unset TEST_KUBECONFIG", name)
+		return nil, fmt.Errorf("cannot suspend %s: only the embedded Kubernetes runs it as a process of this machine: unset TEST_KUBECONFIG", name)
 	}
 	text, err := c.output(ctx, nil, c.local, "status", "--dir", c.state(), "--output", "json")
 	if err != nil {
@@ -36,5 +36,5 @@ func (c *Cluster) StopComponent(ctx context.Context, name string) (resume func()
 		}
 		return func() { _ = syscall.Kill(component.PID, syscall.SIGCONT) }, nil
 	}
-	return nil, fmt.Errorf("no component %s runs in the cluster", name)
+	return nil, fmt.Errorf("the cluster has no running component %s", name)
 }

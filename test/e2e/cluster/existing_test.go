@@ -34,7 +34,7 @@ func TestKubectlDependsOnTheCluster(t *testing.T) {
 // build images for it, and Close removes only the objects that Start installed.
 func TestExistingClusterIsNotChanged(t *testing.T) {
 	c := &Cluster{Dir: t.TempDir(), options: Options{Kubeconfig: "/kind.yaml"}}
-	if _, err := c.StopComponent(t.Context(), "kubelet"); err == nil {
+	if _, err := c.SuspendComponent(t.Context(), "kubelet"); err == nil {
 		t.Error("the kubelet was stopped")
 	}
 	if image, err := c.LoadSpark(t.Context(), "4.0.5"); err != nil || image != "docker.io/apache/spark:4.0.5" {

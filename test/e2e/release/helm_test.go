@@ -1,5 +1,5 @@
-// Package release tests releases of the chart on a real API server: installation, upgrades and the end, as Helm does
-// them, and the operator with the rights that the release grants. It needs no node.
+// Package release tests a Helm release of the chart on a real API server: it installs, upgrades and uninstalls the
+// release with Helm's own code, and runs the operator with the rights that the release grants. It needs no node.
 package release
 
 import (
@@ -57,7 +57,8 @@ func newRelease(t *testing.T) *release {
 	return r
 }
 
-// values returns the values of a release. The definitions exist already, and belong to all tests.
+// values returns the given values with the settings of the test: the release installs no custom resource definitions,
+// because all tests share those of the API server, and the job namespace is the release's own.
 func (r *release) values(text string) map[string]any {
 	r.t.Helper()
 	values := map[string]any{}
@@ -78,8 +79,8 @@ func load(t testing.TB, dir string) *chart.Chart {
 	return c
 }
 
-// current is the directory of the chart, relative to the repository's root.
-var current = filepath.Join("charts", "spark-operator")
+// currentChart is the directory of the chart, relative to the repository's root.
+var currentChart = filepath.Join("charts", "spark-operator")
 
 func (r *release) install(dir, values string) {
 	r.t.Helper()
@@ -95,7 +96,7 @@ func (r *release) upgrade(values string) {
 	r.t.Helper()
 	upgrade := action.NewUpgrade(r.cfg)
 	upgrade.Namespace, upgrade.WaitStrategy = r.namespace, kube.HookOnlyStrategy
-	if _, err := upgrade.Run(name, load(r.t, current), r.values(values)); err != nil {
+	if _, err := upgrade.Run(name, load(r.t, currentChart), r.values(values)); err != nil {
 		r.t.Fatalf("upgrade to %s: %v", values, err)
 	}
 }

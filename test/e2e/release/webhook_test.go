@@ -172,7 +172,8 @@ func (r *release) proxy(requests *record) string {
 	return server.URL
 }
 
-// record collects requests as "verb resource name", and forbidden ones with a prefix.
+// record collects requests in the form "verb resource name". A forbidden request also has an entry with the prefix
+// "forbidden: ".
 type record struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -213,8 +214,8 @@ func (r *record) add(req *http.Request, status int) {
 	}
 }
 
-// of returns the requests for some resources, and all forbidden requests.
-func (r *record) of(resources ...string) (lines []string) {
+// matching returns the requests for the given resources, and all forbidden requests.
+func (r *record) matching(resources ...string) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for line := range r.seen {
@@ -263,33 +264,33 @@ func TestWebhookOfARelease(t *testing.T) {
 	}
 }
 
-// TestRightsOfTheWebhook compares the rights of the webhook with the requests of the operator. The operator uses each
-// right and lacks none, and it names only its own objects.
+// TestRightsOfTheWebhook compares the operator's requests for the webhook with its rights. The operator must use each
+// of these rights, and must not need any other right.
 func TestRightsOfTheWebhook(t *testing.T) {
 	r := newRelease(t)
 	// Without the feature, an informer lists and watches, as with an API server before Kubernetes 1.34.
 	t.Setenv("KUBE_FEATURE_WatchListClient", "false")
-	r.install(current, "webhook: {resourceQuotaEnforcement: {enable: true}}")
+	r.install(currentChart, "webhook: {resourceQuotaEnforcement: {enable: true}}")
 	defer r.uninstall()
 	requests, stop := r.run()
 	r.waitTrusted(5)
 	resources := []string{"secrets", "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "resourcequotas"}
-	want := r.granted(resources)
+	want := r.grantedRequests(resources)
 	testkit.Wait(t, "the requests", func(context.Context) error {
-		if got := requests.of(resources...); !slices.Equal(got, want) {
+		if got := requests.matching(resources...); !slices.Equal(got, want) {
 			return errors.New(strings.Join(got, ", "))
 		}
 		return nil
 	})
 	stop()
-	if got := requests.of(resources...); !slices.Equal(got, want) {
+	if got := requests.matching(resources...); !slices.Equal(got, want) {
 		t.Errorf("requests %q, rights %q", got, want)
 	}
 }
 
-// granted returns the rights of the release's roles on some resources, in the form of the requests that need them. It
-// leaves out the rights on Secrets of drivers, which have no names.
-func (r *release) granted(resources []string) (lines []string) {
+// grantedRequests returns the requests that the release's roles allow on the given resources. It omits the rights on
+// the Secrets of drivers, which are not limited to certain names.
+func (r *release) grantedRequests(resources []string) (lines []string) {
 	r.t.Helper()
 	var rules []rbacv1.PolicyRule
 	var roles rbacv1.RoleList

@@ -117,9 +117,9 @@ func NewNames(placeholders map[string]string) *Names {
 	return &Names{strings.NewReplacer(pairs...)}
 }
 
-// random lists patterns of random texts. These texts have no placeholder in Names, because no other object reveals
-// them.
-var random = []struct {
+// randomTexts lists patterns of random texts. These texts have no placeholder in Names, because their values are not
+// known from other objects of the run.
+var randomTexts = []struct {
 	pattern *regexp.Regexp
 	as      string
 }{
@@ -133,7 +133,7 @@ func (n *Names) replace(text string) string {
 	if n != nil {
 		text = n.replacer.Replace(text)
 	}
-	for _, r := range random {
+	for _, r := range randomTexts {
 		text = r.pattern.ReplaceAllString(text, r.as)
 	}
 	return text
@@ -144,7 +144,7 @@ var serverFields = []string{"uid", "resourceVersion", "generation", "creationTim
 
 // Facts flattens an object. It omits the status and the metadata that the API server sets.
 func Facts(object map[string]any, names *Names) map[string]string {
-	facts := flat{names: names, facts: map[string]string{}}
+	facts := flattener{names: names, facts: map[string]string{}}
 	for key, value := range object {
 		switch key {
 		case "status":
@@ -164,13 +164,13 @@ func Facts(object map[string]any, names *Names) map[string]string {
 	return facts.facts
 }
 
-// flat collects the facts of one object.
-type flat struct {
+// flattener collects the facts of one object.
+type flattener struct {
 	names *Names
 	facts map[string]string
 }
 
-func (f *flat) walk(path, field string, value any) {
+func (f *flattener) walk(path, field string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		if len(value) == 0 {
@@ -188,8 +188,8 @@ func (f *flat) walk(path, field string, value any) {
 	}
 }
 
-// named maps the name of a list field to the field that identifies the elements of the list.
-var named = map[string]string{
+// elementKeys maps the name of a list field to the field that identifies the elements of the list.
+var elementKeys = map[string]string{
 	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "ports": "name", "imagePullSecrets": "name",
 	"volumeMounts": "mountPath", "items": "key", "ownerReferences": "kind", "tolerations": "key",
 }
@@ -198,7 +198,7 @@ var named = map[string]string{
 // options does not matter.
 var javaOption = regexp.MustCompile(`^SPARK_JAVA_OPT_\d+$`)
 
-func (f *flat) list(path, field string, list []any) {
+func (f *flattener) list(path, field string, list []any) {
 	if len(list) == 0 {
 		f.facts[path] = "[]"
 	}
@@ -206,8 +206,8 @@ func (f *flat) list(path, field string, list []any) {
 	var order []string
 	for i, element := range list {
 		name := strconv.Itoa(i)
-		if inner, ok := element.(map[string]any); ok && named[field] != "" {
-			name = f.names.replace(fmt.Sprint(inner[named[field]]))
+		if inner, ok := element.(map[string]any); ok && elementKeys[field] != "" {
+			name = f.names.replace(fmt.Sprint(inner[elementKeys[field]]))
 			if field == "ownerReferences" {
 				inner = maps.Clone(inner)
 				delete(inner, "uid")
@@ -231,7 +231,7 @@ func (f *flat) list(path, field string, list []any) {
 }
 
 // data flattens the data of a ConfigMap. It parses values that are properties files or YAML.
-func (f *flat) data(value any) {
+func (f *flattener) data(value any) {
 	entries, _ := value.(map[string]any)
 	for key, content := range entries {
 		path := "data[" + f.names.replace(key) + "]"
@@ -258,12 +258,12 @@ func (f *flat) data(value any) {
 	}
 }
 
-// plain matches keys that consist of letters and digits.
-var plain = regexp.MustCompile(`^[a-zA-Z0-9]*$`)
+// plainKey matches keys that consist of letters and digits.
+var plainKey = regexp.MustCompile(`^[a-zA-Z0-9]*$`)
 
-// join appends a key to a path. It puts a key that is not plain in brackets.
+// join appends a key to a path. It puts the key in brackets unless the key matches plainKey.
 func join(path, key string) string {
-	if plain.MatchString(key) {
+	if plainKey.MatchString(key) {
 		return path + "." + key
 	}
 	return path + "[" + key + "]"

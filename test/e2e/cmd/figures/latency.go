@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// speed holds the delays with which the operator reacts.
+// speed holds the delays between an event and the operator's reaction.
 type speed struct {
 	driver []time.Duration // from the application's creation to the driver pod's
 	status []time.Duration // from a change of a driver pod to the matching status of the application
@@ -68,7 +68,7 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 			return apierrors.IsNotFound(err) != want, client.IgnoreNotFound(err)
 		}
 	}
-	if err := until(ctx, name+"'s driver pod", exists(true)); err != nil {
+	if err := waitFor(ctx, name+"'s driver pod", exists(true)); err != nil {
 		return err
 	}
 	if err := playDriver(ctx, c, app); err != nil {
@@ -77,14 +77,14 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	if err := c.Client.Delete(ctx, app); err != nil {
 		return err
 	}
-	return until(ctx, name+"'s end", exists(false))
+	return waitFor(ctx, name+"'s end", exists(false))
 }
 
 // playDriver sets the status of the driver pod to running and then to succeeded, in place of a kubelet. After each
 // change it waits until the application's status reflects it.
 func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkApplication) error {
 	shows := func(state v1beta2.ApplicationStateType) error {
-		return until(ctx, fmt.Sprintf("%s to be %s", app.Name, state), func() (bool, error) {
+		return waitFor(ctx, fmt.Sprintf("%s to be %s", app.Name, state), func() (bool, error) {
 			err := c.Client.Get(ctx, client.ObjectKeyFromObject(app), app)
 			return app.Status.AppState.State == state, err
 		})
@@ -115,8 +115,8 @@ func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkAppli
 	return shows(v1beta2.ApplicationStateCompleted)
 }
 
-// until calls poll until it returns true. After a minute it returns an error.
-func until(ctx context.Context, goal string, poll func() (bool, error)) error {
+// waitFor calls poll until it returns true. After a minute it returns an error.
+func waitFor(ctx context.Context, goal string, poll func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
@@ -135,8 +135,8 @@ func until(ctx context.Context, goal string, poll func() (bool, error)) error {
 	}
 }
 
-// readSpeed reads from the audit log how fast the operator reacted for applications whose names have the prefix. Each
-// delay is the time between two responses of the API server.
+// readSpeed reads the operator's delays from the audit log, for applications whose names have the prefix. Each delay is
+// the time between two responses of the API server.
 func readSpeed(audit io.Reader, prefix string) (speed, error) {
 	var got speed
 	created := map[string]time.Time{} // keyed by application

@@ -77,9 +77,9 @@ func withOperator(ctx context.Context, root string, n int, toolOutput io.Writer)
 	if err != nil {
 		return err
 	}
-	show(fmt.Sprintf("creation to driver pod, median of %d", n), milliseconds(median(waits.driver)), "100 ms")
-	show(fmt.Sprintf("driver's change to status, median of %d", len(waits.status)), milliseconds(median(waits.status)), "1 s")
-	show("driver's change to status, the slowest", milliseconds(slices.Max(waits.status)), "1 s")
+	show(fmt.Sprintf("delay from creation to driver pod, median of %d", n), milliseconds(median(waits.driver)), "100 ms")
+	show(fmt.Sprintf("delay from driver pod change to status, median of %d", len(waits.status)), milliseconds(median(waits.status)), "1 s")
+	show("delay from driver pod change to status, maximum", milliseconds(slices.Max(waits.status)), "1 s")
 	return controlPlaneReady(ctx, c)
 }
 
@@ -117,7 +117,7 @@ func timeDemo(ctx context.Context, root string, toolOutput io.Writer) (err error
 	return nil
 }
 
-func show(name, got, limit string) { fmt.Printf("%-40s %12s   at most %s\n", name, got, limit) }
+func show(name, got, limit string) { fmt.Printf("%-60s %12s   at most %s\n", name, got, limit) }
 
 func milliseconds(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
 

@@ -71,7 +71,7 @@ func operatorResident(ctx context.Context, c *cluster.Cluster) (int64, error) {
 	var pods corev1.PodList
 	err := c.Client.List(ctx, &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"})
 	if err != nil || len(pods.Items) != 1 {
-		return 0, errors.Join(err, fmt.Errorf("%d pods of the operator", len(pods.Items)))
+		return 0, errors.Join(err, fmt.Errorf("the operator has %d pods, but the measurement needs exactly one", len(pods.Items)))
 	}
 	text, err := c.Core.CoreV1().Pods(cluster.Namespace).ProxyGet("http", pods.Items[0].Name, "8080", "/metrics", nil).DoRaw(ctx)
 	if err != nil {
@@ -88,5 +88,5 @@ func sample(text []byte, metric string) (int64, error) {
 			return int64(f), err
 		}
 	}
-	return 0, fmt.Errorf("no metric %s", metric)
+	return 0, fmt.Errorf("the operator's metrics do not contain %s", metric)
 }
