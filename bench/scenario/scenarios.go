@@ -374,8 +374,8 @@ func (r *rig) fairness() {
 }
 
 // hostile measures how a namespace full of unrelated pods and large ConfigMaps affects the operator's memory. Several
-// operators, one after the other, manage a few short applications before and after that namespace is filled. The median of
-// their peaks counts, because garbage collection is random. Another operator runs while the namespace is filled.
+// operators, one after the other, manage a few short applications before and after that namespace is filled. The median
+// of their peaks counts, because garbage collection is random. Another operator runs while the namespace is filled.
 func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
