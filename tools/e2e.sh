@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs only the tests of whole lives and prints the end-to-end tests' progress. They run real Spark on a cluster of their
-# own, which is removed afterwards. `make test` runs one Spark line and samples; this script runs everything. The first
-# build of an image takes minutes. With arguments, which are go test's, only end-to-end tests run, for example
+# Runs the long tests: all crash points, all scenarios of the bench, all live recordings, and the end-to-end tests with
+# every Spark line. `make test` runs only samples of them. The end-to-end tests run real Spark on a cluster of
+# their own, which they remove afterwards. The first build of an image takes minutes. With arguments, which are passed to
+# go test, the script runs only end-to-end tests, for example
 # -run 'TestOperator/together/applications/examples' or -run 'TestOperator/together/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."

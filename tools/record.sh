@@ -3,8 +3,8 @@
 #
 #   tools/record.sh [FLAG...] [VERSION...] [CASE...]
 #
-# Without a version it records one of each line, without a case all cases. It builds the Spark images that are not in
-# the cache, and needs root. The flags are those of test/record/cmd/record, such as -check and -plain.
+# Without a version, it records one version of each Spark line. Without a case, it records all cases. It builds the Spark
+# images that are not in the cache, and needs root. The flags are those of test/record/cmd/record, such as -check and -plain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
