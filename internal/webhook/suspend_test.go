@@ -86,14 +86,14 @@ func TestRulesOfThePlatformLetUsersStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range refusals[:3] {
-		h.change(func(h *hooked) { h.cfg = settled() })
+		h.change(func(h *hooked) { h.cfg = schedulersEnabled() })
 		object := h.object(refusal.Must(t, name).Whole)
 		if err := h.user.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
 		h.change(func(h *hooked) { h.cfg.Policy = rules })
 		h.stops(object, "a rule about images")
-		h.change(func(h *hooked) { h.cfg = settled() })
+		h.change(func(h *hooked) { h.cfg = schedulersEnabled() })
 		if err := h.patch(object, `{"spec":{"suspend":false}}`); err != nil {
 			t.Errorf("%s: it cannot be resumed: %v", object.GetKind(), err)
 		}

@@ -139,7 +139,7 @@ func (s *stagingTest) reads(t *testing.T, app *v1beta2.SparkApplication) {
 	content := "hello, data of " + app.Name + ", archive of " + app.Name
 	want := map[string]string{"arguments": "one|two words", "driver": content, "executor": content}
 	proof := &lineProof{suite: s.suite}
-	if diff := cmp.Diff(want, proof.printed(t, app.Status.DriverInfo.PodName)); diff != "" {
+	if diff := cmp.Diff(want, proof.printedFacts(t, app.Status.DriverInfo.PodName)); diff != "" {
 		t.Errorf("what the driver printed (-want +got):\n%s", diff)
 	}
 }

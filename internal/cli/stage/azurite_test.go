@@ -1,0 +1,59 @@
+//go:build azurite
+
+package stage
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"gocloud.dev/blob"
+)
+
+// azurite is the version of Azurite that TestAzure installs.
+const azurite = "azurite@3.37.0"
+
+// TestAzure checks the life of staged files in Azurite, Microsoft's server for the API of Azure Blob Storage. It is a
+// program for Node.js, which npm installs into the user's cache directory. Since npm is not among the tools of the
+// project, the test needs the build tag azurite.
+func TestAzure(t *testing.T) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "sparklocal", azurite)
+	program := filepath.Join(dir, "node_modules", ".bin", "azurite-blob")
+	if _, err := os.Stat(program); err != nil {
+		install := exec.CommandContext(t.Context(), "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", azurite)
+		if out, err := install.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	const account, key = "tester", "c2VjcmV0LW9mLXRoZS10ZXN0ZXI="
+	cmd := exec.Command(program, "--blobHost", "127.0.0.1", "--blobPort", port, "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry")
+	cmd.Env = append(os.Environ(), "AZURITE_ACCOUNTS="+account+":"+key)
+	start(t, address, cmd)
+	t.Setenv("AZURE_STORAGE_ACCOUNT", account)
+	t.Setenv("AZURE_STORAGE_KEY", key)
+	t.Setenv("AZURE_STORAGE_DOMAIN", address)
+	t.Setenv("AZURE_STORAGE_PROTOCOL", "http")
+	bucket, err := blob.OpenBucket(t.Context(), "azblob://container")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	var c *container.Client
+	if !bucket.As(&c) {
+		t.Fatal("the bucket is no container")
+	}
+	if _, err := c.Create(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	list := func() map[string]string { return contents(t, "azblob://container") }
+	storeLife(t, "azblob://container/files", "abfss://container@tester."+address+"/files", list)
+}
