@@ -43,9 +43,9 @@ func ChangesOf(kind string, vital []string) predicate.Predicate {
 	return createdOrDeleted()
 }
 
-// createdOrChanged returns a predicate that passes on creations, deletions, and changes of auxiliary objects. Any
-// change of the resourceVersion counts, because a Service has no generation, and its metadata does not show which
-// writer changed which field.
+// createdOrChanged returns a predicate that passes on all creations and deletions, and the changes of auxiliary
+// objects. Any change of the resourceVersion counts: a Service has no generation, and the cache keeps no
+// managedFields, which would show the writer of each field.
 func createdOrChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()

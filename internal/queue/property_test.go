@@ -62,9 +62,9 @@ func (m *model) at(key string) bool {
 	return worked
 }
 
-// holds returns two counts of places. The result own is the number of places that the tenant holds. The result counted
-// is the number of places that count if the tenant wants another place: of each tenant, at most half of the places
-// count.
+// holds returns two numbers of places. The result own is the number of places that the tenant holds. The result counted
+// is the sum over all tenants of the places that they hold, but a tenant that holds more than half of all places counts
+// with half of them, rounded up.
 func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, counted int) {
 	held := map[string]int{}
 	for key, class := range m.working {

@@ -72,7 +72,8 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// TestHogs checks that a job that lasts counts as using a core until the job ends or the process no longer uses a core.
+// TestHogs checks that a job that has run for hogAge ticks counts as using a core until the job ends or the process no
+// longer uses a core.
 func TestHogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

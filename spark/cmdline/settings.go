@@ -154,7 +154,7 @@ func positive(text string) bool {
 func (p *parser) checkJavaOptions(key string) error {
 	text, _ := p.conf.Get(key)
 	if _, ok := conf.SplitJavaOptions(text); !ok {
-		return keyError(key, "cannot be split into options: a quotation mark or a backslash is open at its end")
+		return keyError(key, "cannot be split into options: a quotation is not closed, or the last character is an unescaped backslash; correct the value")
 	}
 	if problem := submit.HeapOption(text, p.submitter.SparkVersion); problem != "" {
 		return keyError(key, "%s; use --driver-memory or spark.driver.memory", problem)

@@ -36,7 +36,7 @@ func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 		size += len(key) + len(value)
 	}
 	if len(program.Inst)*size > maxPatternWork {
-		return nil, fmt.Errorf("its %d steps are too many for %d bytes of configuration; shorten the pattern or the configuration", len(program.Inst), size)
+		return nil, fmt.Errorf("its %d compiled instructions are too many for %d bytes of configuration; shorten the pattern or the configuration", len(program.Inst), size)
 	}
 	return regexp.Compile(text)
 }

@@ -37,7 +37,7 @@ func ParseSize(text string, unit Unit) (int64, error) {
 	return parseSize(text, func() string { return Quote("", text) }, unit)
 }
 
-// parseSize implements ParseSize. Its error contains the result of shown instead of text.
+// parseSize implements ParseSize. If text is invalid, the error quotes the result of shown(), not text itself.
 func parseSize(text string, shown func() string, unit Unit) (int64, error) {
 	digits, suffix := splitNumber(text)
 	if suffix != "" {

@@ -143,8 +143,8 @@ func (w *suite) waitNoDependents(t *testing.T, app client.Object) {
 	})
 }
 
-// apachePi runs Spark's Pi with two executors and waits until the operator has released all resources. The job takes
-// some seconds, because the test reads the driver and its auxiliary objects while the application runs.
+// apachePi runs Spark's Pi with two executors and waits until the operator has released all resources. The job is large
+// enough to run for some seconds, so that the test can read the driver and its dependents while the application runs.
 func (w *suite) apachePi(t *testing.T) {
 	app := apacheApp(t, "apache-pi", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["1000"],
 		sparkConf: {spark.executor.instances: "2"}, applicationTolerations: {instanceConfig: {initExecutors: 1}}}`)

@@ -48,8 +48,8 @@ type Operator struct {
 	NamespaceLabels map[string]string
 }
 
-// Load returns an Operator with the configuration of a file, at the present time. An empty file name means the defaults
-// of all settings.
+// Load returns an Operator with the configuration of a file. The Operator's time is the present time. An empty file
+// name means the defaults of all settings.
 func Load(file string) (Operator, error) {
 	cfg, err := config.Load(file)
 	return Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
