@@ -436,7 +436,7 @@ func (u *user) diffs() {
 
 // errors checks the messages for errors of the cluster: each message is one line that says what to do.
 func (u *user) errors() {
-	u.does(exit.Cluster, "did you mean pi?", "status", "pie")
+	u.does(exit.Cluster, "did you mean pi", "status", "pie")
 	u.does(exit.Cluster, "pi -n "+u.Namespace, "status", "pi", "-n", "default")
 	u.does(exit.Cluster, "sparkctl list -A", "status", "nothing-like-any-other-name")
 	u.does(exit.Usage, "the kinds are", "status", "job/pi")

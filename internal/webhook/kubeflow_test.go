@@ -45,7 +45,7 @@ func TestKubeflowCasesOfIngresses(t *testing.T) {
 		`{servicePort: 8888, servicePortName: a, ingressURLFormat: ""}`:                         {},
 		`{servicePortName: a, ingressURLFormat: a.example.com}`:                                 {refused: "spec.driverIngressOptions[0].servicePort: Required"},
 		`{servicePort: 8888, ingressURLFormat: a.example.com}`:                                  {refused: "spec.driverIngressOptions[0].servicePortName: Required"},
-		`{servicePort: 0, servicePortName: a}`:                                                  {warned: "spec.driverIngressOptions[0].servicePort: 0 is no port"},
+		`{servicePort: 0, servicePortName: a}`:                                                  {warned: "spec.driverIngressOptions[0].servicePort: 0 is not a port"},
 		`{servicePort: 8888, servicePortName: a}, {servicePort: 8888, servicePortName: b}`:      {warned: second + "servicePort: 8888 is also the port of entry 0"},
 		`{servicePort: 1, servicePortName: a, ingressURLFormat: x.example.com}, {servicePort: 2, servicePortName: b, ingressURLFormat: x.example.com}`: {
 			warned: second + "ingressURLFormat: x.example.com is also the address of port 1"},
