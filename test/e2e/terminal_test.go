@@ -108,6 +108,7 @@ func (w *suite) newDesk(t *testing.T) *desk {
 func (d *desk) stuck(t *testing.T) {
 	s := d.open(t, narrow)
 	s.enter("image=docker.io/apache/spark:no-such-tag")
+	s.await("a prompt", terminal.Idle)
 	s.enter(`sparkctl submit --wait --log --deploy-mode cluster \`)
 	s.enter(`  --object-name stuck-pi --spark-version 4.1.4 \`)
 	s.enter(`  --conf spark.kubernetes.container.image=$image pi.py`)
@@ -154,6 +155,9 @@ func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 
 // atEnd shows the application after its end.
 func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
+	// The application may end a moment before its driver pod.
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app.Status.DriverInfo.PodName}}
+	awaitObject(t, d.suite, pod, patience, "end of the driver pod", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
 	s := d.open(t, wide).run("sparkctl status first-pi", "state:     COMPLETED (succeeded)").fits(wide)
 	s.capture("status-end")
 	s.run("sparkctl explain first-pi", "next:", "it has ended", "sparkctl restart app/first-pi -n default").fits(wide)
@@ -216,13 +220,17 @@ func (c *console) await(goal string, done func(string) bool) {
 	})
 }
 
-// enter types a line. It is the beginning of a command, or continues one.
+// enter types a line. It is the beginning of a command, or continues one. If another line must follow, enter waits for
+// the prompt of that line.
 func (c *console) enter(line string) {
 	c.t.Helper()
 	if err := c.screen.Enter(c.t.Context(), line); err != nil {
 		c.t.Fatal(err)
 	}
 	c.until(line)
+	if strings.HasSuffix(line, `\`) {
+		c.await("a prompt for the next line", terminal.Continues)
+	}
 }
 
 // until waits until the screen shows a text, wherever its lines are broken.

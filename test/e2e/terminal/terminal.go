@@ -13,8 +13,11 @@ import (
 	"strings"
 )
 
-// Prompt is the prompt of the shell.
-const Prompt = "$"
+// Prompt is the prompt of the shell. Continuation is its prompt for the next line of a command.
+const (
+	Prompt       = "$"
+	Continuation = ">"
+)
 
 // configuration is tmux's configuration: no status line, and a history that is longer than any log of a test.
 const configuration = "set -g status off\nset -g history-limit 20000\nset -g default-terminal tmux-256color\n"
@@ -34,7 +37,7 @@ func Open(ctx context.Context, program, dir string, columns, rows int, env ...st
 	}
 	t := &Terminal{program: program, dir: own, env: append(append(os.Environ(), "LC_ALL=C.UTF-8"), env...)}
 	t.env = append(t.env, "ENV="+t.file("shell")) // the shell of root ignores the prompt of its environment
-	for name, text := range map[string]string{"conf": configuration, "shell": "PS1='" + Prompt + " ' PS2='> '\n"} {
+	for name, text := range map[string]string{"conf": configuration, "shell": "PS1='" + Prompt + " ' PS2='" + Continuation + " '\n"} {
 		if err := os.WriteFile(t.file(name), []byte(text), 0o600); err != nil {
 			return nil, errors.Join(err, t.Close(ctx))
 		}
@@ -83,6 +86,9 @@ func (t *Terminal) Coloured(ctx context.Context) (string, error) {
 
 // Idle reports whether a screen ends with an empty prompt, so that the shell waits for a command.
 func Idle(screen string) bool { return screen == Prompt || strings.HasSuffix(screen, "\n"+Prompt) }
+
+// Continues reports whether a screen ends with an empty prompt for the next line of a command.
+func Continues(screen string) bool { return strings.HasSuffix(screen, "\n"+Continuation) }
 
 // Close ends the shell and tmux.
 func (t *Terminal) Close(ctx context.Context) error {
