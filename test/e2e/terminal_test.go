@@ -371,7 +371,7 @@ func (d *desk) otherVerbs(t *testing.T, app *v1beta2.SparkApplication) {
 	watch.until("SUSPENDED")
 	watch.fits(narrow)
 	s.run("sparkctl explain first-pi", "sparkctl resume app/first-pi")
-	s.run("sparkctl resume first-pi --yes", "first-pi")
+	s.run("sparkctl resume first-pi", "first-pi")
 	s.run("kubectl spark wait first-pi --for=running --timeout=5m", "RUNNING")
 	d.awaitEvent(t, app, "a restart", func(e corev1.Event) bool { return strings.Contains(e.Reason, "Submitted") })
 	s.run("kubectl spark delete first-pi --wait --yes", "first-pi deleted")
