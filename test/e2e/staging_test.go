@@ -36,6 +36,7 @@ func (w *suite) staging(t *testing.T) {
 type stagingTest struct {
 	*suite
 	sparkctl string
+	store    string // the URL of the user's own store
 }
 
 // goBuild builds a program of a module. The other tests build the same programs with the same environment, so that the
@@ -119,7 +120,7 @@ var waiting = []string{"--conf", "spark.kubernetes.driver.node.selector.example.
 func (s *stagingTest) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), s.sparkctl, append([]string{args[0], "--kubeconfig", s.Kubeconfig(), "-n", "default"}, args[1:]...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "AWS_ACCESS_KEY_ID="+storeUser, "AWS_SECRET_ACCESS_KEY="+storeSecret)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "AWS_ACCESS_KEY_ID="+storeUser, "AWS_SECRET_ACCESS_KEY="+storeSecret, "SPARKCTL_STAGE="+s.store)
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("sparkctl %s: %v\n%s", strings.Join(args, " "), err, text)
@@ -175,6 +176,8 @@ func (s *stagingTest) configMap(t *testing.T) {
 // objectStore checks that applications with the same files share the objects of a store, that Spark reads them, and
 // that sparkctl deletes them with the last application.
 func (s *stagingTest) objectStore(t *testing.T) {
+	own := *s
+	s = &own
 	s.startStore(t)
 	address, stop, err := s.Forward(t.Context(), "default", storeName, storePort)
 	if err != nil {
@@ -182,6 +185,7 @@ func (s *stagingTest) objectStore(t *testing.T) {
 	}
 	defer stop()
 	url := "s3://bucket/files?region=us-east-1&use_path_style=true&endpoint=http://" + address
+	s.store = url
 	gateway := "http://" + storeName + ".default.svc:8000/files"
 
 	dir := localProgram(t, "by-http")

@@ -28,6 +28,7 @@ func TestS3(t *testing.T) {
 	}
 	address := startS3(t, root)
 	url := "s3://bucket/files?region=us-east-1&use_path_style=true&endpoint=http://" + address
+	t.Setenv(storeVariable, url)
 	storeLife(t, url, "s3a://bucket/files", func() map[string]string {
 		files := map[string]string{}
 		for path, text := range stored(t, filepath.Join(root, "bucket")) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -276,6 +278,42 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 		if diff := cmp.Diff(c.want, list()); diff != "" {
 			t.Errorf("after deletion %d (-want +got):\n%s", i+1, diff)
 		}
+	}
+}
+
+// TestRemoveCallsOnlyOwnServers checks that the credentials of a user reach no server that only the application names.
+func TestRemoveCallsOnlyOwnServers(t *testing.T) {
+	calls := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
+	defer server.Close()
+	t.Setenv("AWS_ACCESS_KEY_ID", "user")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	store := "s3://bucket/files?region=us-east-1&use_path_style=true&endpoint=" + server.URL
+	app := appWith("", "local:///app.py", v1beta2.Dependencies{})
+	text, err := json.Marshal(staged{Store: store, Keys: []string{"files/jobs/" + strings.Repeat("0", 32) + "/c.txt"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.Annotations = map[string]string{Annotation: string(text)}
+	for _, test := range []struct {
+		name, own string
+		wantCalls bool
+	}{
+		{"no own store", "", false},
+		{"another server", "s3://bucket?endpoint=https://s3.example.com", false},
+		{"the same server", "s3://other?endpoint=" + server.URL, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv(storeVariable, test.own)
+			calls = 0
+			_, err := Remove(t.Context(), app, nil)
+			if refused := err != nil && strings.Contains(err.Error(), server.URL) && strings.Contains(err.Error(), storeVariable); refused == test.wantCalls {
+				t.Errorf("error %v", err)
+			}
+			if got := calls > 0; got != test.wantCalls {
+				t.Errorf("the server was called %d times", calls)
+			}
+		})
 	}
 }
 

@@ -211,12 +211,36 @@ func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1b
 	if !ok {
 		return 0, nil
 	}
+	if err := checkServer(record.Store); err != nil {
+		return 0, err
+	}
 	s, err := open(ctx, record.Store, "", false)
 	if err != nil {
 		return 0, explained(err)
 	}
 	defer func() { _ = s.Close() }()
 	return s.remove(ctx, app, record.Keys, remaining)
+}
+
+// checkServer returns an error if the URL of an application's store chooses a server that is not the server of the
+// user's own store. The client of S3 would send it signed requests and the token of a session, and everybody who may
+// write the application can write the URL.
+func checkServer(store string) error {
+	server, own := endpoint(store), endpoint(os.Getenv(storeVariable))
+	if server == "" || server == own {
+		return nil
+	}
+	return fmt.Errorf("only the application names the server %s, and sparkctl sends your credentials to no such server; "+
+		"if it is yours, delete the files there, and set %s to the URL of the store before you delete other applications", server, storeVariable)
+}
+
+// endpoint returns the server that the URL of a store chooses, or an empty string if it chooses none.
+func endpoint(store string) string {
+	u, err := url.Parse(store)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("endpoint")
 }
 
 // remove deletes those of the keys in an application's namespace that no other application of the namespace names. It
