@@ -105,8 +105,8 @@ func TestRefusedLines(t *testing.T) {
 		"user and an old principal": {line("--proxy-user", "u", "-c", "spark.yarn.principal=p"), "--proxy-user", "--principal"},
 		"a heap":                    {line("--driver-java-options", "-Da=hunter2 -Xmx1g"), "spark.driver.extraJavaOptions", "--driver-memory"},
 		"a heap in quotes":          {line("-c", `spark.driver.defaultJavaOptions='-'"Xm"x1g`), "spark.driver.defaultJavaOptions", "--driver-memory"},
-		"an open quote":             {line("--driver-java-options", `-Da="hunter2`), "spark.driver.extraJavaOptions", "quotation mark"},
-		"an open escape":            {line("--driver-java-options", `-Da=hunter2\`), "spark.driver.extraJavaOptions", "quotation mark"},
+		"an open quote":             {line("--driver-java-options", `-Da="hunter2`), "spark.driver.extraJavaOptions", "quotation is not closed"},
+		"an open escape":            {line("--driver-java-options", `-Da=hunter2\`), "spark.driver.extraJavaOptions", "quotation is not closed"},
 		"a namespace in a circle":   {line("-c", "spark.kubernetes.namespace=${spark.a}", "-c", "spark.a=${spark.a}"), "spark.kubernetes.namespace", "back to itself"},
 		"a pod name in a circle":    {line("-c", "spark.kubernetes.driver.pod.name=${spark.a}", "-c", "spark.a=${spark.a}"), "spark.kubernetes.driver.pod.name", "back to itself"},
 

@@ -25,7 +25,7 @@ func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	if steps(parsed) > maxSteps {
-		return nil, fmt.Errorf("with its repetitions written out it has more than %d steps", maxSteps)
+		return nil, fmt.Errorf("with its repetitions written out it has more than %d instructions", maxSteps)
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {

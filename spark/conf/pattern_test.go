@@ -29,7 +29,7 @@ func TestTooExpensivePatternMakesEverythingSecret(t *testing.T) {
 		if (err == nil) != fits || looks("spark.password", "p") != true {
 			t.Errorf("%d bytes of configuration: %v", size, err)
 		}
-		if err != nil && (!strings.Contains(err.Error(), "steps") || !looks("spark.y", "z")) {
+		if err != nil && (!strings.Contains(err.Error(), "instructions") || !looks("spark.y", "z")) {
 			t.Errorf("%d bytes of configuration: %v", size, err)
 		}
 	}
