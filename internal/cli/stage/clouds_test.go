@@ -1,10 +1,7 @@
 package stage
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,10 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gocloud.dev/blob"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // TestGoogle checks the life of staged files in a server for Google Cloud Storage's API (fake-gcs-server).
@@ -24,11 +19,7 @@ func TestGoogle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a server for Google Cloud Storage's API")
 	}
-	server := filepath.Join(t.TempDir(), "fake-gcs-server")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../../tools/gcs", "-o", server, "github.com/fsouza/fake-gcs-server")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	server := buildServer(t, "gcs", "github.com/fsouza/fake-gcs-server")
 	address := freeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	start(t, address, exec.Command(server, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host", address, "-backend", "memory"))
@@ -42,44 +33,6 @@ func TestGoogle(t *testing.T) {
 		t.Fatal(answer.Status)
 	}
 	storeLife(t, "gs://bucket/files", "gs://bucket/files", func() map[string]string { return contents(t, "gs://bucket") })
-}
-
-// freeAddress returns an address of this machine on which no server listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
-// start starts a server, and waits until it listens on an address.
-func start(t *testing.T, address string, cmd *exec.Cmd) {
-	t.Helper()
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-		if t.Failed() {
-			t.Logf("the server:\n%s", log.String())
-		}
-	})
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			return false, nil //nolint:nilerr // the server has not started yet
-		}
-		return true, c.Close()
-	})
-	if err != nil {
-		t.Fatal(fmt.Errorf("the server did not start: %w", err))
-	}
 }
 
 // contents returns the contents of a bucket by their keys below files/.

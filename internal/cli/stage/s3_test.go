@@ -1,18 +1,11 @@
 package stage
 
 import (
-	"bytes"
-	"context"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
@@ -89,42 +82,9 @@ func startS3(t *testing.T, root string) string {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "tester")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-tester")
-	server := filepath.Join(t.TempDir(), "versitygw")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../../tools/s3", "-o", server, "github.com/versity/versitygw/cmd/versitygw")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the end-to-end tests build it
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	cmd := exec.Command(server, "--access", "tester", "--secret", "secret-of-the-tester", "--port", address, "posix", root)
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-		if t.Failed() {
-			t.Logf("the S3 server:\n%s", log.String())
-		}
-	})
-	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			return false, nil //nolint:nilerr // the server has not started yet
-		}
-		return true, c.Close()
-	})
-	if err != nil {
-		t.Fatal(fmt.Errorf("the S3 server did not start: %w", err))
-	}
+	// The end-to-end tests build it without cgo too.
+	server := buildServer(t, "s3", "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
+	address := freeAddress(t)
+	start(t, address, exec.Command(server, "--access", "tester", "--secret", "secret-of-the-tester", "--port", address, "posix", root))
 	return address
 }
