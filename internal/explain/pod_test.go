@@ -177,15 +177,15 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 		{"one of a few seconds", []corev1.Pod{pendingPod("exec-1", "old", 4*time.Second)}, lifecycle.DriverRunning, 0, nil, 0, 6 * time.Second},
 		{"one of a clock ahead of ours", []corev1.Pod{pendingPod("exec-1", "old", -time.Hour)}, lifecycle.DriverRunning, 0, nil, 0, submittedGrace},
 		{"another says it", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, lifecycle.DriverRunning, 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
-		{"one that goes", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, lifecycle.DriverRunning, 0, nil, 0, 0},
-		{"one that runs", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, running)}, lifecycle.DriverRunning, 0, nil, 0, 0},
+		{"a pod that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, lifecycle.DriverRunning, 0, nil, 0, 0},
+		{"a pod that runs", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, running)}, lifecycle.DriverRunning, 0, nil, 0, 0},
 		{"of another attempt", []corev1.Pod{oldest}, lifecycle.DriverRunning, 2, nil, 0, 0},
 		{"their driver ended", []corev1.Pod{oldest}, lifecycle.DriverFailed, 0, nil, 0, 0},
 		{"nobody knows", []corev1.Pod{pendingPod("exec-4", "silent", time.Minute)}, lifecycle.DriverRunning, 0, nil, 1, 4 * time.Second},
 		{"none", nil, lifecycle.DriverRunning, 0, nil, 0, 0},
 		{"of a cluster, which has no driver", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, "", 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
 		{"of a cluster, another says it", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, "", 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
-		{"of a cluster, one that goes", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, "", 0, nil, 0, 0},
+		{"a pod of a cluster that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, "", 0, nil, 0, 0},
 	} {
 		reads := &warnings{causes: map[types.UID]string{"old": "FailedMount", "young": "OfAnother"}}
 		e := New(reads, nil, nil)
