@@ -9,9 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// uiKinds returns the kinds of objects that give access to drivers from outside the cluster, if the configuration
-// switches these kinds on. Applications of spark.apache.org request such objects in their specs if the configuration
-// allows that. Every cluster has Ingresses, but not every installation of the operator has the right to list them.
+// uiKinds returns the kinds of objects through which drivers can be reached from outside the cluster, such as Ingress.
+// It returns only kinds that the configuration switches on, because the operator has no right to list the others. A
+// kind is on if the operator creates such objects for UIs, or if applications of spark.apache.org may request them.
 func uiKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 	listed := cfg.Exposure.Enabled && cfg.ApacheApplications()
 	if *cfg.UI.Ingress.Enabled || listed {

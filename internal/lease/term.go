@@ -18,7 +18,7 @@ type term struct {
 	over  bool
 }
 
-// newTerm returns a term that is over at once unless it is extended.
+// newTerm returns a term without an end time. It must be extended before its first use, or else it is over.
 func newTerm() *term {
 	t := &term{}
 	t.ctx, t.cancel = context.WithCancelCause(context.Background())

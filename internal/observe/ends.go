@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// missingPods returns the failed executors whose pods no longer exist. The pass decides as if these pods existed, and a
-// later pass decides again without them.
+// missingPods returns the last known pods of failed executors if these pods no longer exist. The current pass treats
+// them as existing pods, and a later pass ignores them.
 func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	if len(ends) == 0 {
 		return nil
@@ -34,14 +34,14 @@ func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	return failed
 }
 
-// uncountedExecutors returns the deleted executors that still have to be counted: executors of the status's attempt
-// that the status has not counted and whose names no existing executor has. It forgets executors that the status has
-// counted, and those of earlier attempts. Deleted executors affect only the counts and names of executors. Decisions
-// ignore deleted executors, because these may never have run.
+// uncountedExecutors returns the deleted executors that the status does not count yet. They belong to the attempt in
+// the status, and no existing executor has their names. uncountedExecutors also drops executors from o.Ended: those
+// that the status has counted, and those of earlier attempts. Deleted executors affect only the counts and names in the
+// status. Decisions ignore them, because a deleted executor may never have run.
 //
-// An executor that somebody deleted while its driver continues has failed. It counts as failed even if the status has
-// counted it as running or as completed before. The status counts an executor as completed if a pass finds the pod
-// missing before the deletion is noted.
+// An executor has failed if somebody deleted it while its driver continued. It counts as failed even if the status has
+// counted it as running, or as completed. The status counts an executor as completed if a pass finds the pod missing
+// before o.Ended has a record of the deletion.
 func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ended, func(end feed.End) bool { return end.Gone }) {
 		return nil
@@ -74,8 +74,8 @@ func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	return factsOfEnded(slices.CompactFunc(gone, func(a, b feed.End) bool { return a.Pod.Name == b.Pod.Name }))
 }
 
-// countedIn reports whether a tally has counted a deleted executor. If somebody deleted the executor while it ran, the
-// tally must have counted it as failed.
+// countedIn reports whether a tally has counted a deleted executor. An executor that somebody deleted while it ran is
+// counted only if the tally has it as failed.
 func countedIn(end *feed.End, tally dialect.Tally) bool {
 	id := dialect.ExecutorID(end.Pod.Name)
 	return tally.Has(id) && (!end.Taken || tally.Failed.Has(id))

@@ -63,17 +63,17 @@ func TestObserveGone(t *testing.T) {
 		want   []string
 		kept   int
 	}{
-		{"nothing is stored", nil, end, nil, nil, 1},
-		{"none was counted", remembers(lifecycle.Ready, 1, ""), end, nil, []string{"pi-exec-7"}, 1},
-		{"others were", remembers(lifecycle.Running, 1, "1-6,8"), end, nil, []string{"pi-exec-7"}, 1},
-		{"it was", remembers(lifecycle.Running, 1, "1-7"), end, nil, nil, 0},
-		{"another has its name", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*successor}, nil, 1},
-		{"it is there still", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*end}, nil, 1},
-		{"it is another's", remembers(lifecycle.Running, 1, ""), stranger, nil, nil, 1},
-		{"of an earlier attempt", remembers(lifecycle.Running, 2, ""), end, nil, nil, 0},
-		{"of an attempt that is not stored", remembers(lifecycle.Running, 0, ""), end, nil, nil, 1},
-		{"the application is over", remembers(lifecycle.Retained, 1, "1"), end, nil, []string{"pi-exec-7"}, 1},
-		{"the attempt is cleared away", remembers(lifecycle.Waiting, 1, ""), end, nil, nil, 1},
+		{"status is empty", nil, end, nil, nil, 1},
+		{"no executor is counted", remembers(lifecycle.Ready, 1, ""), end, nil, []string{"pi-exec-7"}, 1},
+		{"only others are counted", remembers(lifecycle.Running, 1, "1-6,8"), end, nil, []string{"pi-exec-7"}, 1},
+		{"executor is counted", remembers(lifecycle.Running, 1, "1-7"), end, nil, nil, 0},
+		{"another pod has the executor's name", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*successor}, nil, 1},
+		{"executor's pod still exists", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*end}, nil, 1},
+		{"executor belongs to another application", remembers(lifecycle.Running, 1, ""), stranger, nil, nil, 1},
+		{"executor of an earlier attempt", remembers(lifecycle.Running, 2, ""), end, nil, nil, 0},
+		{"executor of an attempt that the status does not have yet", remembers(lifecycle.Running, 0, ""), end, nil, nil, 1},
+		{"application has ended", remembers(lifecycle.Retained, 1, "1"), end, nil, []string{"pi-exec-7"}, 1},
+		{"objects of the attempt are deleted", remembers(lifecycle.Waiting, 1, ""), end, nil, nil, 1},
 		{"the application is suspended", remembers(lifecycle.Suspending, 1, ""), end, nil, nil, 1},
 	} {
 		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
@@ -82,18 +82,18 @@ func TestObserveGone(t *testing.T) {
 		o.Ended.Note(key, feed.End{Pod: feed.LastState(test.gone), Gone: true})
 		s := Observation{View: dependents.View{Owner: app, Set: dependents.SortPods(test.there, app.UID)}, Ended: o.Ended.Of(key)}
 		if failed := missingPods(test.there, s.Ended); len(failed) > 0 {
-			t.Errorf("%s: %d pods are decided by that are gone", test.name, len(failed))
+			t.Errorf("%s: decisions use %d deleted pods", test.name, len(failed))
 		}
 		var got []string
 		for _, e := range o.uncountedExecutors(s) {
 			got = append(got, e.Name)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" || len(o.Ended.Of(key)) != test.kept {
-			t.Errorf("%s: %d are remembered still: %s", test.name, len(o.Ended.Of(key)), diff)
+			t.Errorf("%s: %d ended executors are still recorded: %s", test.name, len(o.Ended.Of(key)), diff)
 		}
 		o.Kind.Executors.Remembers = nil
 		if got := o.uncountedExecutors(s); len(got) > 0 {
-			t.Errorf("%s: a kind that remembers none counts one", test.name)
+			t.Errorf("%s: a kind without executor counts in its status counts an executor", test.name)
 		}
 	}
 }
@@ -114,9 +114,9 @@ func TestObserveTaken(t *testing.T) {
 		driver []lifecycle.Driver
 		want   []lifecycle.DriverPhase
 	}{
-		"it was counted":                   {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
-		"it was not":                       {v1beta2.OperatorExecutors{}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
-		"it was, as one that failed":       {v1beta2.OperatorExecutors{Seen: "1-7", Failed: "7"}, []lifecycle.Driver{works}, nil},
+		"executor is counted as running":   {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
+		"executor is not counted":          {v1beta2.OperatorExecutors{}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
+		"executor is counted as failed":    {v1beta2.OperatorExecutors{Seen: "1-7", Failed: "7"}, []lifecycle.Driver{works}, nil},
 		"the driver's node is lost":        {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{lost}, []lifecycle.DriverPhase{failed}},
 		"the driver has ended":             {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{over}, nil},
 		"the driver is deleted":            {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{deleted}, nil},
@@ -176,7 +176,7 @@ func TestLookAgainAfterWhatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(s.Seen.Executors) != want.executors || s.RequeueAfter != want.check {
-			t.Errorf("%d executors, and the next look is in %s; want %v", len(s.Seen.Executors), s.RequeueAfter, want)
+			t.Errorf("%d executors, and the next pass is in %s; want %v", len(s.Seen.Executors), s.RequeueAfter, want)
 		}
 		o.Ended.Note(identity.Key(app), feed.End{Pod: *failed})
 	}

@@ -37,7 +37,7 @@ type Observer struct {
 	NamespaceLabels func(ctx context.Context, namespace string) (map[string]string, error)
 }
 
-// Observation is the result of an observation.
+// Observation contains the dependents of one custom resource, and the facts about them, at the start of a pass.
 type Observation struct {
 	dependents.View
 	Ended        []feed.End    // ended executors that this pass counts, whether or not their pods still exist
@@ -115,7 +115,8 @@ func (o Observer) addGroup(ctx context.Context, s *Observation) {
 	}
 }
 
-// explain adds to the facts the reasons that no status contains: why pods wait, and which right a failed driver lacked.
+// explain adds to the facts two reasons that are not in the status of a pod: why the pod waits, and which RBAC right a
+// failed driver lacked. The Explainer derives them from Events and from queries to the API server.
 func (o Observer) explain(ctx context.Context, s *Observation) {
 	key := identity.Key(s.Owner)
 	for _, pod := range explain.Pods(&s.Seen, s.Set.Executors, s.Set.Members) {

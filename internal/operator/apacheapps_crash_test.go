@@ -14,17 +14,17 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestCrashInAnApachesLife kills the operator before or after one write of a launch, a failure and the next attempt, in
-// each of many simulated lives of an application. After the crash another process continues. The test checks that no
-// application has two drivers at once, starts an attempt twice, or has a different history from an application whose
-// operator does not crash. With CRASH_POINTS=all it kills the operator at every write.
+// TestCrashInAnApachesLife runs the same application many times: its first attempt fails, and its second one succeeds.
+// In each run the operator crashes before or after a different write, and another process continues. The application
+// must never have two drivers at once or start an attempt twice, and its history must be the same as without a crash.
+// With CRASH_POINTS=all the operator crashes at every write, otherwise at some of them.
 func TestCrashInAnApachesLife(t *testing.T) {
 	t.Parallel()
 	forCrashPoints(t, 52, 7, apachesLife)
 }
 
-// apachesLife plays the life of one application whose operator crashes at the given point, and reports whether the
-// operator crashed.
+// apachesLife runs one application from its creation to its end. The operator crashes at the given point. The result
+// reports whether this point was reached.
 func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.startCrashLife(crash, func(options ...func(*Environment)) func() {

@@ -132,9 +132,9 @@ func (w *world) waitApachePass(app client.Object, clock *later) {
 	testkit.Wait(w.T, app.GetName()+" to have a pass", func(context.Context) error { return want(clock.readCount.Load() > before+1, true) })
 }
 
-// TestApacheRestarts checks that each attempt has its own names and keeps no object of the previous attempt. The status
-// reports the counters, and the history of the previous attempt. There are no more restarts when the limit is reached.
-// The last attempt is retained, whatever the restart policy.
+// TestApacheRestarts checks that the objects of each attempt have their own names, and that the objects of the previous
+// attempt are deleted. The status counts the restarts and contains the history of the previous attempt. Restarts stop
+// at the limit. The objects of the last attempt are then retained, although the restart policy would restart it.
 func TestApacheRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
