@@ -22,12 +22,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// These tests cover faults of the Java operator that this one does not have. The numbers are those of the list by which
-// both are compared.
+// The tests in this file cover faults of the Java operator that this operator does not have.
 
-// TestApacheClientMode checks a stored application in client mode, which the operator cannot run. The definition now
-// rejects such applications. The stored application fails once, is released, and can be deleted at any time. This also
-// holds if it has the finalizer of the Java operator, which would otherwise block the deletion for ever.
+// TestApacheClientMode checks an application in client mode, which the operator cannot run. The application was stored
+// before our CustomResourceDefinition rejected this mode. It fails without a retry, and its objects are released. It
+// can then be deleted, because the operator has removed the finalizer of the Java operator.
 func TestApacheClientMode(t *testing.T) {
 	w := newWorld(t)
 	var app *apacheApp
@@ -224,9 +223,9 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationFailed, sparkv1.ApplicationResourceReleased))
 }
 
-// TestApacheUnselected checks that the operator changes neither an application that the label selector does not select
-// nor a sentinel. It does not even change their finalizers. It serves the application once the application gets the
-// selected labels.
+// TestApacheUnselected checks an application that the label selector does not select, and a sentinel (an object that
+// only probes the operator). The operator changes neither of them, not even their finalizers. It serves the application
+// once somebody gives the application the selected labels.
 func TestApacheUnselected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

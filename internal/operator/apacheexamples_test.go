@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestApacheExamples checks that the definitions accept each example and have all its fields, and that the operator can
-// launch the example.
+// TestApacheExamples checks each example: the API server accepts it and knows all its fields, and the operator can
+// launch it.
 func TestApacheExamples(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -37,8 +37,9 @@ func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric
 	return found
 }
 
-// TestApacheMetrics checks that every transition is counted and that each completed phase has its duration. Requests
-// have the durations that the API server needed. A namespace is a label and not part of a metric's name.
+// TestApacheMetrics checks the metrics of one application: a count of its transitions, the duration of each completed
+// phase, and the durations of requests to the API server. No metric has a namespace in its name; the namespace is a
+// label.
 func TestApacheMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,8 +12,9 @@ import (
 )
 
 // TestApacheRelabelled checks a running application whose labels are edited so that the operator's label selector does
-// not match any more. The operator does not change the application. When the selector matches again, the application
-// continues from the state that it had. The operator finds the pods although they never have these labels.
+// not match any more. The operator then does not change the application. When the selector matches again, the
+// application continues from its previous state. The selector applies to the labels of applications only: the driver
+// pod never has such labels, and the operator finds the pod nevertheless.
 func TestApacheRelabelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

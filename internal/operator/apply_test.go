@@ -26,11 +26,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// suspended sets spec.suspend. The kind that heldKind returns ignores such an application until the test calls release,
-// so that the test can create other objects first.
+// suspended sets spec.suspend of an application. An operator that serves heldKind ignores the application until the
+// test calls release. Before that, the test can create objects with the names that the operator needs.
 func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
 
-// heldKind returns the tiny kind, changed so that it decides nothing while spec.suspend is set.
+// heldKind returns the minimal kind of package tiny with one change: it decides nothing while spec.suspend is set.
 func heldKind() controller.Kind {
 	kind := tiny.Kind()
 	decide := kind.Decide
@@ -72,14 +72,14 @@ func TestNameIsTaken(t *testing.T) {
 		cause string
 		kept  bool // whether the first of taken still exists in the end
 	}{
-		{"a pod of nobody", []func(*v1beta2.SparkApplication) client.Object{foreign},
+		{"a pod without an owner", []func(*v1beta2.SparkApplication) client.Object{foreign},
 			v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
 		{"a pod of another application with our label", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object {
 			pod := tiny.Driver(app, 1)
 			pod.OwnerReferences[0].Controller = nil
 			return pod
 		}}, v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
-		{"a ConfigMap of nobody", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.OwnerReferences = nil })},
+		{"a ConfigMap without an owner", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.OwnerReferences = nil })},
 			v1beta2.ApplicationStateFailed, dependents.ReasonNameTaken, true},
 		{"our pod", []func(*v1beta2.SparkApplication) client.Object{func(app *v1beta2.SparkApplication) client.Object { return tiny.Driver(app, 1) }},
 			v1beta2.ApplicationStateSubmitted, "", true},
@@ -204,11 +204,11 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 }
 
-// quotaFigures, cascade and editRules describe functions of Kubernetes' own controllers. Tests that need one of them
-// cannot run on an API server alone.
+// quotaFigures, cascade and editRules describe what Kubernetes' own controllers do. A test that needs one of them is
+// skipped if only an API server runs.
 const (
-	quotaFigures = "the figures of a quota"
-	cascade      = "the garbage collector's part of a deletion"
+	quotaFigures = "the usage in the status of a quota"
+	cascade      = "the deletion of dependents by the garbage collector"
 	editRules    = "the rules of the aggregated ClusterRoles edit and view"
 )
 

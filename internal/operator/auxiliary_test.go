@@ -95,9 +95,9 @@ func (w *world) triggerPass(name string) {
 	}
 }
 
-// TestUIService checks that the UI's Service exists from the launch on, is in the first status, and costs one write in
-// the whole life of an application. The Service stays while the driver pod is retained, and is deleted with this pod.
-// The status keeps the Service's name and address.
+// TestUIService checks the Service of an application's UI. The operator creates it at the launch, reports it in the
+// first status, and sends no other write for it. The Service is deleted together with the driver pod, and not when the
+// driver ends. The status still contains the Service's name and address after that.
 func TestUIService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -137,16 +137,16 @@ func TestUIService(t *testing.T) {
 	}
 	// A later change in the status shows that the pass before has ended.
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.TimeToLiveSeconds = new(int64(3600)) })
-	testkit.Wait(t, "a look at what has ended", func(context.Context) error {
+	testkit.Wait(t, "a pass over the ended application", func(context.Context) error {
 		return want(w.Get("pi").Status.ObservedGeneration, w.Get("pi").Generation)
 	})
 	costs := made.since(nil)
-	// Two Services: that of the driver for its executors, and that of the UI.
+	// The two Services are the driver's Service for its executors and the Service of the UI.
 	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 4 {
 		t.Errorf("a life costs %v", costs)
 	}
 	if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
-		t.Errorf("an object beside the retained driver: %+v", now.ObjectMeta)
+		t.Errorf("the Service of the retained driver was replaced or is being deleted: %+v", now.ObjectMeta)
 	}
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)

@@ -158,8 +158,9 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestBudgetOfSomebodyElse checks that a message reports somebody else's budget that has the name of the driver's
-// budget. Somebody else's budget stays unchanged, and the application runs without a budget.
+// TestBudgetOfSomebodyElse checks an application whose driver's budget would have the same name as somebody else's
+// budget. The operator does not change the existing budget and reports the conflict in an event. The application runs
+// without a budget.
 func TestBudgetOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -32,11 +32,11 @@ func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) 
 }
 
 // cacheOptions returns the options of the cache. The cache watches our pods, the metadata of our other dependents, and
-// the custom resources, and keeps only the fields that the operator reads. All other objects in a namespace cost
-// nothing, however many exist.
+// the custom resources, and keeps only the fields that the operator reads. It does not watch other people's objects, so
+// their number in a namespace does not affect the operator.
 func cacheOptions(cfg config.Configuration) cache.Options {
 	options := cache.Options{
-		// A read of an unwatched object is an error in the program, and no reason to watch it.
+		// A read of a kind that is not watched is a bug. It must fail and not start a watch.
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            trim.Resource,
 		ByObject:                    map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: identity.SparkPods(cfg.SparkClusters()), Transform: trim.Pod}},
