@@ -176,9 +176,9 @@ func TestSetDeletedDuringAPassKeepsItsPods(t *testing.T) {
 	}
 }
 
-// TestNewSetCountsItsPodsLive checks that a new StatefulSet begins with as many replicas as pods exist, even if the
-// cache lacks pods that the autoscaler requested: the operator lists the pods live. It does not do so for the first
-// StatefulSets of a cluster.
+// TestNewSetCountsItsPodsLive checks that a StatefulSet that replaces a deleted one begins with as many replicas as
+// pods exist. The operator lists these pods live, because the cache may not show pods that the autoscaler just added.
+// For the first StatefulSets of a cluster the operator lists no pods.
 func TestNewSetCountsItsPodsLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -126,8 +126,9 @@ func TestClusterIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestStuckClusterIsTakenOver checks an inherited cluster of which the Java operator created only a part before it
-// looped. This operator creates the rest. An inherited cluster that is being deleted is deleted completely.
+// TestStuckClusterIsTakenOver checks two inherited clusters. The state of the first is FAILED, and this operator starts
+// it. The second is being deleted, and this operator removes its finalizer, so that the cluster and its pods are
+// deleted.
 func TestStuckClusterIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,9 +143,9 @@ func TestStuckClusterIsTakenOver(t *testing.T) {
 	w.waitLog("Removed the finalizers of another operator")
 }
 
-// TestClusterSecrets checks that a value of a property that looks secret is only in a Secret, and neither in a pod nor
-// in the log. If an edit changes the value, a new Secret contains the new value, and the old Secret is deleted when no
-// pod mounts it.
+// TestClusterSecrets checks a Spark property whose name suggests that its value is secret. The value is in a Secret,
+// but neither in a pod nor in the log. If an edit changes the value, a new Secret contains the new value, and the old
+// Secret is deleted when no pod mounts it.
 func TestClusterSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -39,9 +39,9 @@ func (w *world) objectsOf(name string) []client.Object {
 }
 
 // TestClusterLives checks the life cycle of a cluster. All objects are created, and the cluster becomes healthy when
-// its pods are ready and not before. A condition, and not a state, shows the loss and the return of a worker. All
-// objects are deleted with the custom resource. Events of the cluster's pods queue the cluster, since no timer is due
-// soon.
+// its pods are ready and not before. If workers are lost, the condition Degraded is True until they return, but the
+// state does not change. All objects are deleted with the custom resource. No timer is due during the test, so each
+// pass is triggered by an event of a pod.
 func TestClusterLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,8 +132,8 @@ func TestClusterIsEdited(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
 }
 
-// TestAutoscalerHasTheWorkers checks that the autoscaler decides the number of workers. An edit of other fields keeps
-// that number.
+// TestAutoscalerHasTheWorkers checks that the operator keeps the number of workers that the autoscaler has set, even if
+// somebody edits other fields of the cluster's spec.
 func TestAutoscalerHasTheWorkers(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

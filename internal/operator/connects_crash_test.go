@@ -9,17 +9,17 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
-// TestCrashInAServersLife kills the operator before or after one write of a launch, a roll-out, an edit of the Service,
-// a suspension and a resumption, in each of many simulated lives of a server. After the crash another process
-// continues. The test checks that no SparkConnect has two servers at once, starts an attempt twice, or gets a second
-// Service. With CRASH_POINTS=all it kills the operator at every write.
+// TestCrashInAServersLife runs the same server many times: it is launched, edited, suspended and resumed, and its
+// Service is edited. In each run the operator crashes before or after a different write, and another process continues.
+// The SparkConnect must never have two servers at once, start an attempt twice, or get a second Service. With
+// CRASH_POINTS=all the operator crashes at every write, otherwise at some of them.
 func TestCrashInAServersLife(t *testing.T) {
 	t.Parallel()
 	forCrashPoints(t, 76, 7, serversLife)
 }
 
-// serversLife plays the life of one SparkConnect whose operator crashes at the given point, and reports whether the
-// operator crashed.
+// serversLife runs one SparkConnect through these steps. The operator crashes at the given point. The result reports
+// whether this point was reached.
 func serversLife(t *testing.T, crash *crashing) (died bool) {
 	w, clock := newWorld(t), &later{}
 	m := w.startCrashLife(crash, func(options ...func(*Environment)) func() {

@@ -16,9 +16,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestFailedExecutorsOfAServerAreStoredTogether checks executors that crash one after the other and whose pods Spark
-// deletes at once. They cause about one status write a second. Events report the failure of the first executor and of
-// others, although their pods no longer exist. In the end the status counts only executors that exist.
+// TestFailedExecutorsOfAServerAreStoredTogether checks a server whose executors crash one after the other. Spark
+// deletes each crashed pod at once. The crashes cause about one status write every two seconds. Events report the first
+// crash and some of the others, although these pods no longer exist. In the end the status counts only executors that
+// exist.
 func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 40 // within a few seconds

@@ -142,7 +142,7 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionFalse, apianswer.ReasonInvalid), servedBy(""))
 }
 
-// editService changes a Service as a person does.
+// editService patches a Service under a field manager that is not the operator's.
 func (w *world) editService(name, patch string) {
 	w.T.Helper()
 	service := w.serverService(name)

@@ -130,9 +130,9 @@ func TestServerIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestTakenOverServerThatEnds checks that an inherited server has the same backoff as our own servers. The user has
-// named the container in which Spark runs. The backoff starts when this container ends, although another container of
-// the pod continues to run.
+// TestTakenOverServerThatEnds checks an inherited server whose pod has two containers. The user chose the name of the
+// container in which Spark runs. When this container ends, the server has failed, although the other container still
+// runs. The next server starts after the same backoff as for our own servers.
 func TestTakenOverServerThatEnds(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
