@@ -17,17 +17,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestCrashInALongLife kills the operator before or after one write of a submission, a suspension, a resumption, an
-// edit and a retry, in each of many simulated lives of an application. After the crash another process continues. The
-// test checks that no application has two drivers at once, starts an attempt twice, or counts a run that did not
-// happen.
+// TestCrashInALongLife runs the same application many times: it is submitted, suspended, resumed and edited, fails, and
+// is retried. In each run the operator crashes before or after a different write, and another process continues. The
+// application must never have two drivers at once, start an attempt twice, or count an attempt that did not run.
 func TestCrashInALongLife(t *testing.T) {
 	t.Parallel()
 	forCrashPoints(t, 140, 17, longLife)
 }
 
-// longLife plays the life of one application whose operator crashes at the given point, and reports whether the
-// operator crashed.
+// longLife runs one application through these steps. The operator crashes at the given point. The result reports
+// whether this point was reached.
 func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.startCrashLife(crash, w.runReal)

@@ -25,12 +25,12 @@ func crashStride(sample int) int {
 	return sample
 }
 
-// forCrashPoints calls play with a sample of the crash points from 0 to points. The step between two points is
-// crashStride(sample). Each write of a simulated life has two points, one before and one after it. The last few points
-// lie beyond the last write, so no operator crashes there.
+// forCrashPoints calls play once for each crash point. Each write of the operator has two crash points: one just before
+// the write and one just after it. Points are counted from 0 to points-1, and play gets only every n-th of them, where
+// n is crashStride(sample). The last few points lie beyond the last write, so the operator does not crash there.
 func forCrashPoints(t *testing.T, points, sample int, play func(*testing.T, *crashing) (died bool)) {
 	t.Helper()
-	testkit.Rest(t) // which skips all of them without a control plane
+	testkit.Rest(t) // skips the test if there is no control plane
 	stride := crashStride(sample)
 	ended := map[bool]int{}
 	var mu sync.Mutex

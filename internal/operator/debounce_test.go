@@ -76,9 +76,9 @@ func (s *still) now() time.Time {
 	return s.began.Add(time.Duration(s.offset.Load()))
 }
 
-// TestExecutorsThatAreGoneBeforeTheirDriver checks an application whose executors are created one after the other,
-// start late, and are deleted long before the driver ends. The application still causes only four status writes from
-// its start to its end. A temporary lack of executors causes no additional write.
+// TestExecutorsThatAreGoneBeforeTheirDriver checks that an application causes only four status writes in its whole
+// life, although its executors are created one by one, start late, and are deleted long before the driver ends. A
+// temporary lack of executors causes no additional write.
 func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &still{began: time.Now()}
@@ -89,7 +89,8 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	w.grantSparkRights()
 	const executors = 5
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(executors)) })
-	// waitPass waits until a pass has ended that started after that time, and that saw so many executors.
+	// waitPass waits until the cache shows the given number of executors, advances the clock by the given time, and
+	// waits until a later pass has ended.
 	waitPass := func(executors int, after time.Duration) {
 		t.Helper()
 		testkit.Wait(t, "the cache", func(ctx context.Context) error {
@@ -100,7 +101,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 		clock.offset.Add(int64(after))
 		for range 2 {
 			before := clock.readCount.Load()
-			testkit.Wait(t, "a look", func(context.Context) error {
+			testkit.Wait(t, "a pass", func(context.Context) error {
 				w.triggerPass("pi")
 				return want(clock.readCount.Load() > before+2, true) // a pass reads the time twice
 			})
@@ -108,7 +109,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	}
 	writes := func(most float64) {
 		t.Helper()
-		// A pass that a poke outran stored nothing.
+		// A pass that met a conflict with the test's own write has stored nothing, and is not counted.
 		if got := w.metricOf("sparkoperator_status_writes_total", "result", telemetry.WriteStored); got > most {
 			t.Fatalf("%v status writes, want at most %v; the status is %+v", got, most, w.Get("pi").Status)
 		}

@@ -144,7 +144,8 @@ func (w *world) versions(kinds ...client.ObjectList) map[string]string {
 	return all
 }
 
-// Two lists of defaults that differ in everything that could reach a running driver, server or cluster.
+// firstDefaults and changedDefaults are two lists of defaults. They differ in every setting that the operator could
+// apply to a running driver, server or cluster by mistake.
 const (
 	firstDefaults = `
 - name: before

@@ -32,9 +32,9 @@ func (d *publishedSchema) keeps(field []string) bool {
 	return d.Properties[field[0]].keeps(field[1:])
 }
 
-// pruned returns those of the given fields that the API server drops from objects of a kind. It drops fields if the
-// installed definition is another operator's, which has the same name but lacks the fields in which this operator
-// stores its decisions. Without these fields the operator would lose each decision at the end of the pass.
+// pruned returns those of the given fields that the API server drops from objects of a kind. This happens if the
+// CustomResourceDefinition of another operator is installed under the same name. Its schema lacks the fields in which
+// this operator stores its decisions, so the operator would lose each decision at the end of the pass.
 func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKind, fields []string) ([]string, error) {
 	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, client)
 	if err != nil {
@@ -55,8 +55,8 @@ func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKi
 	return missing(text, kind, fields)
 }
 
-// missing does the part of pruned that needs no request. It returns the given fields that the API server drops,
-// according to the text of the published schema.
+// missing returns those of the given fields that a kind lacks in a published schema. The argument text is the schema as
+// JSON.
 func missing(text []byte, kind schema.GroupVersionKind, fields []string) (dropped []string, err error) {
 	var document struct {
 		Components struct {

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// takenExecutors plays an application whose executor pods are deleted by different parties: by somebody, by Spark and
-// by the kubelet, before and after the end of the driver.
+// takenExecutors simulates an application whose executor pods are deleted by a user, by Spark or by the kubelet, while
+// the driver runs or after it has ended.
 type takenExecutors struct {
 	*world
 	app    client.Object

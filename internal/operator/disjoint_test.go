@@ -21,8 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// release is one of several operators, each of which serves the namespaces with a certain label. It counts the
-// operator's writes.
+// release is one installation of the operator in a cluster with several installations. Each installation serves the
+// namespaces that its label selector selects. The test counts its writes.
 type release struct {
 	op         *Operator
 	namespaces config.Namespaces

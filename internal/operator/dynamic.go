@@ -16,8 +16,8 @@ import (
 // Settings returns the current configuration. Some kinds read it in each pass.
 func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 
-// namespaceChanges returns an event source. If a namespace becomes served or unserved, the source queues the custom
-// resources in the namespace, whose keys the function keysIn returns.
+// namespaceChanges returns an event source that queues all custom resources in a namespace when the namespace becomes
+// served or unserved. The function keysIn returns the keys of these custom resources.
 func namespaceChanges(live *settings.Live, keysIn handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		live.OnNamespaceChange(func(name string) {

@@ -16,9 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsThatComeAndGoBetweenPasses checks that the status counts and names executors that were created, ran and
-// were deleted between two passes. The same holds for executors whose status write was debounced. No executor is
-// counted twice.
+// TestExecutorsThatComeAndGoBetweenPasses checks that the status counts and names executors that no pass has found:
+// they were created, ran and were deleted while a pass waited for its status write. Each executor is counted once.
 func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -29,7 +28,7 @@ func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(5)) })
 	driver := w.driverOf(app, 1)
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	slow.gate() // the status write that the driver runs takes its time
+	slow.gate() // blocks the status write that reports the running driver
 	w.ready(driver.Name)
 	<-slow.held
 	for id := 1; id <= 5; id++ {
