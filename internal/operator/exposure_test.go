@@ -43,8 +43,9 @@ func TestNothingOutside(t *testing.T) {
 	}
 }
 
-// TestSentinelsOfOthers checks that the operator neither launches nor writes to a sentinel outside the operator's own
-// namespace. Otherwise the health of the operator would depend on an object that others can change.
+// TestSentinelsOfOthers checks a sentinel (a custom resource with which the operator probes itself) in a namespace
+// other than the operator's own. The operator neither launches it nor writes to it. Otherwise the health of the
+// operator would depend on an object that others can change.
 func TestSentinelsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -38,7 +38,8 @@ type fleet struct {
 	next    int
 }
 
-// entry is one write about an application, with the time before the request and the time after its answer.
+// entry is one write by a replica: a status, or an object of an application. It has the time before the request and the
+// time after the answer.
 type entry struct {
 	replica      string
 	what         string

@@ -29,11 +29,11 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// Delays of the operator that tests have to wait for.
+// quiet, arrival and budgetInterval are delays of the operator that tests have to wait for.
 const (
-	quiet          = 2 * time.Second  // until it writes the state of executors
-	arrival        = 30 * time.Second // for the last of the initial executors of an application
-	budgetInterval = 15 * time.Second // between two requests for a rejected budget
+	quiet          = 2 * time.Second  // from the last change of the executors to the status write
+	arrival        = 30 * time.Second // the longest delay of a status write while initial executors are missing
+	budgetInterval = 15 * time.Second // from a rejected request for a budget to the next request
 )
 
 // world is the namespace of a test. Its methods create and read objects, and play the kubelet.
@@ -130,13 +130,13 @@ func (w *world) reconciler(op *Operator, change func(*controller.Options)) *cont
 	return controller.New(options)
 }
 
-// runTiny starts an operator that serves only the given tiny kind.
+// runTiny starts an operator that serves only the given kind of package tiny.
 func (w *world) runTiny(kind controller.Kind, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	return w.runTinyBy(time.Now, kind, change...)
 }
 
-// runTinyBy starts an operator that serves only the given tiny kind and uses the given clock.
+// runTinyBy starts an operator that serves only the given kind of package tiny and uses the given clock.
 func (w *world) runTinyBy(clock controller.Clock, kind controller.Kind, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()

@@ -193,8 +193,7 @@ func (w *world) plainLaunch(name string) time.Duration {
 	return time.Since(began).Round(time.Millisecond)
 }
 
-// typical returns the median, over all launches, of the difference between the time until the driver existed and the
-// time of a plain client's requests.
+// typical returns the median delay that the operator adds to a launch: driver - plain (see launch).
 func typical(launches []launch) time.Duration {
 	var later []time.Duration
 	for _, l := range launches {
@@ -252,8 +251,8 @@ func (w *world) createHostile(t *testing.T, namespace string, count int) *hostil
 	return c
 }
 
-// expensiveObjects returns, as JSON, objects that the definitions admit and that cost the operator most. For each kind
-// it returns some objects that have one long list each, and the objects that have all lists at once.
+// expensiveObjects returns the valid objects that are most expensive for the operator, as JSON. For each kind these are
+// objects with one very long list, and objects with values in all lists.
 func (w *world) expensiveObjects(t *testing.T) [][]byte {
 	t.Helper()
 	var all [][]byte

@@ -17,10 +17,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestDriverIsRenamedBeforeItsLaunchIsStored checks an edit of the driver's name just after the driver was created. The
-// status does not record the launch yet, and the cache does not show the driver yet. With the new name, the operator
-// could create a second driver without a name conflict. It therefore searches for the first driver, and deletes the
-// first driver before it creates the driver of the next attempt.
+// TestDriverIsRenamedBeforeItsLaunchIsStored checks an edit of spec.driver.podName just after the driver was created,
+// when neither the status nor the cache shows the driver yet. The API server would now accept a second driver, because
+// its name differs. The operator must therefore find the first driver by a live read, and delete it before it creates
+// the next one.
 func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

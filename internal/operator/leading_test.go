@@ -41,14 +41,15 @@ func (h *hangingClient) Create(ctx context.Context, object client.Object, option
 	return ctx.Err()
 }
 
-// TestLostLeaseEndsPasses checks that a pass in flight ends when another replica gets the lease, and not only at the
-// time limit of the pass. The same holds if the operator is shutting down and waits for its passes.
+// TestLostLeaseEndsPasses checks that a pass in flight ends as soon as another replica gets the lease, long before the
+// time limit of the pass. It does so both in a running operator and in one that is shutting down and waits for the
+// pass.
 func TestLostLeaseEndsPasses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		asked bool
-	}{{"it goes on", false}, {"it ends", true}} {
+	}{{"the operator is running", false}, {"the operator is shutting down", true}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -56,7 +57,8 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 			election := &cfg.LeaderElection
 			election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
 			election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 6*time.Second, 4*time.Second, 500*time.Millisecond
-			// During this test only its own limit of a minute can end a pass.
+			// The shutdown timeout must not end the pass. Without a lost lease, the pass ends at its time limit of a
+			// minute.
 			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute
 
 			h := &hangingClient{begun: make(chan struct{}), ended: make(chan error, 1)}
@@ -191,9 +193,9 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// suspendableLock is the lock of a replica that the test may suspend. If the replica is suspended, the lock blocks
-// between two renewals, where a suspended process usually stops. When the replica continues, the elector begins a
-// renewal with its whole time limit.
+// suspendableLock is the lock of a replica that the test can suspend. While the replica is suspended, the lock blocks
+// the elector before its next renewal, because a suspended process usually stops there. When the replica continues, the
+// elector begins this renewal and gives it the whole time limit.
 type suspendableLock struct {
 	resourcelock.Interface
 	replica *replica
@@ -244,9 +246,9 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	}
 }
 
-// TestLateRenewalLetsWorkGoOn checks a leader that postponed passes because its lease had expired and another replica
-// could have had the lease. If the leader renews the lease after all, it does these passes. No event would trigger
-// them, since a driver that was not launched has no events.
+// TestLateRenewalLetsWorkGoOn checks a leader whose lease expires before the leader renews it. The leader postpones all
+// passes, because another replica could have the lease. After the renewal it must make these passes by itself: without
+// a driver there are no events that would queue the applications.
 func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

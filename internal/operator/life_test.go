@@ -277,8 +277,8 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 	}
 }
 
-// created returns false if the API server's schema rejects an application with the given change, which some tests
-// accept. Otherwise it calls create and returns true.
+// created calls create and returns true, unless the API server's schema rejects an application with the given change.
+// Then it returns false, so that the test can skip this application.
 func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bool {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"},
