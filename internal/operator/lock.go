@@ -20,9 +20,9 @@ func (op *Operator) stopAsked() bool {
 	return until != nil && (*until).Err() != nil
 }
 
-// lock is the lock of the leader election, which also records until when this replica holds the lease. The elector
-// reports a lost lease only by stopping the manager. If the process was suspended, this report is too late. If the
-// manager is already stopping, the report does not reach the passes.
+// lock is the lock of the leader election. It also records until when this replica holds the lease, so that passes can
+// end in time. The elector alone is not enough, because its only reaction to a lost lease is to stop the manager. That
+// happens too late if the process was suspended, and does not end the passes if the manager is already stopping.
 type lock struct {
 	resourcelock.Interface
 	term time.Duration // leaderElection.renewDeadline: the elector gives up then, or later
@@ -71,9 +71,9 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// write calls send, which writes the lease. If the write renews the lease, the term of this replica is extended. The
-// new term counts from the time before the request, since other replicas count from a later time. If the write releases
-// the lease, the term ends before the request.
+// write calls send, which writes the lease. If the write renews the lease, it extends the term of this replica. The
+// extension is measured from before the request. The other replicas measure from the time when they see the renewal,
+// which is later, so this replica's term ends first. If the write releases the lease, the term ends before the request.
 func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
 	if record.HolderIdentity != l.Identity() {
 		l.lead.End()

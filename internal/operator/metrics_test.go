@@ -139,8 +139,8 @@ func want64(got, want float64) error {
 }
 
 // TestMetricsAcrossRestarts checks that a new process of the operator has the right gauges after its first pass over
-// each application. Its counters start at zero. They also count what happened while no operator ran, when the new
-// process stores it.
+// each application. The counters of the new process start at zero. They include transitions that happened while no
+// operator ran, because the new process writes these transitions into the status.
 func TestMetricsAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

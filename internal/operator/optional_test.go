@@ -151,7 +151,7 @@ func TestOptionalKindIsMissing(t *testing.T) {
 
 // TestOptionalDependents checks that objects of an optional kind are handled like other dependents. An object of an
 // older attempt is deleted before a launch that needs its name. Somebody else's object is not changed. If a pass ends
-// early, the next pass adopts the objects that it created.
+// early, the next pass adopts the objects that the first pass created.
 func TestOptionalDependents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -261,8 +261,8 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	}
 }
 
-// failingTransport is a transport that fails requests for a kind. The first successful request for the kind starts the
-// failures, and the given number of requests fail after it.
+// failingTransport is a transport that lets the first request for a kind succeed and then fails the next requests for
+// the kind. The field about is a part of the request's path, and times is the number of failing requests.
 type failingTransport struct {
 	next  http.RoundTripper
 	about string

@@ -20,8 +20,9 @@ import (
 // hoursOfWork is a quantity that resource.ParseQuantity would take hours to parse.
 const hoursOfWork = "1234567890123456789012e2000000000"
 
-// outOfBounds has a custom resource of every kind that our definitions reject. For each it has the state and the
-// message that the operator reports if the custom resource is stored nevertheless.
+// outOfBounds has, for every kind, a custom resource with a quantity beyond the limits, so that our definitions reject
+// it. The custom resource may have been stored under another definition. Then the operator reports the state and a
+// message that contains the given text.
 var outOfBounds = []struct{ crd, object, state, message string }{
 	{"sparkapplications.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Scala", "sparkVersion": "4.1.4", "image": "i",
 		"mainClass": "M", "mainApplicationFile": "local:///a.jar", "executor": {}, "driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "` + hoursOfWork + `"}}}]}}}`,

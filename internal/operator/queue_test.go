@@ -94,8 +94,8 @@ func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 	return app
 }
 
-// usingQuota returns the names of those pods of an application, of any attempt, that have not ended. Only these pods
-// really use the quota.
+// usingQuota returns the names of all pods of an application that have not ended, whatever their attempt. Only such
+// pods use quota.
 func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
 	w.T.Helper()
 	var pods corev1.PodList
