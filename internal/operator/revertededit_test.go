@@ -121,12 +121,12 @@ var changes = map[string][2]string{
 	"edit":    {`{"spec":{"sparkConf":{"spark.a":"b"}}}`, `{"spec":{"sparkConf":null}}`},
 }
 
-// forTakebacks calls play with each change and a takeback that reverts the change before or after one of the operator's
-// next writes. The argument requests is the number of these writes, each of which has two points. forTakebacks uses
-// every third point, or all points with CRASH_POINTS=all.
+// forTakebacks calls play many times, with each of changes and with different points at which the takeback reverts the
+// change. The operator carries out a change in several writes; the argument requests is their number. There is one
+// point before and one after each write. forTakebacks uses every third point, or all points with CRASH_POINTS=all.
 func forTakebacks(t *testing.T, requests int, play func(*testing.T, *takeback, [2]string)) {
 	t.Helper()
-	testkit.Rest(t) // which skips all of them without a control plane
+	testkit.Rest(t) // skips the test if there is no control plane
 	var mu sync.Mutex
 	acted, stride := map[string]int{}, crashStride(3)
 	t.Run("life", func(t *testing.T) {

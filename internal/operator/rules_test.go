@@ -15,9 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 )
 
-// TestRulesDoNotBlockStoredObjects checks every object of docs/validation.md that a definition refuses, on a real API
-// server. Each of these objects was stored before the definition had rules. Its labels, finalizers and status can be
-// updated, and the object can be deleted, although its spec is invalid. A new object with the same spec is refused. The
+// TestRulesDoNotBlockStoredObjects checks objects that were stored before the definitions had validation rules. It uses
+// every spec of docs/validation.md that a definition refuses. Although such a spec is invalid, the object's labels,
+// finalizers and status can be updated, and the object can be deleted. A new object with the same spec is refused. The
 // test is not parallel, since it edits the definitions that all tests share.
 func TestRulesDoNotBlockStoredObjects(t *testing.T) {
 	w := newWorld(t)

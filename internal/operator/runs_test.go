@@ -23,8 +23,8 @@ import (
 
 type schedule = v1beta2.ScheduledSparkApplication
 
-// runTinySchedules starts an operator that serves the tiny kind of schedules. The operator does not serve the runs of
-// these schedules, which are SparkApplications.
+// runTinySchedules starts an operator that serves only the minimal kind of schedules in package tiny. The runs of these
+// schedules are SparkApplications, which the operator does not serve.
 func (w *world) runTinySchedules(change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()

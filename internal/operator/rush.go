@@ -4,9 +4,9 @@ import (
 	"sync"
 )
 
-// rush reports whether more schedules are due than the workers can handle at once. For example, a thousand schedules
-// may be due in the same minute. The operator then creates the runs that are due before it launches runs, since a
-// launch takes several writes. If launches had the same priority, the runs would be created half as fast.
+// rush detects that more schedules are due than the workers can handle at once, for example because a thousand
+// schedules have the same minute. During a rush, the operator first creates all due runs and launches the runs later. A
+// launch takes several writes, so with equal priority the runs would be created half as fast.
 type rush struct {
 	mu     sync.Mutex
 	queues map[string]func() int // the number of due keys of each kind with Runs, by the kind's name

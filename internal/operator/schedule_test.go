@@ -52,9 +52,9 @@ func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment
 	return w.run(op)
 }
 
-// beforeAMinute returns a stopped clock, the end of the current minute, and a function that starts the clock. The clock
-// shows end - remaining at first. Since the clock is stopped then, even a slow machine can prepare a test before the
-// tick.
+// beforeAMinute returns a clock that stands still at the time end - remaining, where end is the end of the current
+// minute. The function release starts the clock. While the clock stands still, even a slow machine can prepare a test
+// before the tick at the end of the minute.
 func beforeAMinute(remaining time.Duration) (clock controller.Clock, end time.Time, release func()) {
 	end = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
 	start := end.Add(-remaining)
@@ -436,16 +436,16 @@ func (w *world) absent(name string) *v1beta2.SparkApplication {
 	return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 }
 
-// TestScheduleCrashes kills the operator before or after one write of a schedule and its runs, in each of many
-// simulated lives. A life has two runs, one after the other. The first run is deleted when the second has ended. After
-// the crash another process continues. The test checks that no run is started twice or lost.
+// TestScheduleCrashes runs the same schedule many times: it starts two runs, one after the other, and deletes the first
+// run when the second has ended. Each time the operator crashes before or after a different write, and another process
+// continues. No run may be started twice or lost.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
 	forCrashPoints(t, 64, 7, scheduledLife)
 }
 
-// scheduledLife plays the life of one schedule whose operator crashes at the given point, and reports whether the
-// operator crashed.
+// scheduledLife lets one schedule start two runs. The operator crashes at the given point. The result reports whether
+// this point was reached.
 func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	stop := w.runSchedules(time.Now, func(env *Environment) {
@@ -487,8 +487,8 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	return died
 }
 
-// recordRuns records a schedule's runs until the channel done is closed. It returns a function that the test calls
-// after that. For each name of a run, the function returns how many runs with this name were created.
+// recordRuns records a schedule's runs until the channel done is closed. After that, the test may call the returned
+// function, which returns how many runs were created with each name.
 func (w *world) recordRuns(s *schedule, done <-chan struct{}, others *sync.WaitGroup) func() map[string]int {
 	seen := map[string]map[string]bool{}
 	others.Go(func() {

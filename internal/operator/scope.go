@@ -122,9 +122,10 @@ func (s *scope) Labels(ctx context.Context, name string) (map[string]string, err
 	return found, err
 }
 
-// namespaceLabels returns a function that reads the labels of a namespace from the cache, or nil if the configuration
-// needs no labels: a read of the cache would begin to watch all namespaces. For a namespace that the cache does not
-// contain the function returns nil. No pass and no review is made for such a namespace (scope.Serves).
+// namespaceLabels returns a function that reads the labels of a namespace from the cache. It returns nil if the
+// configuration needs no labels, because the first such read starts a watch of all namespaces. If the cache does not
+// contain a namespace, the function returns no labels for it. The operator makes no passes and no reviews in such a
+// namespace (scope.Serves).
 func (op *Operator) namespaceLabels() kinds.NamespaceLabels {
 	if !defaults.Selects(op.config.Defaults) {
 		return nil

@@ -18,7 +18,7 @@ import (
 // secretText is a text that no log may contain.
 const secretText = "hunter2"
 
-// withSecrets puts hushed into all the fields where users put passwords.
+// withSecrets puts secretText into all the fields in which users put passwords.
 func withSecrets(app *v1beta2.SparkApplication) {
 	scene.WithDriver(app)
 	app.Spec.SparkConf = map[string]string{

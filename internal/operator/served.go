@@ -49,10 +49,10 @@ func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind,
 	}
 }
 
-// unserved checks whether a kind is served with a definition that keeps the given fields. If so, both results are nil.
-// If not, or if the definition's schema cannot be read, the first result is the reason. If the API server does not
-// answer whether the kind is served, the second result is the error. If the operator lacks the right to read the
-// schema, unserved assumes that the definition keeps the fields.
+// unserved returns why the operator cannot serve a kind now, or no reason if it can. It can serve the kind if the API
+// server serves it with a definition that keeps the given fields. A schema that cannot be read is a reason too, with
+// one exception: if the operator has no right to read the schema, unserved assumes that the fields are kept. unserved
+// returns an error if it cannot find out whether the API server serves the kind.
 func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (reason, err error) {
 	_, err = op.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
@@ -107,8 +107,8 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 	return op.Add(later)
 }
 
-// indexOnce returns a function that indexes the runs of a kind, if the kind has runs, and then calls the function
-// begin. If begin fails, the function can be called again, and then does not index again.
+// indexOnce returns a function that indexes the runs of a kind (if it has runs) and then calls begin. If begin fails,
+// the returned function can be called again. It then only calls begin, because the index already exists.
 func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) error) func(context.Context) error {
 	indexed := false
 	return func(ctx context.Context) error {
