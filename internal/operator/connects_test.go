@@ -350,7 +350,7 @@ func TestQuietServer(t *testing.T) {
 }
 
 // TestExecutorsOfAServerAreStoredTogether checks that executors that start and end by the dozen, as with dynamic
-// allocation, cause only one status write a second.
+// allocation, cause at most one status write every two seconds (quiet).
 func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30

@@ -136,12 +136,13 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	return op, op.addProbes()
 }
 
-// Start runs the operator until ctx ends. Then it finishes the passes in flight and writes their Events. It runs the
-// recorder of the Events itself, because the manager cannot stop a runnable after the passes: it stops runnables that
-// need no leader before the reconcilers, and runnables that need a leader together with the reconcilers.
+// Start runs the operator until ctx ends. Then it finishes the passes in flight and writes their Events.
 //
-// The webhook is served somewhat longer, because the API server calls this replica until it has learned that the
-// replica is not ready.
+// The recorder of the Events must stop after the passes. The manager cannot do that: it stops a runnable before the
+// reconcilers, or together with them if the runnable needs leader election. Start therefore runs the recorder itself.
+//
+// The webhook is served somewhat longer, because the API server may call this replica until it has received the news
+// that the replica is not ready.
 func (op *Operator) Start(ctx context.Context) error {
 	op.until.Store(&ctx)
 	running, stop := context.WithCancel(ctx)
@@ -230,15 +231,16 @@ func (op *Operator) watchDependents(ctx context.Context) error {
 	return nil
 }
 
-// addProbes adds /healthz and /readyz. /healthz passes while the process runs, no write to a sentinel counts as lost,
-// and no work of the operator has hung for long. /readyz passes while the caches are synced, no work of the operator
-// hangs, and the operator is not stopping. It passes on a standby replica as well.
+// addProbes adds /healthz and /readyz. /healthz fails if a pass does not follow a write to a sentinel in time, or if
+// work of the operator has hung for long. /readyz fails if the caches are not synced, if work of the operator hangs, or
+// if the operator is stopping. A standby replica passes both probes.
 func (op *Operator) addProbes() error {
 	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
 		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.AddReadyzCheck("stopping", op.serves), op.addApacheEndpoints())
 }
 
-// serves returns an error if the operator is about to stop, so that nobody calls its webhook any more.
+// serves returns an error if the operator is stopping. The replica is then not ready, and gets no new calls of its
+// webhook.
 func (op *Operator) serves(*http.Request) error {
 	if op.stopAsked() {
 		return errors.New("the operator is stopping")
@@ -267,11 +269,11 @@ func namespaced(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// NewOperator creates an operator with every kind that the configuration enables. Start runs the operator. If a kind is
-// not served yet, the operator begins to serve the kind when the API server does. There is one exception: if the
-// configuration enables SparkApplications of sparkoperator.k8s.io but disables spark.apache.org, NewOperator itself
-// waits until the API server serves SparkApplications of sparkoperator.k8s.io. It waits at most for
-// controller.cacheSyncTimeout.
+// NewOperator creates an operator with every kind that the configuration enables. Start runs the operator. If the API
+// server does not serve a kind yet, the operator begins to serve the kind later (AddWhenServed).
+//
+// There is one exception. If SparkApplications of sparkoperator.k8s.io are enabled and those of spark.apache.org are
+// not, NewOperator waits until the API server serves the former, at most for controller.cacheSyncTimeout.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	op, err := newOperator(ctx, cfg, env)
 	if err != nil {

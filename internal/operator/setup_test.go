@@ -260,8 +260,8 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 }
 
-// slowStatus is a client that stops the operator when it receives a status write. It sends this write only after the
-// operator has begun to stop its workers.
+// slowStatus is a client that stops the operator before each status write. It sends the write when stopped returns
+// true, which means that the operator has begun to stop its workers.
 type slowStatus struct {
 	client.Client
 	stop    func()

@@ -64,8 +64,8 @@ func TestStopsCleanly(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// mountsOf returns the number of Services and of ConfigMaps that the driver of an application needs. It does not count
-// Services that are auxiliary objects.
+// mountsOf returns the number of ConfigMaps of an application, and the number of its Services without those that are
+// auxiliary objects. The driver needs these objects.
 func (w *world) mountsOf(app client.Object) (services, configs int) {
 	w.T.Helper()
 	var s corev1.ServiceList

@@ -13,10 +13,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// TestFullObjectsAreStored checks that a real API server that rejects unknown fields stores complete objects unchanged.
-// For each of our definitions the test creates objects with every property. It creates so many of them that every value
-// of every enumeration occurs. It does the same with objects that another operator's definition describes, if that
-// definition is available.
+// TestFullObjectsAreStored checks that no field of our API is unknown to a real API server or changed by it. For each
+// of our definitions the test creates objects that have every property, until every value of every enumeration has
+// occurred. The API server must accept and store them unchanged. If the definition of another operator is available,
+// the test also creates the objects that this definition describes.
 func TestFullObjectsAreStored(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	sent := 0

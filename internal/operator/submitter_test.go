@@ -205,8 +205,8 @@ func TestSparkSubmitFails(t *testing.T) {
 	w.submitterOf(app, 2) // kept for its log
 }
 
-// TestSparkSubmitWaits checks that the operator reports the wait reason of the pod that runs spark-submit as it reports
-// a driver's.
+// TestSparkSubmitWaits checks that the operator reports the wait reason of the pod that runs spark-submit, in the same
+// way as the wait reason of a driver.
 func TestSparkSubmitWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -367,13 +367,14 @@ func TestSecretsOfOthers(t *testing.T) {
 	w.waitNothingOf(other)
 }
 
-// TestSparkSubmitCrash kills the operator before or after one write, in each of several simulated lives in which
-// spark-submit is interrupted and then runs again. It checks that another operator finishes with the existing pods and
-// creates no further submitter or driver. With CRASH_POINTS=all it kills the operator at every write.
+// TestSparkSubmitCrash submits the same application many times: the first spark-submit is interrupted, and the second
+// succeeds. Each time the operator crashes before or after a different write. Another operator must finish with the
+// existing pods, and must not run spark-submit once more. With CRASH_POINTS=all the operator crashes at every write,
+// otherwise at some of them.
 func TestSparkSubmitCrash(t *testing.T) {
 	t.Parallel()
-	// The Secret, the pod and the status of the first attempt; its end; the deletions; the status of the wait; the
-	// Secret and more of the second.
+	// The writes are: the Secret, the pod and the status of the first attempt, its end, the deletions, the status of
+	// the wait, and the Secret and other objects of the second attempt.
 	const writes = 9
 	for point := 0; point < 2*writes; point += crashStride(3) {
 		crash := &crashing{at: point/2 + 1, after: point%2 == 1, killed: make(chan struct{})}

@@ -324,9 +324,9 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 	}
 }
 
-// TestTakeOverReplacesWhatIsNamedAlike checks an object that has a name that our attempt needs. If the other operator
-// created it for the application, this operator replaces it. If it is somebody else's, this operator does not replace
-// it, and creates no driver.
+// TestTakeOverReplacesWhatIsNamedAlike checks an existing ConfigMap with the name that our attempt needs. If the other
+// operator created it for the application, this operator replaces it. If it belongs to somebody else, this operator
+// keeps it and creates no driver.
 func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

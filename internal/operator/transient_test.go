@@ -165,8 +165,8 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 	}
 }
 
-// sameConfigs fails the test if a ConfigMap of an application was deleted and created again. configs has the UIDs of
-// the ConfigMaps that earlier calls found, by name.
+// sameConfigs fails the test if a ConfigMap of an application was deleted and created again since an earlier call. Each
+// call stores the UIDs of the ConfigMaps in configs, by name.
 func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	w.T.Helper()
 	var list corev1.ConfigMapList

@@ -256,9 +256,8 @@ func TestUIIngressWithoutAHost(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestPortsOfTheDriver checks that, while the driver runs, the Services and Ingresses of an entry of
-// driverIngressOptions are created when the entry is added, and deleted when the entry is removed. An invalid entry
-// does not affect the others.
+// TestPortsOfTheDriver checks edits of driverIngressOptions while the driver runs. If an entry is added, its Service
+// and Ingress are created. If an entry is removed, they are deleted. An invalid entry does not affect the others.
 func TestPortsOfTheDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -34,9 +34,8 @@ var policyKinds = map[string]struct{ apiVersion, kind, spec string }{
 	"cluster":     {"spark.apache.org/v1", "SparkCluster", policyCluster},
 }
 
-// policyCases says, for each kind, which specs the policy must reject. The key of a case is a fragment of a spec. The
-// value is true if the policy must reject the fragment, and false if it must admit the fragment. HOST stands for a host
-// that belongs to the namespace.
+// policyCases contains, for each kind, fragments of a spec. The value of a fragment is true if the policy must reject
+// it, and false if the policy must admit it. HOST stands for a host that belongs to the namespace.
 var policyCases = map[string]map[string]bool{
 	"application": {
 		`{}`:                                  false,

@@ -24,10 +24,10 @@ import (
 
 // Add adds a kind that the operator reconciles. It waits until the API server serves the kind.
 //
-// Every event of a custom resource and of its pods queues the custom resource. Every creation and deletion of its other
-// dependents queues it as well. Events for which no decision waits are delayed, so that several of them are handled
-// together (feed.Pods). Updates of a custom resource that only contain our own status write are dropped (NoEchoes). No
-// predicate drops other updates, since any of them may contain the fact for which a decision waits.
+// A custom resource is queued by its own events, by every event of its pods, and by the creation and deletion of its
+// other dependents. The queue gets an event later if no decision is likely to need it soon, so that several such events
+// cause one pass (feed.Pods). An update that contains only our own status write is dropped (NoEchoes). All other
+// updates must reach the queue, because any of them may contain the fact that a decision needs.
 func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {

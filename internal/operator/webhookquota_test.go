@@ -17,9 +17,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestQuotaEnforcement checks that the webhook follows the quotas of its namespace. It refuses an application that can
-// never fit. A pass does not compare with quotas: if the same application was stored without the webhook, the operator
-// creates its driver, because the driver alone fits.
+// TestQuotaEnforcement checks that the webhook refuses an application whose pods together need more than a quota of the
+// namespace allows, until the quota is raised. The same application is stored before the webhook is registered. The
+// operator creates its driver, because passes do not compare applications with quotas, and the driver alone fits.
 func TestQuotaEnforcement(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)
@@ -33,7 +33,7 @@ func TestQuotaEnforcement(t *testing.T) {
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "compute"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1500m")}}}
 	w.Create(quota)
-	testkit.Wait(t, "the quota's figures", func(ctx context.Context) error {
+	testkit.Wait(t, "the status of the quota", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil || len(quota.Status.Hard) == 0 {
 			return errors.Join(errors.New("it has none"), err)
 		}

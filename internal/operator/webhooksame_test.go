@@ -78,7 +78,7 @@ func countKeys(objects map[string]any, prefix string) (n int) {
 	return n
 }
 
-// Texts that differ between two equal applications.
+// submitTime, tokenMount and content match the texts that differ between the objects of two equal applications.
 var (
 	submitTime = regexp.MustCompile(`(spark\.app\.submitTime=)\d+|#\w{3} \w{3} \d{2} [\d:]{8} UTC \d{4}`)
 	tokenMount = regexp.MustCompile(`kube-api-access-\w+`)
