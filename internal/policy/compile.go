@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// set is a compiled set of rules. A nil list allows everything.
+// set is a compiled set of rules. A nil list of allowed patterns means that the rule is not set, so every value is
+// allowed.
 type set struct {
 	name, owner string
 	selector    labels.Selector // nil: all namespaces
@@ -57,8 +58,8 @@ func Parse(text string) (p Policy, err error) {
 	return p, p.Prepare(field.NewPath("policy")).ToAggregate()
 }
 
-// contradictions returns the required keys that another set denies in the same namespaces. Such sets would allow no
-// custom resource.
+// contradictions returns a fault for each key of the Spark configuration that one set requires and a set for the same
+// namespaces denies. Together these sets would allow no custom resource.
 func (p *Policy) contradictions(path *field.Path) (errs field.ErrorList) {
 	for i := range p.Rules {
 		for _, key := range slices.Sorted(maps.Keys(p.Rules[i].SparkConf.Required)) {
@@ -116,7 +117,7 @@ func (c *compiler) set(p *Policy, r *Rules) *set {
 	return s
 }
 
-// level adds to a set those rules of a level (Rules.Level) that the set itself does not configure.
+// level adds the rules of a level (Rules.Level) to a set. Rules that the set configures itself take precedence.
 func (c *compiler) level(s *set, level string) {
 	preset := func(rule **patterns) {
 		if *rule == nil {

@@ -18,7 +18,7 @@ func isSnippet(annotation string) bool {
 	return strings.HasSuffix(name, "-snippet") || strings.HasSuffix(name, "-snippets")
 }
 
-// snippetAnnotations checks that an Ingress or route has no snippet annotation.
+// snippetAnnotations refuses each annotation of an Ingress or route that contains configuration of the proxy.
 func (r *refusals) snippetAnnotations(asked *dialect.Exposing) {
 	for _, key := range slices.Sorted(maps.Keys(asked.Annotations)) {
 		if isSnippet(key) {
@@ -28,7 +28,7 @@ func (r *refusals) snippetAnnotations(asked *dialect.Exposing) {
 	}
 }
 
-// exposure checks an Ingress or route.
+// exposure checks the hosts, the class and the annotations of an Ingress or route.
 func (r *refusals) exposure(asked *dialect.Exposing) {
 	s := r.set
 	if s.hosts != nil {

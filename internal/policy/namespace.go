@@ -96,7 +96,8 @@ func ownedBy(owner string) string {
 	return " (owner: " + owner + ")"
 }
 
-// oneOf returns what a user can do about a value that a list does not allow.
+// oneOf returns what a user can do about a refused value: use one of the allowed patterns. If the list of allowed
+// patterns is empty, it returns the argument otherwise instead.
 func oneOf(allowed patterns, otherwise string) string {
 	if len(allowed) == 0 {
 		return otherwise
@@ -104,7 +105,7 @@ func oneOf(allowed patterns, otherwise string) string {
 	return "allowed are: " + allowed.String()
 }
 
-// shown returns a user's value for a message.
+// shown returns a user's value in quotation marks. It cuts a value that is longer than maxValue.
 func shown(value string) string {
 	if len(value) > maxValue {
 		value = strings.ToValidUTF8(value[:maxValue], "") + "..."

@@ -13,7 +13,7 @@ const regexpPrefix = "regexp:"
 // maxListed is the number of patterns that a message lists.
 const maxListed = 5
 
-// pattern is a compiled pattern.
+// pattern is a compiled pattern, with the text that the administrator wrote.
 type pattern struct {
 	text string
 	re   *regexp.Regexp
@@ -35,15 +35,16 @@ func compilePattern(text string) (pattern, error) {
 	return pattern{text: text, re: re}, nil
 }
 
-// patterns is a list of allowed patterns. A nil list allows everything.
+// patterns is a list of compiled patterns. A nil pointer to a list means that the list is not configured.
 type patterns []pattern
 
-// matches reports whether a pattern of the list matches one of the spellings of a value.
+// matches reports whether a pattern of the list matches a value. The arguments are all spellings of the same value, and
+// one match is enough.
 func (p patterns) matches(spellings ...string) bool {
 	return slices.ContainsFunc(p, func(one pattern) bool { return slices.ContainsFunc(spellings, one.re.MatchString) })
 }
 
-// String returns the patterns for a message.
+// String returns the texts of the patterns, separated by commas. It lists at most maxListed of them.
 func (p patterns) String() string {
 	texts := make([]string, 0, maxListed+1)
 	for i := range p {

@@ -1,6 +1,6 @@
-// Package policy has the rules of the platform: what custom resources may use, by the labels of their namespace
-// (docs/policy.md). Policy is the section of the configuration file, and For returns the rules of one namespace. The
-// package is pure: its functions read nothing but their arguments.
+// Package policy checks custom resources against the rules of the platform's administrators (docs/policy.md). Which
+// rules apply depends on the labels of the namespace. Policy is the section of the configuration file, and Policy.For
+// returns the rules of one namespace. The package is pure: its functions read nothing but their arguments.
 package policy
 
 import (
@@ -24,14 +24,14 @@ type Policy struct {
 	compiled []*set // of Rules, in their order; written by Prepare
 }
 
-// Levels of Rules.Level.
+// These are the values of Rules.Level.
 const (
 	LevelOpen       = "open"
 	LevelBaseline   = "baseline"
 	LevelRestricted = "restricted"
 )
 
-// Values of Rules.PodSecurity.
+// These are the values of Rules.PodSecurity.
 const (
 	PodSecurityOff        = "off"
 	PodSecurityBaseline   = "baseline"
@@ -90,8 +90,8 @@ type SparkConf struct {
 	Required map[string]string `json:"required,omitempty"`
 }
 
-// Limits limit the pods of one custom resource, with the largest number of executors that it may have. Cores and memory
-// are the sums of the pods' requests, as a ResourceQuota counts them.
+// Limits limit what one custom resource may use. Cores and Memory limit the sum of the requests of its pods, as a
+// ResourceQuota counts them. The sum includes the largest number of executors that the custom resource may have.
 type Limits struct {
 	Cores  *resource.Quantity `json:"cores,omitempty"`
 	Memory *resource.Quantity `json:"memory,omitempty"`

@@ -21,7 +21,7 @@ func (r *refusals) labels(subject *dialect.Subject) {
 	}
 }
 
-// Keys of the Spark configuration that rules judge.
+// These are keys of the Spark configuration that the rules check, and the end of such keys (javaOptions).
 const (
 	keyPackages     = "spark.jars.packages"
 	keyRepositories = "spark.jars.repositories"
