@@ -14,9 +14,9 @@ import (
 // measureEvery is the interval at which the age of the items in work is measured.
 const measureEvery = 500 * time.Millisecond
 
-// collectors are the metrics that controller-runtime registered for its own queues. This queue uses them so that the
-// same dashboards and alerts apply to it. The library does not export its collectors, but the registry returns them to
-// a caller that registers a collector with the same name, labels and help.
+// collectors are the metrics that controller-runtime registered for its own queues. This package's queue uses them too,
+// so that the same dashboards and alerts apply to it. controller-runtime does not export its collectors, but the
+// registry returns them to a caller that registers a collector with the same name, labels and help.
 type collectors struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
@@ -70,8 +70,8 @@ func registered[C prometheus.Collector](like C) C {
 	return like
 }
 
-// priority returns the value of the label priority in the metric workqueue_depth. The value of Settled is the priority
-// that controller-runtime gives to the items of its first lists.
+// priority returns the value of the label priority in the metric workqueue_depth. For Settled items this is -100, the
+// priority with which controller-runtime queues the objects that exist when it starts.
 func (c Class) priority() string {
 	return strconv.Itoa([classes]int{Settled: -100, Changed: 0, Fresh: 100, Leaving: 200}[c])
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Class is the urgency of an item. Items of higher classes are handed out first. A lower class gets turns after it has
-// waited longer than the queue's patience.
+// Class is the urgency of an item. Items of higher classes are handed out first. A class is overdue if one of its items
+// has waited longer than the queue's patience. An overdue class gets some turns before higher classes.
 type Class int
 
 const (
@@ -24,10 +24,9 @@ const (
 	classes = int(Leaving) + 1
 )
 
-// turnsOfOthers is the interval of turns at which an overdue class may get the turn instead of the first class. A class
-// is overdue if it has waited longer than the patience. Of several overdue classes, the one whose last turn is the
-// oldest gets the turn. The class Changed must have most of the turns under overload, because an application changes
-// several times but begins once.
+// turnsOfOthers is the interval of the turns that go to overdue classes: every turnsOfOthers-th turn goes to the
+// overdue class whose last turn is the oldest. All other turns go to the first class (see first). Under overload, most
+// turns must go to the class Changed, because an application changes several times but begins only once.
 const turnsOfOthers = 8
 
 // order holds the ready items and selects the next one.
@@ -37,8 +36,8 @@ type order[T comparable] struct {
 	patience time.Duration
 	turns    int          // total number of turns so far
 	last     [classes]int // each class's last turn
-	workers  quota        // places of the items in work
-	fresh    quota        // places of the Fresh items in work
+	workers  quota        // limits the items in work
+	fresh    quota        // limits the Fresh items in work
 }
 
 // open reports whether any ready item may be taken now.
@@ -61,7 +60,7 @@ type tenant struct {
 	turn  *list.Element
 }
 
-// place is the position of an entry in its lane.
+// place is the position of a ready entry: in its lane, and among the entries of its tenant.
 type place struct {
 	arrived          time.Time
 	inLane, inTenant *list.Element
@@ -119,7 +118,7 @@ func (o *order[T]) countTurn(class Class) {
 	o.last[class] = o.turns
 }
 
-// release releases the places of an item that no worker works on any more.
+// release makes the quotas forget an item that no worker works on any more.
 func (o *order[T]) release(tenant string, class Class) { o.hold(tenant, class, -1) }
 
 func (o *order[T]) hold(tenant string, class Class, more int) {

@@ -62,9 +62,8 @@ func (m *model) at(key string) bool {
 	return worked
 }
 
-// holds returns two numbers of places. The result own is the number of places that the tenant holds. The result counted
-// is the sum over all tenants of the places that they hold, but a tenant that holds more than half of all places counts
-// with half of them, rounded up.
+// holds returns how many places (see quota) a tenant holds, and how many places count as taken. A tenant that holds
+// more than half of all places counts with half of them, rounded up. The function counts selects the items to include.
 func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, counted int) {
 	held := map[string]int{}
 	for key, class := range m.working {
@@ -81,8 +80,8 @@ func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, 
 func anyClass(Class) bool      { return true }
 func isFresh(class Class) bool { return class == Fresh }
 
-// may reports two facts: whether the tenant of an item may take another place, and whether the tenant has fewer than
-// half of the places.
+// may reports whether the tenant of an item may take another place. The result light is true if the tenant has fewer
+// than half of the places.
 func (m *model) may(key string, places int, counts func(Class) bool) (may, light bool) {
 	if places == 0 {
 		return true, true
@@ -120,8 +119,8 @@ func (m *model) open() map[string]bool {
 	return open
 }
 
-// canGet reports whether Get would hand out an item at once. A Leaving item does not count if Get would compute its
-// class again, lower the class to Fresh, and find no free place for a Fresh item.
+// canGet reports whether Get would hand out an item at once. There is one special case: Get computes the class of an
+// old Leaving item again. If the item is Fresh now, Get can hand it out only if a place for a Fresh item is free.
 func (m *model) canGet(q *testQueue) bool {
 	for key := range m.open() {
 		w := m.waits[key]
@@ -218,8 +217,8 @@ func (m *model) has(open map[string]bool, class Class) bool {
 	return false
 }
 
-// get takes an item from the queue. If an item waits for long, the queue computes the item's class again and puts the
-// item back if its class is lower now. The method get updates the model for each item that was put back.
+// get takes an item from the queue. The queue may first put back other items: those that have waited for long and whose
+// class, computed again, is lower now. get updates the model for each of these items.
 func (m *model) get(q *testQueue) string {
 	m.t.Helper()
 	got, _ := q.Get()
@@ -267,8 +266,8 @@ func (m *model) took(key string) {
 	m.working[key] = got.class
 }
 
-// share checks that no overdue class waits for too many turns. One of turnsOfOthers turns goes to an overdue class, and
-// each of the other classes may get one such turn before a class that is overdue.
+// share checks that no overdue class waits for too many turns. Every turnsOfOthers-th turn goes to an overdue class,
+// and each other class may get one of these turns first.
 func (m *model) share(open map[string]bool, took Class) {
 	m.t.Helper()
 	for class := Settled; class <= Leaving; class++ {
@@ -305,11 +304,12 @@ func (m *model) done(key string) {
 	}
 }
 
-// TestProperty performs random operations on a queue and compares the queue with the model. It checks that no item is
-// lost or in work at two workers, and that items are handed out in the order of their classes, except that overdue
-// classes get turns. It checks that tenants share the turns, and that each tenant has at most half of the workers while
-// other tenants wait. It also checks that an item whose class has become lower is not handed out before items that are
-// more urgent now.
+// TestProperty performs random operations on a queue and compares the queue with the model. It checks that:
+//
+//   - no item is lost, or in work at two workers;
+//   - items are handed out in the order of their classes, except that overdue classes get some turns;
+//   - an item whose class has become lower is not handed out before items that are more urgent now;
+//   - tenants share the turns, and each has at most half of the workers while other tenants wait.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	var put atomic.Int64
@@ -390,8 +390,8 @@ func (m *model) drain(q *testQueue) {
 	}
 }
 
-// TestNoneIsForgotten checks that the queue is empty when all workers wait, so that no item waits forever beside idle
-// workers. It also checks the limit of Fresh items in work.
+// TestNoneIsForgotten checks that workers wait only if the queue is empty, so that no item waits although a worker is
+// idle. It also checks the limit of Fresh items in work.
 func TestNoneIsForgotten(t *testing.T) {
 	t.Parallel()
 	// filled holds the limits of Fresh items that were reached in some history.

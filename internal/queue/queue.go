@@ -29,7 +29,8 @@ type Options[T comparable] struct {
 	Class func(T) Class
 	// Tenant returns the tenant of an item. Tenants take turns within a class, however many items each has.
 	Tenant func(T) string
-	// Patience is how long a class waits for higher classes before it gets turns among them. Default 100 ms.
+	// Patience is how long a class waits for higher classes until it is overdue and gets some of the turns. Default:
+	// 100 ms.
 	Patience time.Duration
 	// Workers is the largest number of items in work at a time; 0 means any number. While another tenant has ready
 	// items, a tenant with half of the workers (rounded up) gets no more. A tenant may use all workers while no other
@@ -246,10 +247,12 @@ func (q *Queue[T]) Get() (key T, shutdown bool) {
 	}
 }
 
-// take removes the next ready item and reports whether the class of the item still applies. If the class is lower now,
-// take puts the item back. The reason is that the queue of a standby replica fills with Fresh items for days. When the
-// replica becomes the leader, most of these applications have ended, and they must not be handed out before the
-// applications that are still Fresh.
+// take removes and returns the next ready item, unless the class of the item is out of date: if the class is lower now,
+// take puts the item back and returns false.
+//
+// The class of an item may be days old, because the queue of a standby replica fills with Fresh items and no worker
+// takes them. When the replica becomes the leader, most of these applications have ended. They must not be handed out
+// before applications that are still Fresh.
 func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	e = q.ready.take(time.Now())
 	if time.Since(e.classified) <= q.doubt {

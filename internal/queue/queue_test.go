@@ -366,7 +366,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestNoMoreNew checks that an item that is requeued after its first pass is not handed out before Fresh items.
+// TestNoMoreNew checks that an item loses the class Fresh if it is queued with a delay (AddAfter), which happens after
+// its first pass. It is then handed out after Fresh items.
 func TestNoMoreNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,13 +1,14 @@
 package queue
 
-// quota shares places between tenants. While tenants compete, each has at most half of the places. A tenant without
-// competitors may have all places. The places that such a tenant has beyond half do not count against other tenants, so
-// that the other tenants always find half of the places free. The quota cannot take back the place of work that does
-// not end.
+// quota limits how many items are in work at a time. Each item in work holds one place. A tenant may hold all places
+// while no other tenant wants one. As soon as tenants compete, each may hold at most half of the places.
+//
+// The quota cannot take back a place before the work ends. If a tenant holds more than half of the places, only half of
+// them count, so that half of the places are always free for other tenants. More items than places may then be in work.
 type quota struct {
 	places  int            // 0 means any number
 	held    map[string]int // by tenant
-	counted int            // the sum over all tenants, each capped at half of the places
+	counted int            // the sum over all tenants, of which each counts with at most half of the places
 	heavies int            // how many tenants hold at least half of the places
 }
 
@@ -67,7 +68,7 @@ func (q *quota) open(tenant string) bool {
 // free removes the limit.
 func (q *quota) free() { q.places = 0 }
 
-// sieve determines which items are excluded from a turn.
+// sieve excludes items from a turn because of the quotas.
 type sieve struct {
 	tenant  string // all items of this tenant are excluded
 	fresh   string // Fresh items of this tenant are excluded
@@ -91,8 +92,8 @@ func (o *order[T]) sieve() (s sieve, some bool) {
 	return s, o.any(s)
 }
 
-// sift returns a sieve that excludes the given tenant. If a tenant holds half of the places for Fresh items, the sieve
-// also excludes the Fresh items of that tenant while other tenants have Fresh items.
+// sift returns a sieve that excludes the given tenant. The sieve also excludes the Fresh items of a tenant that holds
+// half of the places for Fresh items, as long as other tenants have Fresh items.
 func (o *order[T]) sift(tenant string) sieve {
 	s := sieve{tenant: tenant, fresh: noTenant, noFresh: o.fresh.closed()}
 	heavy := o.fresh.heavy()
