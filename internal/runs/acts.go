@@ -52,8 +52,8 @@ func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.
 	}
 }
 
-// verify returns an error if a later pass could not find the run again. It guards against a fault in a dialect, not
-// against actions of users.
+// verify returns an error if a rendered run lacks the name, the namespace or the owner by which a later pass would find
+// it. Only a bug in a dialect can cause that.
 func verify(run, owner client.Object, action lifecycle.Action) error {
 	switch {
 	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
@@ -64,18 +64,20 @@ func verify(run, owner client.Object, action lifecycle.Action) error {
 	return nil
 }
 
-// adopt decides what happens if an object with the run's name already exists. It reads that object live. The object may
-// belong to:
+// adopt decides what happens if an object with the run's name already exists. It reads this object live. There are four
+// cases:
 //
-//	nobody any more     wait a moment, then create again
-//	the same owner      adopt it: an earlier pass created it and stored nothing; later changes of it do not matter
-//	a deleted namesake  wait until it is deleted: its owner had this owner's name and was deleted
-//	somebody else       reject, and name that object; it is never changed
+//	the object is gone           wait; the next pass creates the run
+//	our owner owns it            adopt it: an earlier pass created it, but could not store that in the status
+//	its owner is deleted         wait until the object is deleted too; the deleted owner had the name of our owner
+//	it belongs to somebody else  report a cause that names the object, and never change the object
+//
+// An object that our owner owns is adopted even if somebody has changed it since its creation.
 func (a Client) adopt(ctx context.Context, run client.Object) (Created, error) {
 	existing, gvk, err := a.Dependents.ReadLive(ctx, run)
 	switch {
 	case apierrors.IsNotFound(err):
-		return Created{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, run.GetName())}
+		return Created{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s existed and was deleted just now; the run starts in the next pass", gvk.Kind, run.GetName())}
 	case err != nil:
 		return Created{}, err
 	case identity.OwnedBy(existing, a.Owner.GetUID()):
@@ -88,9 +90,9 @@ func (a Client) adopt(ctx context.Context, run client.Object) (Created, error) {
 		gvk.Kind, existing.GetName(), identity.DescribeOwner(existing))}}, nil
 }
 
-// Confirm reads from the API server whether the named run exists although the cache does not show it yet. It returns
-// the runs that were not known before. If the cache lacks the named run, it may lack other runs too, so Confirm then
-// reads all runs. It also reads all runs if the name is empty.
+// Confirm finds runs that exist although the cache does not show them yet. It first reads the named run from the API
+// server. If this run exists and the cache lacks it, the cache may lack other runs too. Confirm then reads all runs and
+// returns those that are not in Known. It also reads all runs if the name is empty.
 func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object, facts []lifecycle.Run, err error) {
 	if name == "" {
 		return a.confirmAll(ctx)
@@ -110,7 +112,7 @@ func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object
 	return a.confirmAll(ctx)
 }
 
-// confirmAll reads all runs from the API server and returns those that were not known before.
+// confirmAll reads all runs of the owner from the API server and returns those that are not in Known.
 func (a Client) confirmAll(ctx context.Context) (heads []client.Object, facts []lifecycle.Run, err error) {
 	known := map[types.UID]bool{}
 	for _, run := range a.Known {

@@ -44,16 +44,17 @@ func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner
 	return runs, append(facts, stopping...), err
 }
 
-// stoppingRuns returns the runs whose applications are deleted and that have a pod that has not stopped yet.
+// stoppingRuns returns the runs whose application no longer exists, but of which a pod has not stopped yet. Such a run
+// counts until its pods have stopped, and only the pods show that it exists.
 //
-// A run's application may no longer exist while its driver still stops. A deletion in the background waits for no pod.
-// A deletion in the foreground does not wait for a driver that spark-submit created, because the driver's owner
-// reference does not block the deletion (that would take a right on finalizers that drivers' service accounts do not
-// have). Such a run continues until its pods have stopped, and only the pods show that it exists.
+// Such a run exists after a deletion in the background, which waits for no pod. It may also exist after a deletion in
+// the foreground, which does not wait for a driver that spark-submit created. The owner reference of such a driver does
+// not block the deletion, because the service accounts of drivers lack the necessary right on finalizers.
 //
-// Anybody who may create pods can set a label. So a pod counts only if its one owner is an application that does not
-// exist: Kubernetes' garbage collector deletes such a pod, so that it ends in time. A pod that is older than the owner
-// belongs to an earlier owner of that name.
+// Labels alone do not suffice, because anybody who may create pods can set them. A pod counts only if it has exactly
+// one owner and this owner is an application that does not exist. Kubernetes' garbage collector deletes such a pod, so
+// that no pod can block a schedule for ever. A pod that is older than the argument owner belongs to an earlier schedule
+// with the same name, and does not count.
 func stoppingRuns(ctx context.Context, cache client.Client, runKind *kind.Runs, owner client.Object, there []lifecycle.Run) ([]lifecycle.Run, error) {
 	if runKind.PodLabel == "" {
 		return nil, nil

@@ -62,8 +62,8 @@ func byOwners(object client.Object) []string {
 }
 
 // Watch makes the events of a run queue the owners of the run at once, if they are of the given kind. These events are
-// the creation, a change or the deletion of the run, and the stop of one of its pods. Other events of pods queue
-// nothing, because the application of the run reports them as long as it exists.
+// the creation, a change or the deletion of the run, and the stop of one of its pods. Other events of pods need not
+// queue the owners: while the run exists, its own status shows what its pods do.
 func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
 	if runKind.PodLabel != "" {
 		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(podStopped()))
@@ -103,8 +103,8 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// podStopped returns a predicate that passes on one event for each pod that has stopped: the update that first shows
-// the stop, or the deletion of a pod if no update has shown the stop.
+// podStopped returns a predicate that admits one event for each pod: the update that first shows that the pod has
+// stopped, or the deletion of the pod if there was no such update.
 func podStopped() predicate.Predicate {
 	stopped := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
