@@ -70,9 +70,9 @@ func (k *Kind) PassEnded() {
 
 func (k *Kind) key(name types.NamespacedName) key { return key{k.name, name} }
 
-// write reads the object of the given name and patches it if it is still a sentinel. The object may be an application
-// by now, and the spec of an application belongs to the user. The patch fails if the object changes after the read. The
-// patch writes the same value as the operator of spark.apache.org; no program reads it.
+// write reads the object of the given name and patches it if it is still a sentinel. Somebody may have replaced the
+// sentinel with a real application, whose spec the operator must not change. The patch fails if the object changes
+// after the read. The patch writes the same value as the operator of spark.apache.org; no program reads it.
 func (k *Kind) write(ctx context.Context, from client.Reader, name types.NamespacedName, number int64) (int64, error) {
 	object := k.empty()
 	if err := from.Get(ctx, name, object); err != nil {

@@ -1,7 +1,9 @@
-// Package sentinel probes the operator, like the operator of spark.apache.org does, with custom resources that exist
-// only for this purpose. Each write to a sentinel must reach a pass, through the watch and the queue.
+// Package sentinel makes the operator probe itself, as the operator of spark.apache.org does. A sentinel is a custom
+// resource that exists only for this purpose. The operator writes to each sentinel periodically. If the watch and the
+// queue work, each write causes a pass; otherwise the health check fails.
 //
-// The API server is not probed. A failed write does not show a fault of the operator, and a restart would not help.
+// A write that fails does not make the operator unhealthy. The fault is then outside the operator, and a restart would
+// not help.
 package sentinel
 
 import (

@@ -133,7 +133,7 @@ func (d *follower) watch(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		if err := followed.Start(ctx); err != nil {
-			d.log.Error(err, "The watch of dynamic settings stopped")
+			d.log.Error(err, "The watch of the ConfigMaps of dynamic settings stopped; keeping the last settings")
 		}
 	}()
 	defer func() {
@@ -212,8 +212,8 @@ func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]s
 // section as YAML.
 const policyKey = "policy"
 
-// override returns the configuration with which the operator started, with the properties merged over it, and the
-// properties that have no effect.
+// override merges the properties over the configuration with which the operator started, and returns the result. It
+// also returns the properties that have no effect.
 func (d *follower) override(values map[string]string) (config.Configuration, []peer.Unused, error) {
 	text, ruled := values[policyKey]
 	values = maps.Clone(values)
