@@ -96,8 +96,9 @@ type Window struct {
 	First      bool // the write waits for the first initial executor; a later wait begins anew
 }
 
-// Delay returns how long a write of this content must still wait; 0 means that it is written now. The wait is longer
-// for an object with many executors.
+// Delay returns how long the write of an object's status must still wait. 0 means that the caller must write now. The
+// argument content is the status to be written: a change of the content restarts the quiet period of the window. The
+// wait is longer for an object with many executors.
 func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window, executors int, content []byte) (rest time.Duration) {
 	times := time.Duration(1)
 	if executors > manyExecutors {

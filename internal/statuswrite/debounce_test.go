@@ -62,19 +62,19 @@ func TestEventDelay(t *testing.T) {
 	var p Debouncer
 	p.Wrote(key, noon, false)
 	if rest := p.EventDelay(key, noon); rest != 0 {
-		t.Errorf("the first rests for %s", rest)
+		t.Errorf("the first event waits for %s", rest)
 	}
 	p.Wrote(key, noon, true)
 	for after, want := range map[time.Duration]time.Duration{0: Quiet, Quiet - time.Millisecond: time.Millisecond, Quiet: 0, -time.Hour: 0} {
 		if got := p.EventDelay(key, noon.Add(after)); got != want {
-			t.Errorf("after %s it rests for %s, want %s", after, got, want)
+			t.Errorf("after %s the event waits for %s, want %s", after, got, want)
 		}
 	}
 	if rest := p.EventDelay(other, noon); rest != 0 {
-		t.Errorf("another rests for %s", rest)
+		t.Errorf("the event of another object waits for %s", rest)
 	}
 	if p.Forget(key); p.EventDelay(key, noon) != 0 || p.lastChurnWrite.Len() > 0 {
-		t.Error("what is gone is remembered")
+		t.Error("the Debouncer remembers a forgotten object")
 	}
 }
 
@@ -98,19 +98,19 @@ func TestWindowOf(t *testing.T) {
 		short     time.Time
 		want      Window
 	}{
-		{"all run", nil, in(runs, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"one is yet to come", nil, in(runs, pending), lifecycle.Running, time.Time{}, Window{Quiet: MaxDelay, Max: MaxDelay}},
-		{"one is done", nil, in(done, runs), lifecycle.Running, time.Time{}, Window{Quiet: MaxDelay, Max: MaxDelay}},
-		{"one is gone that is wanted", nil, in(runs), lifecycle.Running, noon, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"all are gone", nil, nil, lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"all are gone that are wanted", nil, nil, lifecycle.Running, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
-		{"all are done that are wanted", nil, in(done, done), lifecycle.Running, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
-		{"none has come that is wanted", nil, nil, lifecycle.Ready, noon, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"one failed", nil, in(lifecycle.DriverFailed, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"one is lost", nil, in(lifecycle.DriverUnknown, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"all executors run", nil, in(runs, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"one executor is pending", nil, in(runs, pending), lifecycle.Running, time.Time{}, Window{Quiet: MaxDelay, Max: MaxDelay}},
+		{"one executor has completed", nil, in(done, runs), lifecycle.Running, time.Time{}, Window{Quiet: MaxDelay, Max: MaxDelay}},
+		{"a wanted executor is gone", nil, in(runs), lifecycle.Running, noon, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"all executors are gone, and none is wanted", nil, nil, lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"all wanted executors are gone", nil, nil, lifecycle.Running, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
+		{"all wanted executors have completed", nil, in(done, done), lifecycle.Running, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
+		{"no wanted executor exists yet", nil, nil, lifecycle.Ready, noon, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"one executor failed", nil, in(lifecycle.DriverFailed, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
+		{"one executor is on a lost node", nil, in(lifecycle.DriverUnknown, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
 		{"a minor transition", minor, in(runs, pending), lifecycle.Scaling, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
-		{"and none runs yet", minor, in(pending, pending), lifecycle.Scaling, noon, Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}},
-		{"and none is there any more", minor, nil, lifecycle.Scaling, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
+		{"a minor transition, all executors are pending", minor, in(pending, pending), lifecycle.Scaling, noon, Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}},
+		{"a minor transition, all executors are gone", minor, nil, lifecycle.Scaling, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
 	} {
 		plan := lifecycle.Plan{Transitions: test.trail}
 		plan.Next.Phase, plan.Next.ShortSince = test.phase, test.short
@@ -121,13 +121,13 @@ func TestWindowOf(t *testing.T) {
 	var p Debouncer
 	for _, l := range []struct{ after, want time.Duration }{{0, ArrivalDelay}, {Quiet, ArrivalDelay - Quiet}, {ArrivalDelay, 0}} {
 		if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after), Window{Quiet: ArrivalDelay, Max: ArrivalDelay}, 1, []byte(l.after.String())); got != l.want {
-			t.Errorf("after %s it rests for %s, want %s", l.after, got, l.want)
+			t.Errorf("after %s the write waits for %s, want %s", l.after, got, l.want)
 		}
 	}
 }
 
 // TestFirstArrival checks that the wait for the first executor is longer than the wait for the other executors. The
-// wait for the others begins when the first executor has begun, and never begins a second time.
+// wait for the others begins when the first executor has started. It does not begin again if this executor ends.
 func TestFirstArrival(t *testing.T) {
 	t.Parallel()
 	first, others := Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}
@@ -137,16 +137,16 @@ func TestFirstArrival(t *testing.T) {
 		want  time.Duration
 	}
 	for name, looks := range map[string][]look{
-		"none comes":                             {{0, first, FirstArrivalDelay}, {ArrivalDelay, first, FirstArrivalDelay - ArrivalDelay}, {FirstArrivalDelay, first, 0}},
-		"the others are waited for from then on": {{0, first, FirstArrivalDelay}, {ArrivalDelay, others, ArrivalDelay}, {2*ArrivalDelay - time.Second, others, time.Second}, {2 * ArrivalDelay, others, 0}},
-		"the first is there late":                {{0, first, FirstArrivalDelay}, {FirstArrivalDelay - time.Second, others, ArrivalDelay}, {FirstArrivalDelay - time.Second + ArrivalDelay, others, 0}},
-		"the first goes":                         {{0, first, FirstArrivalDelay}, {ArrivalDelay, others, ArrivalDelay}, {ArrivalDelay + time.Second, first, FirstArrivalDelay - time.Second}, {ArrivalDelay + 2*time.Second, others, ArrivalDelay - 2*time.Second}},
-		"one was there":                          {{0, others, ArrivalDelay}, {time.Second, first, FirstArrivalDelay - time.Second}, {2 * time.Second, others, ArrivalDelay - 2*time.Second}},
+		"no executor starts":             {{0, first, FirstArrivalDelay}, {ArrivalDelay, first, FirstArrivalDelay - ArrivalDelay}, {FirstArrivalDelay, first, 0}},
+		"the first executor starts":      {{0, first, FirstArrivalDelay}, {ArrivalDelay, others, ArrivalDelay}, {2*ArrivalDelay - time.Second, others, time.Second}, {2 * ArrivalDelay, others, 0}},
+		"the first executor starts late": {{0, first, FirstArrivalDelay}, {FirstArrivalDelay - time.Second, others, ArrivalDelay}, {FirstArrivalDelay - time.Second + ArrivalDelay, others, 0}},
+		"the first executor ends":        {{0, first, FirstArrivalDelay}, {ArrivalDelay, others, ArrivalDelay}, {ArrivalDelay + time.Second, first, FirstArrivalDelay - time.Second}, {ArrivalDelay + 2*time.Second, others, ArrivalDelay - 2*time.Second}},
+		"the only running executor ends": {{0, others, ArrivalDelay}, {time.Second, first, FirstArrivalDelay - time.Second}, {2 * time.Second, others, ArrivalDelay - 2*time.Second}},
 	} {
 		var p Debouncer
 		for i, l := range looks {
 			if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after), l.until, 1, []byte("the same")); got != l.want {
-				t.Errorf("%s: look %d, after %s: it rests for %s, want %s", name, i, l.after, got, l.want)
+				t.Errorf("%s: pass %d, after %s: the write waits for %s, want %s", name, i, l.after, got, l.want)
 			}
 		}
 	}

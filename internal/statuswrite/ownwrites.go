@@ -12,8 +12,8 @@ import (
 )
 
 // OwnWrites remembers the resourceVersion of the last status write of each object until a pass has read that write from
-// the cache. Without OwnWrites, a decision from an older read would repeat what the operator just did. For an object
-// that has ended, the resourceVersion is mostly kept, because no further pass reads the object.
+// the cache. Without OwnWrites, a decision from an older read would repeat what the operator just did. The last write
+// of an object that has ended is usually remembered until the object is deleted, because no later pass reads it.
 type OwnWrites struct {
 	memory.ByKey[types.NamespacedName, ownWrite]
 }
@@ -21,10 +21,10 @@ type OwnWrites struct {
 type ownWrite struct {
 	uid     types.UID
 	version string
-	behind  time.Time // since when the cache is known to be older, or when it was last doubted; zero if not older
+	behind  time.Time // when a pass first found the cache older than the write, or last reported a doubt; zero: never
 }
 
-// maxBehind is the time for which the cache may be older than the operator's write before CacheIsStale reports a doubt.
+// maxBehind is the time after which CacheIsStale reports that an outdated cache is doubtful.
 const maxBehind = 30 * time.Second
 
 // Wrote records a write of the operator, as returned by the API server.
@@ -38,9 +38,9 @@ func (w *OwnWrites) Await(obj metav1.Object, version string, now time.Time) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
-// CacheIsStale reports two facts. The result ahead is true if the last recorded write is newer than obj, which was read
-// from the cache. The result doubted is true if ahead has been true for maxBehind: since CacheIsStale first noticed it,
-// or since CacheIsStale last returned doubted = true.
+// CacheIsStale reports whether the cache lacks the operator's last write: the result ahead is true if the recorded
+// write is newer than obj, which was read from the cache. If the cache lacks the write for maxBehind, the result
+// doubted is true once, and again after each further maxBehind.
 func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)
@@ -55,9 +55,9 @@ func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubt
 	return ahead, doubted
 }
 
-// IsEcho reports whether an object is the result of the operator's last write, provided that no pass has read an older
-// version since that write. The pass that wrote the object decided on the same content and has already set the time of
-// the next pass.
+// IsEcho reports whether an object is exactly what the operator wrote last. An echo needs no pass: the pass that wrote
+// it decided on the same content and has already set the time of the next pass. If a pass has read an older version
+// since the write, the object is not an echo, because that pass ended without a decision.
 func (w *OwnWrites) IsEcho(obj metav1.Object) bool {
 	last, known := w.Get(identity.Key(obj))
 	return known && last.uid == obj.GetUID() && last.version == obj.GetResourceVersion() && last.behind.IsZero()

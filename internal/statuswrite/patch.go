@@ -47,9 +47,9 @@ func Patch(object, decided client.Object, status func(client.Object) any) ([]byt
 	})
 }
 
-// differing returns copies of two structs, given by pointers, without the fields that are equal in both. The JSON of
-// the copies has the same difference as the JSON of the structs. Most passes change little or nothing of a status, and
-// this comparison is cheaper than encoding. A type that encodes itself is copied whole.
+// differing returns copies of two structs (given by pointers), without the fields that are equal in both. A patch
+// between the copies equals the patch between the whole structs, but the copies are cheaper to encode, because most
+// passes change little or nothing of a status. A struct with its own JSON encoding is copied whole.
 func differing(old, changed reflect.Value) (before, after reflect.Value) {
 	before, after = reflect.New(old.Type().Elem()), reflect.New(changed.Type().Elem())
 	for i := range old.Elem().NumField() {
