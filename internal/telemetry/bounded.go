@@ -24,7 +24,8 @@ const (
 	OtherReason = "Other"
 )
 
-// slots bounds the values of a label. The first values, up to limit, each get a place. Any further value becomes Other.
+// slots limits the number of values of a label. The first values, up to limit, are kept. Any further value becomes
+// Other.
 type slots struct {
 	limit int
 	taken map[string]bool
@@ -48,7 +49,7 @@ func (s *slots) take(value string) string {
 // an application's executors are not validated yet, and the Prometheus client panics on invalid UTF-8.
 func clean(value string) string { return truncate(strings.ToValidUTF8(value, "?"), 63) }
 
-// keep frees the places of values that are no longer used.
+// keep drops the values that are no longer used, so that other values can be kept.
 func (s *slots) keep(used func(string) bool) {
 	for value := range s.taken {
 		if !used(value) {
@@ -57,8 +58,8 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets holds the values of the configured labels, for each combination that is in use. No combination loses its
-// place, because its counters would lose their counts.
+// labelSets holds the combinations of values of the configured labels, at most MaxLabelSets. A combination is never
+// dropped, because its counters would then start at zero.
 type labelSets struct {
 	names []string
 

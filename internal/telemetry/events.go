@@ -49,7 +49,7 @@ type Recorder struct {
 	waiting map[waiter]int
 }
 
-// waiter is a key: the waiting events are counted for each namespace in the queue of each worker.
+// waiter identifies the events of one namespace in the queue of one worker. Recorder counts how many of them wait.
 type waiter struct {
 	worker    int
 	namespace string

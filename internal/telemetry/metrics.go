@@ -10,7 +10,8 @@ import (
 )
 
 // Metrics holds the operator's metrics, which count the phases and results of applications. docs/metrics.md lists all
-// of them. Dashboards for sparkoperator.k8s.io read the names without the prefix sparkoperator_.
+// of them. The metrics whose names do not begin with sparkoperator_ are the same as in the kubeflow operator, so that
+// existing dashboards work.
 //
 // Counters increase only when a transition was stored, so that a restart of the operator counts nothing twice. Gauges
 // are computed from the current state, so they are right again after the first pass over every application.
@@ -159,7 +160,8 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 	return c
 }
 
-// Stored counts the transitions of a plan whose status was stored. The argument before is the standing before the plan.
+// Stored counts the transitions of a plan after the status of the plan was stored. The argument before is the state of
+// the custom resource (its Standing) before these transitions.
 func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecycle.Plan) {
 	since := before.Since
 	for _, t := range plan.Transitions {
@@ -187,7 +189,8 @@ func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecy
 	}
 }
 
-// entered counts a transition of an application. The loss and return of a node count neither as launch nor as start.
+// entered counts a transition of an application. If a driver's node is lost and returns, its transitions do not count
+// as another launch or start.
 func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []string) {
 	if t.From == lifecycle.New {
 		m.seen.WithLabelValues(labels...).Inc()
@@ -231,14 +234,16 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 // between returns the seconds between two times. It is never negative, although the clocks of several machines differ.
 func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
-// RecordFirst records the standing of a custom resource if none was recorded since the operator started.
+// RecordFirst records the Standing of a custom resource (its state for the gauges), unless this process has recorded
+// one before.
 func (m *Metrics) RecordFirst(subject Subject, now lifecycle.Standing) {
 	if !m.standings.has(subject) {
 		m.standings.record(subject, now)
 	}
 }
 
-// Record records the standing of a custom resource and counts the executors that have ended since the last record.
+// Record records the Standing of a custom resource (its state for the gauges). It also counts the executors that have
+// ended since the last record.
 func (m *Metrics) Record(subject Subject, now lifecycle.Standing) {
 	ended := m.standings.record(subject, now)
 	if subject.NoApplication {
