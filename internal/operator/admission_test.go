@@ -131,7 +131,7 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 				app.Spec.Driver.VolumeMounts, app.Spec.Executor.Instances = nil, new(int32(1))
 				app.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 			})
-			driver := w.driverOf(app, 1) // created before the webhook, as a driver to which the webhook adds nothing
+			driver := w.driverOf(app, 1) // exists before the webhook, which would add nothing to this pod
 			w.leftover(c.webhook(t))
 			w.ready(driver.Name)
 			w.waitReady("pi", c.reason, "kubectl get mutatingwebhookconfigurations", "docs/migrate-kubeflow.md")

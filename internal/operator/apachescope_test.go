@@ -24,7 +24,7 @@ func TestApacheRelabelled(t *testing.T) {
 	app := w.apacheApp("pi", func(app *apacheApp) { app.Labels = map[string]string{"team": "b"} })
 	driver := w.apacheDriver(app, 1)
 	if _, found := driver.Labels["team"]; found {
-		t.Fatal("the driver has the label; the test would show nothing")
+		t.Fatal("the driver pod has the label that the selector selects, so the test would prove nothing")
 	}
 	w.ready(driver.Name)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
@@ -32,7 +32,7 @@ func TestApacheRelabelled(t *testing.T) {
 	w.patchApache("pi", `{"metadata":{"labels":{"closed":"yes"}}}`)
 	before := w.getApache("pi")
 	w.kubelet(driver.Name, corev1.PodRunning, scene.Exited(0, ""))
-	// Another application that is created now reaches a state. By then the operator would have acted on the first.
+	// When the operator has launched another application, it would also have acted on the first one.
 	w.apacheDriver(w.apacheApp("later", func(app *apacheApp) { app.Labels = map[string]string{"team": "a"} }), 1)
 	if diff := cmp.Diff(before.Status, w.getApache("pi").Status); diff != "" {
 		t.Errorf("it was written (-before +now):\n%s", diff)

@@ -155,7 +155,7 @@ func TestApacheServicesOfAnotherOperator(t *testing.T) {
 		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetResourceVersion() != before {
 			t.Errorf("%T was touched: %v", object, err)
 		}
-		// The garbage collector does this once the driver is gone.
+		// The test deletes the object as the garbage collector would when the driver is gone.
 		if err := w.API.Delete(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}

@@ -303,7 +303,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	if err := w.API.Patch(t.Context(), theirs, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
-	for _, port := range []int32{81, 82} { // the second update finds the fields as the first left them
+	for _, port := range []int32{81, 82} { // the second update starts from the result of the first
 		w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 			spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
 				ServicePort: &port, ServiceType: new(corev1.ServiceTypeNodePort), ServiceAnnotations: map[string]string{"both": fmt.Sprint(port)},
@@ -334,7 +334,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	if got.Status.ExecutionAttempts != 1 {
 		t.Errorf("%d runs, want 1", got.Status.ExecutionAttempts)
 	}
-	// Three: the ownership of the created fields changes once, then each edit is one request.
+	// The first two updates send three requests: one changes the ownership of the created fields, and each edit is one.
 	if last := made.since(nil)["PATCH services"]; patches != 3 || last != 4 {
 		t.Errorf("%d requests for two updates, %d for three", patches, last)
 	}

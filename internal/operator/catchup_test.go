@@ -115,7 +115,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run(next)
-	testkit.Wait(t, "the next one to know both clusters", func(ctx context.Context) error {
+	testkit.Wait(t, "the next leader's cache to contain both clusters", func(ctx context.Context) error {
 		for _, name := range []string{"c", "d"} {
 			if err := next.GetClient().Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, &sparkCluster{}); err != nil {
 				return err
@@ -128,7 +128,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":3,"minWorkers":3,"maxWorkers":3}}}}`)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 	set, before := w.set("c-worker"), w.memberUIDs("c")
-	testkit.Wait(t, "the next one to know the set as it is", func(ctx context.Context) error {
+	testkit.Wait(t, "the next leader's cache to contain the current StatefulSet", func(ctx context.Context) error {
 		known := identity.MetadataOnly(dependents.StatefulSet)
 		kinds, caches := next.optional.Full()
 		at := slices.Index(kinds, dependents.StatefulSet)
@@ -142,8 +142,8 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	})
 	stop()
 	<-next.Elected()
-	// It makes passes over both all the time. When it has restored what another changed in the one, it has also made a
-	// pass over the other.
+	// The new leader has one worker and makes passes over both clusters in turn. When it has restored a deleted Service
+	// of d twice, it has also made a pass over c.
 	for _, service := range []string{"d-master-svc", "d-worker-svc"} {
 		deleted := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: service}}
 		w.Remove(deleted)

@@ -160,8 +160,8 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 	w := newWorld(t)
 	w.kubelets()
 	w.runClusters(testConfig(w.Namespace), time.Now)
-	// A set that is not rolled keeps the pods that it adopted. This shows that the pods survive the replacement,
-	// whatever happens to them then.
+	// With the update strategy OnDelete the new StatefulSet keeps the pods that it adopts, so the test can check that
+	// the replacement itself deletes none of them.
 	keep := `{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"}%s}}`
 	w.sparkCluster("c", workers(1, 1, 9), notRolled)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))

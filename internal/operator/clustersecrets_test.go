@@ -46,7 +46,7 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 		return want(len(pods), 2)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Progressing", metav1.ConditionFalse))
-	// The fact that all pods match the edit is stored after the sweep.
+	// The operator writes this condition after it has deleted unused Secrets.
 	if now := secret(); now.UID != before.UID {
 		t.Errorf("Secret %s of %s is now %s of %s", before.Name, before.UID, now.Name, now.UID)
 	}
@@ -65,7 +65,8 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.kubelets()
 	began := time.Now()
-	// A minute is longer than the test waits; after a transient error the operator retries all the same.
+	// This clock is slow, so that a minute on it is longer than the test waits. The operator does not wait for that
+	// minute if it retries after a transient error.
 	slow := func() time.Time { return began.Add(time.Since(began) / 4) }
 	w.runClusters(testConfig(w.Namespace), slow)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
@@ -120,7 +121,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(0))
 	w.ready("c-master-0")
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, masters(1), clusterHolds("Degraded", metav1.ConditionTrue, "exceeded quota"))
-	// The fact that the master is ready is stored after the sweep.
+	// The operator writes the ready master into the status after it has deleted unused Secrets.
 	if now := secrets(); len(now) != 2 || !slices.Contains(now, first[0]) {
 		t.Errorf("the workers' Secret is %s, and there are %v", first[0], now)
 	}

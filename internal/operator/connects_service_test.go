@@ -223,12 +223,12 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	made := &requests{}
 	w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	w.serverService("x-server", led(pod))
-	testkit.Wait(t, "a look at the other", func(context.Context) error { return want(made.since(nil)["GET services"], 4) })
+	testkit.Wait(t, "a read of the other Service", func(context.Context) error { return want(made.since(nil)["GET services"], 4) })
 	for range 4 {
 		w.waitServerPass("x", clock, time.Hour)
 		w.waitServerPass("y", clock, time.Hour)
 	}
-	// The ownership of the created fields changes once, then one apply follows.
+	// One patch changes the ownership of the created fields, and one applies the wanted fields.
 	if got := made.since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
 		t.Errorf("it costs %v", got)
 	}
@@ -287,9 +287,9 @@ func TestServiceThatOthersWriteTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	testkit.Wait(t, "a look", func(context.Context) error { return want(made.since(before)["GET services"] > 0, true) })
+	testkit.Wait(t, "a read of the Service", func(context.Context) error { return want(made.since(before)["GET services"] > 0, true) })
 	w.waitServerPass("x", clock, auxiliary.LookInterval)
-	testkit.Wait(t, "the last look", func(context.Context) error {
+	testkit.Wait(t, "the last read of the Service", func(context.Context) error {
 		w.waitServerPass("x", clock, time.Hour)
 		reads := made.since(before)["GET services"]
 		w.waitServerPass("x", clock, time.Hour)

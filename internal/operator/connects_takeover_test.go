@@ -194,7 +194,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	}
 	alone("x", 1) // its own
 	alone("y", 0)
-	// One is deleted, the other stays.
+	// The deletion of the application does not affect the server.
 	w.Remove(app)
 	w.WaitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-driver"}})
 	w.patchServer("y", `{"spec":{"suspend":true}}`)

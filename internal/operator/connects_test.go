@@ -244,7 +244,7 @@ func TestServerThatIsDeleted(t *testing.T) {
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	w.Remove(pod)
-	// No kubelet stops it, so the pod may be gone before a pass sees its deletion.
+	// No kubelet delays the deletion, so the pod may be gone before a pass reads it as being deleted.
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, func(sc *v1alpha1.SparkConnect) error {
 		if holds("Progressing", metav1.ConditionTrue, "DriverNotFound")(sc) == nil {
 			return nil
@@ -295,7 +295,7 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	w, clock := newWorld(t), &later{}
 	made := &requests{}
 	cfg := testConfig(w.Namespace)
-	cfg.Apache.Enabled = new(false) // whose optional kinds are requested periodically
+	cfg.Apache.Enabled = new(false) // otherwise periodic requests for optional kinds would be counted
 	stop := w.runServers(cfg, clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	// The first server syncs the caches and opens the connections.
 	w.readyServer(w.server("first"), 1)
@@ -303,8 +303,9 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	w.readyServer(w.server("second"), 1)
 	stop() // every event is written
 	got := made.since(before)
-	delete(got, "POST events") // those of the first server may be among them
-	// Launched with the Service; Running; and the executor, which may be in the same write.
+	delete(got, "POST events") // they may include Events of the first server
+	// The status is written after the launch, when the server runs, and for the executor, which may be in the same
+	// write.
 	if n := got["PATCH sparkconnects/status"]; n < 2 || n > 4 {
 		t.Errorf("%d status writes", n)
 	}

@@ -41,7 +41,8 @@ func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 		w.WaitGone(executor)
 	}
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	// Until then the executors were deleted while their driver ran.
+	// An executor that is deleted while its driver runs would count as failed. Wait until the cache shows the driver's
+	// end.
 	testkit.Wait(t, "the cache to show the end of the driver", func(ctx context.Context) error {
 		var cached corev1.Pod
 		return errors.Join(slow.Client.Get(ctx, client.ObjectKeyFromObject(driver), &cached), want(cached.Status.Phase, corev1.PodSucceeded))
@@ -102,7 +103,7 @@ func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 	counts(v1beta2.ExecutorCounts{Running: 1, Pending: 1, Failed: 1})
 	w.waitEvent(app, "SparkExecutorFailed", gone.Name, "exit code 7")
 
-	// Later passes remember nothing of it.
+	// Later passes do not count the failed executor again.
 	w.kubelet("pi-exec-3", corev1.PodRunning, running())
 	counts(v1beta2.ExecutorCounts{Running: 2, Failed: 1})
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))

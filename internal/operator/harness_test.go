@@ -71,7 +71,7 @@ func serveAlone(w *world, cfg config.Configuration, clock controller.Clock, kind
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	op.optional.Interval = 100 * time.Millisecond // the definitions of a control plane that has just started
+	op.optional.Interval = 100 * time.Millisecond // the control plane may have just started and serve no definition yet
 	if err := AddWhenServed(w.T.Context(), op, kind(op), clock); err != nil {
 		w.T.Fatal(err)
 	}

@@ -33,18 +33,18 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 			return roundTrip(func(request *http.Request) (*http.Response, error) {
 				switch {
 				case request.Method == http.MethodDelete && strings.HasSuffix(request.URL.Path, "/pods/pi-driver"):
-					end() // it was found
+					end() // the operator has found the first driver, so its cache may show pods again
 					fallthrough
 				case request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/pods"):
 					return next.RoundTrip(request)
 				}
 				var beside corev1.PodList
 				if err := w.API.List(request.Context(), &beside, client.InNamespace(w.Namespace)); err != nil || len(beside.Items) > 0 {
-					t.Errorf("a driver is created beside %d others (%v)", len(beside.Items), err)
+					t.Errorf("the operator creates a driver although %d pods exist (%v)", len(beside.Items), err)
 				}
 				hold.Do(func() { end = hears.begin() })
 				response, err := next.RoundTrip(request)
-				rename.Do(func() { // the new name is sorted first, so that the other driver would belong to no attempt
+				rename.Do(func() { // the new name sorts before the old one, so a second driver would hide the first
 					patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"driver":{"podName":"a-driver"}}}`))
 					app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi"}}
 					if err := w.API.Patch(request.Context(), app, patch); err != nil {

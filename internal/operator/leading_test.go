@@ -82,7 +82,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 				t.Errorf("the pass was ended by %v", cause)
 			}
 			if err := <-over; err == nil && !c.asked {
-				t.Error("the operator ended as if it had been asked to")
+				t.Error("the operator ended without an error, as after a requested shutdown")
 			}
 		})
 	}
@@ -126,32 +126,32 @@ func TestLock(t *testing.T) {
 	read := func(l *lock) error { _, _, err := l.Get(t.Context()); return err }
 	for _, c := range []struct {
 		name string
-		asks func(*lock, *someLock) error // after a successful write, and retry after that
-		want time.Duration                // remaining time of this replica's lease from then on
+		asks func(*lock, *someLock) error // the second request, sent retry after a first one that succeeded
+		want time.Duration                // remaining time of this replica's term after the second request
 	}{
 		{"renewed", func(l *lock, _ *someLock) error { return l.Update(t.Context(), mine) }, term},
-		{"made anew", func(l *lock, _ *someLock) error { return l.Create(t.Context(), mine) }, term},
-		{"not renewed", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), mine) }, term - retry},
+		{"created again", func(l *lock, _ *someLock) error { return l.Create(t.Context(), mine) }, term},
+		{"renewal fails", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), mine) }, term - retry},
 		{"released", func(l *lock, _ *someLock) error { return l.Update(t.Context(), nobody) }, 0},
-		{"released, as far as the others know", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), nobody) }, 0},
-		{"seen to be its own", func(l *lock, s *someLock) error { s.holder = "me"; return read(l) }, term - retry},
-		{"seen to be another's", func(l *lock, s *someLock) error { s.holder = "another"; return read(l) }, 0},
-		{"seen to be nobody's", func(l *lock, _ *someLock) error { return read(l) }, 0},
-		{"not seen", func(l *lock, s *someLock) error { s.fails = errDead; return read(l) }, term - retry},
+		{"release fails, but may have reached the API server", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), nobody) }, 0},
+		{"read: this replica holds the lease", func(l *lock, s *someLock) error { s.holder = "me"; return read(l) }, term - retry},
+		{"read: another replica holds the lease", func(l *lock, s *someLock) error { s.holder = "another"; return read(l) }, 0},
+		{"read: nobody holds the lease", func(l *lock, _ *someLock) error { return read(l) }, 0},
+		{"read fails", func(l *lock, s *someLock) error { s.fails = errDead; return read(l) }, term - retry},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &someLock{}
 				l := &lock{Interface: inner, term: term}
 				if _, _, given := l.lead.Begin(t.Context()); given {
-					t.Error("it is this replica's before it ever was")
+					t.Error("a pass may begin before this replica holds the lease")
 				}
 				if err := l.Create(t.Context(), mine); err != nil {
 					t.Fatal(err)
 				}
 				pass, done, given := l.lead.Begin(t.Context())
 				if !given {
-					t.Fatal("it is not this replica's, which has just made it")
+					t.Fatal("no pass may begin although this replica has just created the lease")
 				}
 				defer done()
 				time.Sleep(retry)
@@ -173,11 +173,11 @@ func TestLock(t *testing.T) {
 					t.Errorf("lost %t after %s, want after %s", lost, time.Since(began), c.want)
 				}
 				if _, _, given := l.lead.Begin(t.Context()); given {
-					t.Error("a pass may begin after it is lost")
+					t.Error("a pass may begin after the lease is lost")
 				}
 
-				// The term ended late, or another replica had it: new work may begin, and the work of the old term has
-				// ended.
+				// A renewal after the end of the term begins a new term: new passes may begin, but the pass of the old
+				// term stays ended.
 				inner.fails = nil
 				if err := l.Update(t.Context(), mine); err != nil {
 					t.Fatal(err)
@@ -185,9 +185,9 @@ func TestLock(t *testing.T) {
 				_, done, given = l.lead.Begin(t.Context())
 				done()
 				if !given || pass.Err() == nil {
-					t.Errorf("renewed after it was lost: a pass may begin %t, that before is over %t", given, pass.Err() != nil)
+					t.Errorf("renewed after the lease was lost: a new pass may begin: %t, the old pass has ended: %t", given, pass.Err() != nil)
 				}
-				l.lead.End() // a bubble waits for its timers
+				l.lead.End() // stops the timer, for which synctest would wait
 			})
 		})
 	}
@@ -257,9 +257,9 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have started
 	resume := only.suspend()
 	f.Application("early", scene.WithDriver)
-	testkit.Wait(t, "its pass to stand before a write", func(context.Context) error {
+	testkit.Wait(t, "a write of the pass to be blocked", func(context.Context) error {
 		if only.held.Load() == 0 {
-			return errors.New("none stands there")
+			return errors.New("no write is blocked")
 		}
 		return nil
 	})
@@ -274,7 +274,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		}
 		return nil
 	})
-	f.Application("late", scene.WithDriver) // whose pass has not started
+	f.Application("late", scene.WithDriver) // no pass over it has started
 	resume()
 	f.waitState("early", v1beta2.ApplicationStateSubmitted)
 	f.waitState("late", v1beta2.ApplicationStateSubmitted)

@@ -25,7 +25,7 @@ func (op *Operator) stopAsked() bool {
 // happens too late if the process was suspended, and does not end the passes if the manager is already stopping.
 type lock struct {
 	resourcelock.Interface
-	term time.Duration // leaderElection.renewDeadline: the elector gives up then, or later
+	term time.Duration // leaderElection.renewDeadline; the elector does not give up before this time
 	lead lease.Leadership
 }
 

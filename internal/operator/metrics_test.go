@@ -100,7 +100,8 @@ func TestMetricsThatAreServed(t *testing.T) {
 	w.run(op)
 	review(t, cfg.Webhook.BindAddress, chain)
 	good, bad := w.Application("good"), w.Application("bad")
-	// Both are seen running first, so that there are two statuses of each whose lateness is measured.
+	// Each driver is reported as running before it ends, so that the lag of two statuses of each application is
+	// measured.
 	w.kubelet(w.runningDriver(good, 1).Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.kubelet(w.runningDriver(bad, 1).Name, corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitState("good", v1beta2.ApplicationStateCompleted)

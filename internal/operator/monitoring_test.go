@@ -37,10 +37,9 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	first := config()
 	if identity.Attempt(first) != 1 || len(first.Data) != 2 {
-		t.Errorf("of the first attempt: %+v", first)
+		t.Errorf("the ConfigMap of the first attempt is %+v", first)
 	}
-	// Other operators need a webhook for this, which does not exist here: the operator itself created the pod like
-	// this.
+	// The operator itself creates the pod with this mount. Other operators need a webhook for that.
 	at := len(driver.Spec.Containers) - 1
 	var mounts []string
 	for _, m := range driver.Spec.Containers[at].VolumeMounts {
@@ -54,7 +53,7 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 	w.execute(driver, scene.Exited(1, "again"))
 	second := w.driverOf(app, 2)
 	if again := config(); identity.Attempt(again) != 2 || again.UID == first.UID {
-		t.Errorf("of the second attempt: %+v", again.ObjectMeta)
+		t.Errorf("the ConfigMap of the second attempt is %+v", again.ObjectMeta)
 	}
 	w.execute(second, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)

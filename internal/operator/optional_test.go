@@ -137,7 +137,7 @@ func TestOptionalKindIsMissing(t *testing.T) {
 	early := w.Application("early", wantsWidget)
 	w.waitEvent(early, apianswer.ReasonNotServed, "does not serve Widget of ")
 	w.waitEvent(early, apianswer.ReasonNotServed, "CustomResourceDefinition widgets."+w.widgets().Group)
-	w.WaitGone(tiny.Driver(early, 1)) // it was not created: the object that it needs is created first
+	w.WaitGone(tiny.Driver(early, 1)) // no driver exists, because the object that it needs is created first
 
 	w.define(w.widgets())
 	w.waitWatched(op, true)

@@ -66,7 +66,7 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
 	w.waitRuns(s)
 	w.Stopped(driver)
-	// No timer is due soon: a waiting schedule has its next pass after reassert, but the end of the driver queues it.
+	// No timed pass is due soon, so the end of the driver must have queued the schedule.
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 }
 
@@ -112,8 +112,8 @@ func TestScheduleIgnoresOtherPods(t *testing.T) {
 		pod := scene.ForeignPod(w.Namespace, name)
 		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, sparkoperator.LabelScheduledAppName: "nightly"}
 		pod.OwnerReferences = owners
-		// The node is set from the creation: the garbage collector deletes a pod without a node and an owner at once,
-		// and asks a kubelet about others.
+		// Without a node, the garbage collector would delete a pod whose owner does not exist at once. With a node it
+		// waits for the kubelet.
 		pod.Spec.NodeName = "nowhere"
 		w.Create(pod)
 		w.makeRun(pod)

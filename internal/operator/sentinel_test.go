@@ -96,7 +96,7 @@ func TestSentinel(t *testing.T) {
 		t.Errorf("after it went healthz says %d %s", code, body)
 	}
 
-	// A new object of the same name is another sentinel, and an object that loses the label is none.
+	// A new object with the same name is a new sentinel. An object that loses the label is no longer a sentinel.
 	w.apacheApp("sentinel", sentinelApp)
 	rounds(2)
 	again := w.getApache("sentinel")

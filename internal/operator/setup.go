@@ -52,11 +52,12 @@ const (
 
 // Environment contains what the operator gets from its process and not from its configuration file.
 type Environment struct {
-	// Rest connects to the API server. Its rate limits are removed: the server's priority and fairness decides.
+	// Rest connects to the API server. Its rate limits are removed, because the API server limits requests itself
+	// (priority and fairness).
 	Rest *rest.Config
 	// Log receives everything that is logged.
 	Log logr.Logger
-	// Registerer receives the metrics of ours; the process's own is sigs.k8s.io/controller-runtime's metrics.Registry.
+	// Registerer receives the operator's metrics. In production it is metrics.Registry of controller-runtime.
 	Registerer prometheus.Registerer
 	// Version is the operator's version in traces.
 	Version string

@@ -32,28 +32,28 @@ func TestStopsCleanly(t *testing.T) {
 	goes := w.TakesItsTime(driver)
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspending)
-	testkit.Wait(t, "the driver to be told to stop", func(ctx context.Context) error {
+	testkit.Wait(t, "the deletion of the driver to be requested", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(driver), driver); err != nil || driver.DeletionTimestamp == nil {
-			return errors.Join(errors.New("it is not"), err)
+			return errors.Join(errors.New("the driver is not being deleted"), err)
 		}
 		return nil
 	})
 	w.waitBudgets(app, 0)
-	// A change that triggers another pass, and what that pass stores, show that the operator left the rest alone.
+	// These edits cause another pass. When it has written its status, it would have deleted the other objects too.
 	w.suspend("pi", false)
 	w.suspend("pi", true)
-	testkit.Wait(t, "the second look", func(context.Context) error {
+	testkit.Wait(t, "the second pass", func(context.Context) error {
 		return want(w.Get("pi").Status.ObservedGeneration, w.Get("pi").Generation)
 	})
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(executor), executor); err != nil || executor.DeletionTimestamp != nil {
-		t.Errorf("the executor goes before its driver has ended: %v, %v", err, executor.DeletionTimestamp)
+		t.Errorf("the executor is deleted before its driver has ended: %v, %v", err, executor.DeletionTimestamp)
 	}
 	if services, configs := w.mountsOf(app); services == 0 || configs == 0 {
 		t.Errorf("%d Services and %d ConfigMaps are left", services, configs)
 	}
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(143, ""))
 	w.WaitGone(executor)
-	testkit.Wait(t, "the rest to go", func(context.Context) error {
+	testkit.Wait(t, "the deletion of the remaining objects", func(context.Context) error {
 		if services, configs := w.mountsOf(app); services+configs > 0 {
 			return fmt.Errorf("%d Services and %d ConfigMaps are left", services, configs)
 		}

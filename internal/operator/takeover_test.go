@@ -34,7 +34,7 @@ type theirs struct {
 	name  string
 	state v1beta2.ApplicationStateType
 	spec  func(*v1beta2.SparkApplication)
-	// status changes the status that leave writes.
+	// status changes the status that createInherited writes.
 	status func(*v1beta2.SparkApplicationStatus)
 	// driver is the phase of its driver pod; "" if there is none.
 	driver corev1.PodPhase
@@ -183,7 +183,7 @@ func TestTakeOverRunning(t *testing.T) {
 		{name: "unknown", state: v1beta2.ApplicationStateUnknown, driver: corev1.PodRunning},
 		{name: "unowned", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, unowned: true},
 		{name: "unwritten", state: v1beta2.ApplicationStateNew, driver: corev1.PodRunning},
-		// Its second submission failed since the first exists, whose driver runs.
+		// The other operator submitted it twice. The second submission failed because the driver of the first one runs.
 		{name: "met-itself", state: v1beta2.ApplicationStateFailedSubmission, driver: corev1.PodRunning, status: func(s *v1beta2.SparkApplicationStatus) {
 			s.SubmissionID, s.ExecutionAttempts = "5a0b7c52-0000-4000-8000-ffffffffffff", 0
 			s.AppState.ErrorMessage = "failed to run spark-submit: driver pod already exist"
@@ -261,7 +261,7 @@ func TestTakeOverEnded(t *testing.T) {
 	for _, c := range []struct {
 		theirs
 		becomes v1beta2.ApplicationStateType // "gone" if the application expires
-		attempt int                          // of our driver, 0 if there is none to come
+		attempt int                          // of our driver; 0 if this operator creates none
 	}{
 		{theirs{name: "failing-once-more", state: v1beta2.ApplicationStateFailing, driver: corev1.PodFailed, spec: retry, status: failed}, v1beta2.ApplicationStateSubmitted, 2},
 		{theirs{name: "failing-no-more", state: v1beta2.ApplicationStateFailing, driver: corev1.PodFailed, spec: retry, status: func(s *v1beta2.SparkApplicationStatus) {
@@ -377,7 +377,7 @@ func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 		return want(labels(&corev1.Service{}, "running-ui-svc")[identity.AppUIDLabel], string(running.UID))
 	})
 	if after := (&corev1.Service{}); labels(after, "running-ui-svc") == nil || after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {
-		t.Error("the UI's Service was replaced while somebody looks at it")
+		t.Error("the UI's Service was replaced although clients may use it")
 	}
 	if config := (&corev1.ConfigMap{}); labels(config, "running-prom-conf")[identity.AppUIDLabel] != "" || config.Data["metrics.properties"] != "theirs" {
 		t.Errorf("the running driver's metrics configuration was changed: %v", config.Data)
@@ -407,7 +407,7 @@ func TestTakeOverOfTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run(op)
-	// It renews for longer than the new operator would wait for a holder that is gone.
+	// The other operator renews its lease for longer than this operator would wait for a lease without renewals.
 	for range 10 {
 		before := lease.DeepCopy()
 		lease.Spec.RenewTime = new(metav1.NowMicro())
@@ -419,7 +419,7 @@ func TestTakeOverOfTheLease(t *testing.T) {
 		}
 		select {
 		case <-op.Elected():
-			t.Fatal("two lead")
+			t.Fatal("both operators lead at the same time")
 		case <-time.After(500 * time.Millisecond):
 		}
 	}

@@ -50,7 +50,7 @@ type Rules struct {
 	// Level presets rules: open (none), baseline or restricted. A rule that is set here takes precedence. Default open.
 	Level string `json:"level,omitempty"`
 	// PodSecurity is off, baseline or restricted: the level of the Pod Security Standards that all pods must meet.
-	// Default: as the level.
+	// Default: the value of Level (open means off).
 	PodSecurity string `json:"podSecurity,omitempty"`
 	// Images of all containers and image volumes.
 	Images *Allowed `json:"images,omitempty"`

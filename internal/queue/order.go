@@ -10,13 +10,13 @@ import (
 type Class int
 
 const (
-	// Settled items have ended: a pass over them hardly ever has work. After a restart most items are settled.
+	// Settled items have ended, and passes over them rarely have work. After a restart most items are settled.
 	Settled Class = iota
 	// Changed items have changed and have not ended. A Changed item that has waited longer than the queue's patience
 	// comes before Fresh items. There may be any number of Fresh items, and Changed items would otherwise wait for all
 	// of them.
 	Changed
-	// Fresh items have had no pass in their present form.
+	// Fresh items are new, or their specs were edited, and no pass has handled that yet.
 	Fresh
 	// Leaving items are being deleted or no longer exist. A pass over them frees capacity.
 	Leaving

@@ -18,7 +18,7 @@ const (
 	MaxLabelSets = 500
 	// maxStates bounds the number of values of the label state. The APIs have fewer states.
 	maxStates = 40
-	// Other is the label value of all values that find no free place.
+	// Other stands for all values beyond the limit of a label.
 	Other = "other"
 	// OtherReason is the value of the label reason for a reason that is not listed.
 	OtherReason = "Other"

@@ -45,7 +45,7 @@ func TestEventsOnTheServer(t *testing.T) {
 	}
 	r.Event(reference(namespace), now, corev1.EventTypeWarning, "Failed", "out of memory")
 	r.Event(reference(namespace), now.Add(time.Minute), corev1.EventTypeWarning, "Failed", "out of memory")
-	stop() // spanLimiter events are still written
+	stop() // events that wait in the queue are still written
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}

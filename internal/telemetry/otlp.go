@@ -57,7 +57,8 @@ func newExporter(endpoint string, log logr.Logger, metrics *Metrics) (*exporter,
 	if u.Path == "" || u.Path == "/" {
 		u.Path = tracesPath
 	}
-	// The transport uses the process's proxies and root certificates. A redirect is an error: it could end TLS.
+	// The transport uses the process's proxies and root certificates. A redirect is an error, because it could lead to
+	// a connection without TLS.
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	client := &http.Client{Transport: transport, Timeout: exportTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &exporter{endpoint: u.String(), client: client, log: log, metrics: metrics}, nil
