@@ -37,7 +37,7 @@ func TestLead(t *testing.T) {
 			}
 		}
 		if _, _, given := lead.Begin(t.Context()); given {
-			t.Error("a pass begins before there is a right to it")
+			t.Error("a pass begins before the first term")
 		}
 		lead.End() // no term has begun
 		lead.Extend(time.Now().Add(length))
@@ -63,7 +63,7 @@ func TestLead(t *testing.T) {
 		}
 		lead.Extend(time.Now().Add(length))
 		if err := send(pass); !errors.Is(err, ErrOver) || sent != 1 {
-			t.Errorf("in the next term %d requests of a pass of the first were sent, the error is %v", sent-1, err)
+			t.Errorf("in the next term %d requests of a pass of the first term were sent, the error is %v", sent-1, err)
 		}
 		terms(2)
 		next, done, given := lead.Begin(t.Context())
@@ -74,10 +74,10 @@ func TestLead(t *testing.T) {
 		lead.End()
 		synctest.Wait()
 		if cause := context.Cause(next); !errors.Is(cause, ErrOver) {
-			t.Errorf("the end of the right ends its pass with %v", cause)
+			t.Errorf("the end of the term ends its pass with %v", cause)
 		}
 		if err := send(t.Context()); err != nil || sent != 3 {
-			t.Errorf("a request of no pass ends with %v", err)
+			t.Errorf("a request outside of a pass ends with %v", err)
 		}
 	})
 }

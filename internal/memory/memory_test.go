@@ -11,11 +11,11 @@ func TestMemory(t *testing.T) {
 	var m ByKey[string, int]
 	m.Forget("a")
 	if value, known := m.Get("a"); value != 0 || known {
-		t.Errorf("an empty one knows %d, %v", value, known)
+		t.Errorf("an empty map returns %d, %v", value, known)
 	}
 	m.Update("a", func(value int, known bool) (int, bool) {
 		if value != 0 || known {
-			t.Errorf("what is not there is %d, %v", value, known)
+			t.Errorf("a missing key has the value %d, %v", value, known)
 		}
 		return 7, false
 	})
@@ -23,20 +23,20 @@ func TestMemory(t *testing.T) {
 	m.Set("b", 2)
 	m.Update("a", func(value int, known bool) (int, bool) {
 		if value != 1 || !known {
-			t.Errorf("what was set is %d, %v", value, known)
+			t.Errorf("after Set the value is %d, %v", value, known)
 		}
 		return 5, true
 	})
 	if a, _ := m.Get("a"); a != 5 {
-		t.Errorf("what was replaced is %d", a)
+		t.Errorf("after a second Set the value is %d", a)
 	}
 	m.Update("a", func(value int, _ bool) (int, bool) { return value, false })
 	if _, known := m.Get("a"); known || len(m.keys) != 1 {
-		t.Errorf("what was not to be kept is there: %v", m.keys)
+		t.Errorf("the key exists although change returned keep=false: %v", m.keys)
 	}
 	m.Forget("b")
 	if len(m.keys) != 0 {
-		t.Errorf("what was forgotten is there: %v", m.keys)
+		t.Errorf("the key exists after Forget: %v", m.keys)
 	}
 
 	var workers sync.WaitGroup
@@ -49,6 +49,6 @@ func TestMemory(t *testing.T) {
 	}
 	workers.Wait()
 	if n, _ := m.Get("n"); n != 8000 {
-		t.Errorf("%d of 8000 are there", n)
+		t.Errorf("%d of 8000 updates were kept", n)
 	}
 }

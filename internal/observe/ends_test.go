@@ -74,7 +74,7 @@ func TestObserveGone(t *testing.T) {
 		{"executor of an attempt that the status does not have yet", remembers(lifecycle.Running, 0, ""), end, nil, nil, 1},
 		{"application has ended", remembers(lifecycle.Retained, 1, "1"), end, nil, []string{"pi-exec-7"}, 1},
 		{"objects of the attempt are deleted", remembers(lifecycle.Waiting, 1, ""), end, nil, nil, 1},
-		{"the application is suspended", remembers(lifecycle.Suspending, 1, ""), end, nil, nil, 1},
+		{"application is being suspended", remembers(lifecycle.Suspending, 1, ""), end, nil, nil, 1},
 	} {
 		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
@@ -114,15 +114,15 @@ func TestObserveTaken(t *testing.T) {
 		driver []lifecycle.Driver
 		want   []lifecycle.DriverPhase
 	}{
-		"executor is counted as running":   {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
-		"executor is not counted":          {v1beta2.OperatorExecutors{}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
-		"executor is counted as failed":    {v1beta2.OperatorExecutors{Seen: "1-7", Failed: "7"}, []lifecycle.Driver{works}, nil},
-		"the driver's node is lost":        {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{lost}, []lifecycle.DriverPhase{failed}},
-		"the driver has ended":             {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{over}, nil},
-		"the driver is deleted":            {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{deleted}, nil},
-		"there is no driver":               {v1beta2.OperatorExecutors{Seen: "1-7"}, nil, nil},
-		"the driver ended, not counted":    {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over}, []lifecycle.DriverPhase{completed}},
-		"the driver is of another attempt": {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
+		"executor is counted as running":                    {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
+		"executor is not counted":                           {v1beta2.OperatorExecutors{}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
+		"executor is counted as failed":                     {v1beta2.OperatorExecutors{Seen: "1-7", Failed: "7"}, []lifecycle.Driver{works}, nil},
+		"the driver's node is lost":                         {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{lost}, []lifecycle.DriverPhase{failed}},
+		"the driver has ended":                              {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{over}, nil},
+		"the driver is deleted":                             {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{deleted}, nil},
+		"there is no driver":                                {v1beta2.OperatorExecutors{Seen: "1-7"}, nil, nil},
+		"the driver ended, and the executor is not counted": {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over}, []lifecycle.DriverPhase{completed}},
+		"the driver is of another attempt":                  {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
 	} {
 		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
@@ -149,10 +149,10 @@ func TestUnseen(t *testing.T) {
 	failed := endedExecutor("1", 1)
 	ends := []feed.End{{Pod: *failed}}
 	if pods := missingPods([]corev1.Pod{*failed}, ends); len(pods) != 0 {
-		t.Errorf("while it is there: %d pods", len(pods))
+		t.Errorf("while the pod exists: %d pods", len(pods))
 	}
 	if pods := missingPods(nil, ends); len(pods) != 1 || pods[0].UID != failed.UID {
-		t.Errorf("when it is gone: %d pods", len(pods))
+		t.Errorf("when the pod is gone: %d pods", len(pods))
 	}
 }
 

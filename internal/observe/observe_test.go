@@ -53,14 +53,14 @@ func TestSilentScheduler(t *testing.T) {
 		pod  corev1.Pod
 		want string
 	}{
-		{"of a typing error", pod("s", identity.RoleDriver, "volcanoo", 10*time.Second), lifecycle.ReasonSchedulerSilent},
-		{"for hours", pod("s", identity.RoleDriver, "volcanoo", 9*time.Hour), lifecycle.ReasonSchedulerSilent},
-		{"for a moment", pod("s", identity.RoleDriver, "volcano", 9*time.Second), ""},
-		{"Kubernetes' own", pod("s", identity.RoleDriver, corev1.DefaultSchedulerName, time.Hour), ""},
-		{"that said it", pod("s", identity.RoleDriver, "volcano", time.Hour, refuses), "Unschedulable"},
-		{"that said it in an Event", pod("explained", identity.RoleDriver, "volcano", time.Hour), "FailedScheduling"},
-		{"of an executor", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
-		{"of an executor, Kubernetes' own", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
+		{"misspelt scheduler name", pod("s", identity.RoleDriver, "volcanoo", 10*time.Second), lifecycle.ReasonSchedulerSilent},
+		{"misspelt scheduler name, pod waits for hours", pod("s", identity.RoleDriver, "volcanoo", 9*time.Hour), lifecycle.ReasonSchedulerSilent},
+		{"pod waits for a moment", pod("s", identity.RoleDriver, "volcano", 9*time.Second), ""},
+		{"default scheduler", pod("s", identity.RoleDriver, corev1.DefaultSchedulerName, time.Hour), ""},
+		{"the scheduler has set a condition", pod("s", identity.RoleDriver, "volcano", time.Hour, refuses), "Unschedulable"},
+		{"the scheduler has created an Event", pod("explained", identity.RoleDriver, "volcano", time.Hour), "FailedScheduling"},
+		{"executor, misspelt scheduler name", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
+		{"executor, default scheduler", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
 	} {
 		o := Observer{Explainer: explain.New(w.API, w.API, nil)}
 		s := Observation{View: dependents.View{Now: scene.Noon, Owner: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}}
@@ -80,7 +80,7 @@ func TestSilentScheduler(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", test.name, why(), test.want)
 		}
 		if test.pod.Status.Conditions == nil && (s.RequeueAfter <= 0 || s.RequeueAfter > time.Minute) {
-			t.Errorf("%s: looked at again after %s", test.name, s.RequeueAfter)
+			t.Errorf("%s: the next pass is after %s", test.name, s.RequeueAfter)
 		}
 	}
 }

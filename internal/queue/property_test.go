@@ -249,15 +249,15 @@ func (m *model) took(key string) {
 	m.t.Helper()
 	got, ready := m.waits[key]
 	if !ready || m.at(key) {
-		m.t.Fatalf("%s was handed out; ready %t, worked on %t", key, ready, m.at(key))
+		m.t.Fatalf("%s was handed out; ready %t, in work %t", key, ready, m.at(key))
 	}
 	open := m.open()
 	if !open[key] {
-		m.t.Fatalf("%s of class %d was handed out, of %d that may be, while these are worked on: %v", key, got.class, len(open), m.working)
+		m.t.Fatalf("%s of class %d was handed out, but is not one of the %d available items; in work: %v", key, got.class, len(open), m.working)
 	}
 	for class := got.class + 1; class <= Leaving; class++ {
 		if m.has(open, class) && !m.overdue(open, got.class) {
-			m.t.Fatalf("%s of class %d was handed out before one of class %d, and has not waited", key, got.class, class)
+			m.t.Fatalf("%s of class %d was handed out before an item of class %d, and is not overdue", key, got.class, class)
 		}
 	}
 	m.share(open, got.class)
@@ -291,7 +291,7 @@ func (m *model) fair(open map[string]bool, key string, got *waiting) {
 			continue
 		}
 		if w.turns[tenantOf(key)]++; w.turns[tenantOf(key)] > w.ahead+1 {
-			m.t.Fatalf("%s had turn %d since %s came, which had %d of its own ahead", tenantOf(key), w.turns[tenantOf(key)], other, w.ahead)
+			m.t.Fatalf("tenant %s had %d turns since %s was added behind %d items of its own tenant", tenantOf(key), w.turns[tenantOf(key)], other, w.ahead)
 		}
 	}
 }
@@ -319,7 +319,7 @@ func TestProperty(t *testing.T) {
 		})
 	}
 	if put.Load() < 1000 {
-		t.Errorf("only %d were put back in all histories", put.Load())
+		t.Errorf("only %d items were put back in all histories", put.Load())
 	}
 }
 
@@ -361,7 +361,7 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 			m.took(m.get(q))
 		}
 		if q.Len() != len(m.waits)+len(m.again) {
-			t.Fatalf("%d wait, want %d and %d that are worked on", q.Len(), len(m.waits), len(m.again))
+			t.Fatalf("%d items wait, want %d ready and %d that were added again while in work", q.Len(), len(m.waits), len(m.again))
 		}
 	}
 	m.drain(q)
@@ -386,7 +386,7 @@ func (m *model) drain(q *testQueue) {
 		}
 	}
 	if n := q.Len(); n != 0 {
-		m.t.Errorf("%d are left that nobody asked for", n)
+		m.t.Errorf("the queue has %d items that the model lacks", n)
 	}
 }
 
@@ -432,12 +432,12 @@ func TestNoneIsForgotten(t *testing.T) {
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				if n := q.Len(); n != 0 {
-					t.Errorf("%d are left", n)
+					t.Errorf("%d items are left", n)
 				}
 				places := q.ready.fresh.places
 				got := int(most.Load())
 				if got > places+Reserve(places) {
-					t.Errorf("%d were worked on that were Fresh, of at most %d", got, places)
+					t.Errorf("%d Fresh items were in work, at most %d may be", got, places)
 				}
 				filled[places] = filled[places] || got >= places
 				q.ShutDown()
@@ -447,7 +447,7 @@ func TestNoneIsForgotten(t *testing.T) {
 	}
 	for places := 1; places <= 3; places++ {
 		if !filled[places] {
-			t.Errorf("never were %d worked on at once that were Fresh, where there may be as many", places)
+			t.Errorf("there were never %d Fresh items in work, although as many may be", places)
 		}
 	}
 }
@@ -478,7 +478,7 @@ func TestWorkers(t *testing.T) {
 			for key, shutdown := q.Get(); !shutdown; key, shutdown = q.Get() {
 				i := slices.Index(names, key)
 				if at[i].Swap(true) {
-					t.Errorf("%s is at two workers", key)
+					t.Errorf("%s is in work at two workers", key)
 				}
 				seen[i].Store(asked[i].Load())
 				at[i].Store(false)
@@ -509,7 +509,7 @@ func TestWorkers(t *testing.T) {
 	workers.Wait()
 	for i := range names {
 		if asked[i].Load() != seen[i].Load() {
-			t.Errorf("%s was asked for %d times, and looked at last after %d", names[i], asked[i].Load(), seen[i].Load())
+			t.Errorf("%s was added %d times, and last handed out after %d of them", names[i], asked[i].Load(), seen[i].Load())
 		}
 	}
 }

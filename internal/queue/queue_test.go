@@ -85,32 +85,32 @@ func TestOrder(t *testing.T) {
 		want []string
 	}{
 		{"nothing", func(*testQueue) {}, nil},
-		{"in the order of one tenant", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/3") }, []string{"a/1", "a/2", "a/3"}},
-		{"once, however often it is added", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/1", "a/1") }, []string{"a/1", "a/2"}},
+		{"items of one tenant keep their order", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/3") }, []string{"a/1", "a/2", "a/3"}},
+		{"an item that is added often is handed out once", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/1", "a/1") }, []string{"a/1", "a/2"}},
 		{"higher classes first", func(q *testQueue) {
 			q.addAs(Settled, "a/settled")
 			q.addAs(Changed, "a/changed")
 			q.addAs(Fresh, "a/fresh")
 			q.addAs(Leaving, "a/leaving")
 		}, []string{"a/leaving", "a/fresh", "a/changed", "a/settled"}},
-		{"the highest class that an item was added with", func(q *testQueue) {
+		{"an item has the highest class with which it was added", func(q *testQueue) {
 			q.addAs(Fresh, "a/other")
 			q.addAs(Settled, "a/1")
 			q.addAs(Leaving, "a/1")
 			q.addAs(Changed, "a/1")
 		}, []string{"a/1", "a/other"}},
-		{"behind those of the class that it comes into", func(q *testQueue) {
+		{"an item that gets a higher class comes last in that class", func(q *testQueue) {
 			q.addAs(Changed, "a/1")
 			q.addAs(Fresh, "a/2")
 			q.addAs(Fresh, "a/1")
 		}, []string{"a/2", "a/1"}},
 		{"tenants take turns", func(q *testQueue) { q.addAs(Fresh, "a/1", "a/2", "a/3", "b/1", "c/1", "b/2") },
 			[]string{"a/1", "b/1", "c/1", "a/2", "b/2", "a/3"}},
-		{"in each class", func(q *testQueue) {
+		{"tenants take turns in each class", func(q *testQueue) {
 			q.addAs(Changed, "a/1", "a/2", "b/1")
 			q.addAs(Fresh, "a/3", "a/4", "b/2")
 		}, []string{"a/3", "b/2", "a/4", "a/1", "b/1", "a/2"}},
-		{"a tenant that comes late waits for one turn of each other", func(q *testQueue) {
+		{"a new tenant waits for one turn of each other tenant", func(q *testQueue) {
 			q.addAs(Fresh, "a/1", "b/1", "a/2", "b/2")
 			q.take(1)
 			q.addAs(Fresh, "c/1")
@@ -185,7 +185,7 @@ func TestFreshAtOnce(t *testing.T) {
 		q.Done("b/1")
 		holds("when a change is done")
 		q.Done("a/1")
-		holds("when a first look is done", "a/3")
+		holds("when a first pass is done", "a/3")
 		q.ShutDown()
 		holds("when no more is taken in", "a/4")
 		if q.ready.size != 0 {
@@ -208,7 +208,7 @@ func TestOneAmongThousands(t *testing.T) {
 		time.Sleep(time.Minute) // all of them have waited longer than the patience
 		q.addAs(Fresh, "b/1")
 		if taken := q.take(2); !slices.Contains(taken, "b/1") {
-			t.Errorf("before another tenant's only one: %v", taken)
+			t.Errorf("these were handed out before the other tenant's only item: %v", taken)
 		}
 	})
 }
@@ -222,11 +222,11 @@ func TestShares(t *testing.T) {
 		wait time.Duration
 		want map[Class]int // out of 240 turns
 	}{
-		{"no one waits long", []Class{Fresh, Changed, Settled}, Patience, map[Class]int{Fresh: 240}},
-		{"changes that waited go before what is new, and leave it a share", []Class{Fresh, Changed}, Patience + 1, map[Class]int{Changed: 210, Fresh: 30}},
-		{"what is settled has a share too", []Class{Fresh, Changed, Settled}, Patience + 1, map[Class]int{Changed: 210, Fresh: 15, Settled: 15}},
-		{"beside what is new alone", []Class{Fresh, Settled}, Patience + 1, map[Class]int{Fresh: 210, Settled: 30}},
-		{"deletions before all", []Class{Leaving, Fresh, Changed, Settled}, Patience + 1, map[Class]int{Leaving: 210, Changed: 10, Fresh: 10, Settled: 10}},
+		{"no class is overdue", []Class{Fresh, Changed, Settled}, Patience, map[Class]int{Fresh: 240}},
+		{"Changed is overdue and comes first, but Fresh gets some turns", []Class{Fresh, Changed}, Patience + 1, map[Class]int{Changed: 210, Fresh: 30}},
+		{"Settled gets some turns too", []Class{Fresh, Changed, Settled}, Patience + 1, map[Class]int{Changed: 210, Fresh: 15, Settled: 15}},
+		{"Fresh and Settled only", []Class{Fresh, Settled}, Patience + 1, map[Class]int{Fresh: 210, Settled: 30}},
+		{"Leaving comes before all other classes", []Class{Leaving, Fresh, Changed, Settled}, Patience + 1, map[Class]int{Leaving: 210, Changed: 10, Fresh: 10, Settled: 10}},
 		{"alone", []Class{Settled}, Patience + 1, map[Class]int{Settled: 240}},
 	}
 	for _, c := range cases {
@@ -263,15 +263,15 @@ func TestFell(t *testing.T) {
 		then func(*testQueue) // after the wait
 		want []string
 	}{
-		{"not long", Doubt, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
-		{"they are as they were", Doubt + 1, func(*testQueue) {}, []string{"a/1", "a/2", "a/new", "b/changed"}},
-		{"one is over", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/2", "a/new", "b/changed", "a/1"}},
-		{"all that wait for long are over", Doubt + 1, func(q *testQueue) {
+		{"the class is not old enough to be computed again", Doubt, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
+		{"no class has changed", Doubt + 1, func(*testQueue) {}, []string{"a/1", "a/2", "a/new", "b/changed"}},
+		{"one item has become Settled", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/2", "a/new", "b/changed", "a/1"}},
+		{"all old items have become Settled", Doubt + 1, func(q *testQueue) {
 			q.classes.set("a/1", Settled)
 			q.classes.set("a/2", Settled)
 		}, []string{"a/new", "b/changed", "a/1", "a/2"}},
-		{"one is over, and is told of again", Doubt + 1, func(q *testQueue) { q.addAs(Changed, "a/1") }, []string{"a/2", "a/new", "b/changed", "a/1"}},
-		{"one is more urgent, which is no reason to wait", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Leaving) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
+		{"one item has become Changed and was added again", Doubt + 1, func(q *testQueue) { q.addAs(Changed, "a/1") }, []string{"a/2", "a/new", "b/changed", "a/1"}},
+		{"one item has become more urgent and is handed out at once", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Leaving) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -328,21 +328,21 @@ func TestLate(t *testing.T) {
 		add  func(*testQueue)
 		want map[time.Duration][]string // items that are ready at each time, each once
 	}{
-		{"each at its time", func(q *testQueue) {
+		{"each item at its time", func(q *testQueue) {
 			q.AddAfter("a/3", 3*time.Second)
 			q.AddAfter("a/1", time.Second)
 			q.AddAfter("a/2", 2*time.Second)
 		},
 			map[time.Duration][]string{time.Second: {"a/1"}, 2 * time.Second: {"a/2"}, 3 * time.Second: {"a/3"}}},
-		{"at the sooner of two times", func(q *testQueue) {
+		{"the earliest of several times", func(q *testQueue) {
 			q.AddAfter("a/1", 3*time.Second)
 			q.AddAfter("a/1", time.Second)
 			q.AddAfter("a/1", 2*time.Second)
 		},
 			map[time.Duration][]string{time.Second: {"a/1"}}},
-		{"now, whatever was to come later", func(q *testQueue) { q.AddAfter("a/1", time.Second); q.Add("a/1") }, map[time.Duration][]string{0: {"a/1"}}},
-		{"no time is now", func(q *testQueue) { q.AddAfter("a/1", 0); q.AddAfter("a/2", -1) }, map[time.Duration][]string{0: {"a/1", "a/2"}}},
-		{"nothing later of what is there already", func(q *testQueue) { q.Add("a/1"); q.AddAfter("a/1", time.Second) }, map[time.Duration][]string{0: {"a/1"}}},
+		{"Add makes an item ready that was queued for later", func(q *testQueue) { q.AddAfter("a/1", time.Second); q.Add("a/1") }, map[time.Duration][]string{0: {"a/1"}}},
+		{"a delay of zero or less means at once", func(q *testQueue) { q.AddAfter("a/1", 0); q.AddAfter("a/2", -1) }, map[time.Duration][]string{0: {"a/1", "a/2"}}},
+		{"AddAfter does not delay a ready item", func(q *testQueue) { q.Add("a/1"); q.AddAfter("a/1", time.Second) }, map[time.Duration][]string{0: {"a/1"}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -359,7 +359,7 @@ func TestLate(t *testing.T) {
 					synctest.Wait() // until the timer's function has returned
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("what came when (-want +got):\n%s", diff)
+					t.Errorf("items by the time when they became ready (-want +got):\n%s", diff)
 				}
 			})
 		})
@@ -406,15 +406,15 @@ func TestBackoff(t *testing.T) {
 		}
 		for _, want := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, time.Second} {
 			if got := wait("a/1"); got != want {
-				t.Errorf("after error %d it waits for %s, want %s", q.NumRequeues("a/1"), got, want)
+				t.Errorf("error %d delays the item by %s, want %s", q.NumRequeues("a/1"), got, want)
 			}
 		}
 		if got := wait("a/2"); got != 100*time.Millisecond {
-			t.Errorf("the first error of another waits for %s", got)
+			t.Errorf("the first error of another item delays it by %s", got)
 		}
 		q.Forget("a/1")
 		if got := wait("a/1"); got != 100*time.Millisecond || q.NumRequeues("a/1") != 1 {
-			t.Errorf("after it was forgotten it waits for %s, as error %d", got, q.NumRequeues("a/1"))
+			t.Errorf("after Forget the item is delayed by %s, as error %d", got, q.NumRequeues("a/1"))
 		}
 	})
 }
@@ -430,9 +430,9 @@ func TestAddedWhileWorkedOn(t *testing.T) {
 	}{
 		{"not added", func(*testQueue) {}, []string{"a/2"}},
 		{"added", func(q *testQueue) { q.Add("a/1") }, []string{"a/2", "a/1"}},
-		{"added often, once of a higher class", func(q *testQueue) { q.Add("a/1"); q.addAs(Leaving, "a/1"); q.addAs(Changed, "a/1") }, []string{"a/1", "a/2"}},
-		{"its time came", func(q *testQueue) { q.AddAfter("a/1", time.Second); time.Sleep(time.Second); synctest.Wait() }, []string{"a/2", "a/1"}},
-		{"its time did not come", func(q *testQueue) { q.AddAfter("a/1", time.Hour) }, []string{"a/2"}},
+		{"added often, once with a higher class", func(q *testQueue) { q.Add("a/1"); q.addAs(Leaving, "a/1"); q.addAs(Changed, "a/1") }, []string{"a/1", "a/2"}},
+		{"queued for later, and its time came", func(q *testQueue) { q.AddAfter("a/1", time.Second); time.Sleep(time.Second); synctest.Wait() }, []string{"a/2", "a/1"}},
+		{"queued for later, and its time did not come", func(q *testQueue) { q.AddAfter("a/1", time.Hour) }, []string{"a/2"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -445,10 +445,10 @@ func TestAddedWhileWorkedOn(t *testing.T) {
 				}
 				c.add(q)
 				if n := q.Len(); n != len(c.want) {
-					t.Errorf("%d wait, want %v", n, c.want)
+					t.Errorf("%d items wait, want %v", n, c.want)
 				}
 				if taken := q.take(1); !slices.Equal(taken, []string{"a/2"}) {
-					t.Errorf("while a/1 is worked on: %v", taken)
+					t.Errorf("while a/1 is in work: %v", taken)
 				}
 				q.addAs(Changed, "a/2")
 				q.Done("a/1")
@@ -477,11 +477,11 @@ func TestShutDown(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if !q.ShuttingDown() {
-			t.Error("it does not say that it is shut down")
+			t.Error("ShuttingDown returns false after ShutDown")
 		}
 		q.Done(key)
 		if diff := cmp.Diff([]string{"a/2", "a/1"}, q.take(all)); diff != "" {
-			t.Errorf("after its end (-want +got):\n%s", diff)
+			t.Errorf("after ShutDown (-want +got):\n%s", diff)
 		}
 		if key, shutdown := q.Get(); !shutdown || key != "" {
 			t.Errorf("Get = %q, %t", key, shutdown)
@@ -510,7 +510,7 @@ func TestShutDownWakesAll(t *testing.T) {
 		began := time.Now()
 		q.ShutDownWithDrain()
 		if took := time.Since(began); took != time.Second {
-			t.Errorf("the end came after %s, the work takes 1 s", took)
+			t.Errorf("the drain ended after %s, the work takes 1 s", took)
 		}
 		ended.Wait()
 	})
@@ -594,10 +594,10 @@ func TestHalfOfTheWorkers(t *testing.T) {
 		last    map[string]int // taken of c's items while a's and b's do not end
 	}{
 		{"changes", 16, Changed, map[string]int{"a": 16}, map[string]int{"b": 8}, map[string]int{}},
-		{"first looks", 16, Fresh, map[string]int{"a": 12}, map[string]int{"b": 6}, map[string]int{}},
-		{"an odd number", 5, Changed, map[string]int{"a": 5}, map[string]int{"b": 2}, map[string]int{}},
-		{"two", 2, Changed, map[string]int{"a": 2}, map[string]int{"b": 1}, map[string]int{}},
-		{"one, which cannot be shared", 1, Changed, map[string]int{"a": 1}, map[string]int{}, map[string]int{}},
+		{"first passes", 16, Fresh, map[string]int{"a": 12}, map[string]int{"b": 6}, map[string]int{}},
+		{"an odd number of workers", 5, Changed, map[string]int{"a": 5}, map[string]int{"b": 2}, map[string]int{}},
+		{"two workers", 2, Changed, map[string]int{"a": 2}, map[string]int{"b": 1}, map[string]int{}},
+		{"one worker, which cannot be shared", 1, Changed, map[string]int{"a": 1}, map[string]int{}, map[string]int{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -607,15 +607,15 @@ func TestHalfOfTheWorkers(t *testing.T) {
 				w.start(c.workers + Reserve(c.workers))
 				q.addAs(c.class, numbered("a", 100)...)
 				if diff := cmp.Diff(c.first, w.since()); diff != "" {
-					t.Errorf("alone (-want +got):\n%s", diff)
+					t.Errorf("items of the first tenant, which is alone (-want +got):\n%s", diff)
 				}
 				q.addAs(c.class, numbered("b", 100)...)
 				if diff := cmp.Diff(c.other, w.since()); diff != "" {
-					t.Errorf("of another tenant (-want +got):\n%s", diff)
+					t.Errorf("items of the second tenant (-want +got):\n%s", diff)
 				}
 				q.addAs(c.class, "c/0")
 				if diff := cmp.Diff(c.last, w.since()); diff != "" {
-					t.Errorf("of a third (-want +got):\n%s", diff)
+					t.Errorf("items of the third tenant (-want +got):\n%s", diff)
 				}
 				if c.workers > 1 {
 					for _, done := range []string{"b/0", "b/1"} {
@@ -624,7 +624,7 @@ func TestHalfOfTheWorkers(t *testing.T) {
 						synctest.Wait()
 					}
 					if diff := cmp.Diff(map[string]int{"b": 1, "c": 1}, w.since()); diff != "" {
-						t.Errorf("when the second is done with two (-want +got):\n%s", diff)
+						t.Errorf("when the second tenant has finished two items (-want +got):\n%s", diff)
 					}
 				}
 				q.ShutDown()
@@ -673,7 +673,7 @@ func TestHeavyWaits(t *testing.T) {
 		}
 		q.Done("b/1")
 		if key, _ := q.Get(); key != "c/1" {
-			t.Errorf("%s was taken, want what is settled of the tenant that has nothing", key)
+			t.Errorf("%s was taken, want the Settled item of the tenant that has no item in work", key)
 		}
 	})
 }

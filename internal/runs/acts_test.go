@@ -27,7 +27,7 @@ func TestVerify(t *testing.T) {
 	} {
 		run := run.DeepCopyObject().(client.Object)
 		if spoil(run); verify(run, s, action) == nil {
-			t.Errorf("%s passes", name)
+			t.Errorf("verify accepts a run with %s", name)
 		}
 	}
 }

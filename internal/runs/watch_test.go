@@ -27,22 +27,22 @@ func TestStops(t *testing.T) {
 	nowhere := func(p *corev1.Pod) { p.Spec.NodeName = "" }
 	update := podStopped().Update
 	got := map[string]bool{
-		"a driver comes":             podStopped().Create(event.CreateEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
-		"a driver starts":            update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning)}),
-		"a driver is deleted":        update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning, deleted)}),
-		"a driver ends":              update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning, deleted), ObjectNew: pod(identity.RoleDriver, corev1.PodFailed, deleted)}),
-		"a submitter ends":           update(event.UpdateEvent{ObjectOld: pod(identity.RoleSubmitter, corev1.PodRunning), ObjectNew: pod(identity.RoleSubmitter, corev1.PodSucceeded)}),
-		"an executor ends":           update(event.UpdateEvent{ObjectOld: pod(identity.RoleExecutor, corev1.PodRunning), ObjectNew: pod(identity.RoleExecutor, corev1.PodFailed)}),
-		"one without a node deleted": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending, nowhere), ObjectNew: pod(identity.RoleDriver, corev1.PodPending, nowhere, deleted)}),
-		"a driver goes":              podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodRunning)}),
-		"an ended driver goes":       podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
+		"a driver is created":                           podStopped().Create(event.CreateEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
+		"a driver starts":                               update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning)}),
+		"the deletion of a running driver is requested": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning, deleted)}),
+		"a driver ends":                                 update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning, deleted), ObjectNew: pod(identity.RoleDriver, corev1.PodFailed, deleted)}),
+		"a submitter ends":                              update(event.UpdateEvent{ObjectOld: pod(identity.RoleSubmitter, corev1.PodRunning), ObjectNew: pod(identity.RoleSubmitter, corev1.PodSucceeded)}),
+		"an executor ends":                              update(event.UpdateEvent{ObjectOld: pod(identity.RoleExecutor, corev1.PodRunning), ObjectNew: pod(identity.RoleExecutor, corev1.PodFailed)}),
+		"a driver without a node is deleted":            update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending, nowhere), ObjectNew: pod(identity.RoleDriver, corev1.PodPending, nowhere, deleted)}),
+		"a running driver disappears":                   podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodRunning)}),
+		"an ended driver disappears":                    podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
 	}
 	want := map[string]bool{
-		"a driver comes": false, "a driver starts": false, "a driver is deleted": false, "a driver ends": true, "a submitter ends": true, "an executor ends": false,
-		"one without a node deleted": true, "a driver goes": true, "an ended driver goes": false,
+		"a driver is created": false, "a driver starts": false, "the deletion of a running driver is requested": false, "a driver ends": true, "a submitter ends": true, "an executor ends": false,
+		"a driver without a node is deleted": true, "a running driver disappears": true, "an ended driver disappears": false,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("who wakes a schedule (-want +got):\n%s", diff)
+		t.Errorf("events that queue a schedule (-want +got):\n%s", diff)
 	}
 }
 

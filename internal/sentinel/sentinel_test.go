@@ -59,15 +59,15 @@ func TestSentinelThatIsLost(t *testing.T) {
 		then func(*probed)
 		want string
 	}{
-		{"it came back", func(p *probed) { p.observe(p.key, 2, probePath{}) }, ""},
+		{"a pass has read the write", func(p *probed) { p.observe(p.key, 2, probePath{}) }, ""},
 		{"the watch is stuck", func(p *probed) { p.cached, p.passes = 1, 100 }, "the watch"},
 		{"the queue is stuck", func(p *probed) { p.cached = 2 }, "no pass"},
-		{"much is to do", func(p *probed) { p.cached, p.passes = 2, 100 }, ""},
-		{"there is time left", func(p *probed) { p.now = p.now.Add(-time.Second) }, ""},
-		{"it went, and the write tells", func(p *probed) { p.missing, p.fail = gone, gone }, ""},
-		{"it went, and the pass tells", func(p *probed) { p.forget(p.key) }, ""},
+		{"the operator is busy", func(p *probed) { p.cached, p.passes = 2, 100 }, ""},
+		{"the delay is not over", func(p *probed) { p.now = p.now.Add(-time.Second) }, ""},
+		{"the sentinel is deleted, and the next write fails", func(p *probed) { p.missing, p.fail = gone, gone }, ""},
+		{"the sentinel is deleted, and a pass forgets it", func(p *probed) { p.forget(p.key) }, ""},
 		{"the cache is being stopped", func(p *probed) { p.missing = errors.New("stopped") }, ""},
-		{"it is not asked for any more", func(p *probed) {
+		{"the settings switch the probes off", func(p *probed) {
 			off := p.settings.Now()
 			off.Apache.Sentinels.Enabled = false
 			p.settings.Update(off)
@@ -76,7 +76,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		p := newProbed()
 		p.ProbeAll(t.Context())
 		if err := p.Check(nil); err != nil {
-			t.Errorf("%s: after the first round %v", test.name, err)
+			t.Errorf("%s: after the first ProbeAll: %v", test.name, err)
 		}
 		p.now = p.now.Add(time.Minute)
 		test.then(p)
@@ -90,7 +90,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		}
 		p.observe(p.key, 5, probePath{})
 		if err := p.Check(nil); err != nil {
-			t.Errorf("%s: after all of it came back %v", test.name, err)
+			t.Errorf("%s: after a pass has read the write: %v", test.name, err)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestSentinelThatCannotBeWritten(t *testing.T) {
 		p.now = p.now.Add(time.Hour)
 	}
 	if err := p.Check(nil); err != nil || len(p.keys()) != 1 {
-		t.Errorf("%v; %v are known", err, p.keys())
+		t.Errorf("%v; the known sentinels are %v", err, p.keys())
 	}
 }
 

@@ -64,7 +64,7 @@ func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 		t.Errorf("served are %v", names)
 	}
 	if n := strings.Count(log.String(), "Could not read the dynamic settings"); n != 1 {
-		t.Errorf("told %d times:\n%s", n, &log)
+		t.Errorf("logged %d times:\n%s", n, &log)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestInvalidPolicyKeepsSettings(t *testing.T) {
 	d := &follower{live: live, log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
 	d.apply(map[string]string{policyKey: `rules: [{name: a, images: {allowed: ["registry.example.com/*"]}}]`})
 	if rules := live.Now().Policy.Rules; len(rules) != 1 || woken != 1 {
-		t.Fatalf("the rules are %v, woken %d times", rules, woken)
+		t.Fatalf("the rules are %v, the function was called %d times", rules, woken)
 	}
 	for text, want := range map[string]string{
 		`rules: [{name: a, images: {allowed: ["regexp:("]}}]`: "policy.rules[0].images.allowed[0]",
@@ -172,7 +172,7 @@ func TestUpdateReportsChangedNamespaces(t *testing.T) {
 	live.Update(next)
 	for _, woken := range [][]string{first, second} {
 		if diff := cmp.Diff([]string{"a", "c"}, woken); diff != "" {
-			t.Errorf("woken (-want +got):\n%s", diff)
+			t.Errorf("namespaces for which the functions were called (-want +got):\n%s", diff)
 		}
 	}
 	if !slices.Equal(live.Now().Namespaces.Names, next.Namespaces.Names) {

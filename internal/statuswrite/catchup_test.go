@@ -82,27 +82,27 @@ func TestLeaderAwaits(t *testing.T) {
 	}
 	catchUp()
 	if !own.NewerThan(&unknown) {
-		t.Error("what the cache is yet to show is not awaited as it is now")
+		t.Error("passes do not wait for an object that the cache lacks")
 	}
 	for i := range cache.stored {
 		name := cache.stored[i].Name
 		if got := own.NewerThan(&cache.stored[i]); got != tests[name].awaited {
-			t.Errorf("%s: awaited %t", name, got)
+			t.Errorf("%s: passes wait: %t", name, got)
 		}
 		if name == "gone" {
 			continue
 		}
 		if read := w.Get(name); own.NewerThan(read) || own.IsEcho(read) {
-			t.Errorf("%s: what there is now is not enough, or its event is left out", name)
+			t.Errorf("%s: passes wait although they have the newest version, or that version counts as an echo", name)
 		}
 	}
 	read := w.Get("same")
 	edit(read.DeepCopy())
 	if catchUp(); own.NewerThan(read) {
-		t.Error("it looks twice in one term")
+		t.Error("the leader lists the objects twice in one term")
 	}
 	term++
 	if catchUp(); !own.NewerThan(read) {
-		t.Error("in the next term it does not look what another did in between")
+		t.Error("in the next term the leader does not list the objects again")
 	}
 }

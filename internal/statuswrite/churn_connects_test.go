@@ -23,7 +23,7 @@ func TestChurnOfServerIsDebounced(t *testing.T) {
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z","observedGeneration":2}}`:        false,
 	} {
 		if got := OnlyExecutorChurn(churn, lifecycle.Plan{}, []byte(patch)); got != want {
-			t.Errorf("%s: it is put off: %t", patch, got)
+			t.Errorf("%s: debounced: %t", patch, got)
 		}
 	}
 }

@@ -26,21 +26,21 @@ func TestFailedExecutorsOfServerAreDebounced(t *testing.T) {
 		tell        []lifecycle.Notice
 		want        bool
 	}{
-		{"one fails", fails, []lifecycle.Notice{failed}, true},
-		{"many fail", fails, []lifecycle.Notice{failed, failed, failed}, true},
-		{"it is gone", goes, nil, true},
-		{"one fails, another waits", fails, []lifecycle.Notice{failed, waits}, false},
-		{"the server has news, too", fails, []lifecycle.Notice{failed, {Part: lifecycle.DriverPod}}, false},
-		{"the spec has", fails, []lifecycle.Notice{{Part: lifecycle.Application}}, false},
+		{"one executor fails", fails, []lifecycle.Notice{failed}, true},
+		{"many executors fail", fails, []lifecycle.Notice{failed, failed, failed}, true},
+		{"the failed executor is gone", goes, nil, true},
+		{"one executor fails, another waits", fails, []lifecycle.Notice{failed, waits}, false},
+		{"an event is about the server", fails, []lifecycle.Notice{failed, {Part: lifecycle.DriverPod}}, false},
+		{"an event is about the spec", fails, []lifecycle.Notice{{Part: lifecycle.Application}}, false},
 		{"a condition changes", tells, []lifecycle.Notice{failed}, false},
 	} {
 		churn := kinds.SparkConnects(config.Default()).ExecutorChurn
 		plan := lifecycle.Plan{Notices: test.tell}
 		if got := OnlyExecutorChurn(churn, plan, []byte(test.patch)); got != test.want {
-			t.Errorf("%s: it is put off: %t", test.name, got)
+			t.Errorf("%s: debounced: %t", test.name, got)
 		}
 		if churn.DebounceEvents = false; len(test.tell) > 0 && OnlyExecutorChurn(churn, plan, []byte(test.patch)) {
-			t.Errorf("%s: put off for a kind whose failures are told at once", test.name)
+			t.Errorf("%s: debounced for a kind that does not debounce events", test.name)
 		}
 	}
 }

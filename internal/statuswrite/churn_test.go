@@ -26,26 +26,26 @@ func TestOnlyExecutorChurn(t *testing.T) {
 		change func(*lifecycle.Plan)
 		want   bool
 	}{
-		{"an executor comes", comes, nil, true},
-		{"the map alone", `{"status":{"executorState":{"e-2":null}}}`, nil, true},
-		{"a state", `{"status":{"applicationState":{"state":"COMPLETED"},"executors":{"running":2}}}`, nil, false},
-		{"a condition", `{"status":{"conditions":[],"executors":{"running":2}}}`, nil, false},
-		{"a failure", `{"status":{"executors":{"failed":1},"operator":{"executors":{"failed":"1"}}}}`, nil, false},
-		{"one that is being lost", `{"status":{"executors":{"unknown":1},"operator":{"executors":{"leaving":"1"}}}}`, nil, false},
-		{"an attempt's executors are forgotten", `{"status":{"executors":null,"operator":{"executors":null}}}`, nil, false},
+		{"a new executor", comes, nil, true},
+		{"executorState only", `{"status":{"executorState":{"e-2":null}}}`, nil, true},
+		{"a state changes", `{"status":{"applicationState":{"state":"COMPLETED"},"executors":{"running":2}}}`, nil, false},
+		{"a condition changes", `{"status":{"conditions":[],"executors":{"running":2}}}`, nil, false},
+		{"an executor fails", `{"status":{"executors":{"failed":1},"operator":{"executors":{"failed":"1"}}}}`, nil, false},
+		{"an executor is on a lost node", `{"status":{"executors":{"unknown":1},"operator":{"executors":{"leaving":"1"}}}}`, nil, false},
+		{"the counts of an attempt are removed", `{"status":{"executors":null,"operator":{"executors":null}}}`, nil, false},
 		{"nothing", `{"status":{}}`, nil, false},
-		{"no patch", `{`, nil, false},
+		{"an invalid patch", `{`, nil, false},
 		{"a transition", comes, func(plan *lifecycle.Plan) { plan.Transitions = []lifecycle.Transition{{}} }, false},
-		{"the first executors are there", scales, scaling, true},
-		{"and there is a state", `{"status":{"applicationState":{"state":"RUNNING"},"operator":{"phase":"Scaling"}}}`, scaling, false},
-		{"and another transition", scales, func(plan *lifecycle.Plan) {
+		{"the first executors exist, a minor transition", scales, scaling, true},
+		{"a minor transition and a state", `{"status":{"applicationState":{"state":"RUNNING"},"operator":{"phase":"Scaling"}}}`, scaling, false},
+		{"a minor transition and another transition", scales, func(plan *lifecycle.Plan) {
 			scaling(plan)
 			plan.Transitions = append(plan.Transitions, lifecycle.Transition{})
 		}, false},
-		{"what it changes, without it", scales, nil, false},
+		{"the patch of a minor transition without the transition", scales, nil, false},
 		{"an event", comes, func(plan *lifecycle.Plan) { plan.Notices = []lifecycle.Notice{{}} }, false},
-		{"there are too few from now on", comes, func(plan *lifecycle.Plan) { plan.Next.ShortSince = scene.Noon }, true},
-		{"there were too few already", comes, func(plan *lifecycle.Plan) { plan.Next.ShortSince = scene.Noon.Add(-time.Second) }, true},
+		{"the shortage of executors begins", comes, func(plan *lifecycle.Plan) { plan.Next.ShortSince = scene.Noon }, true},
+		{"the shortage of executors continues", comes, func(plan *lifecycle.Plan) { plan.Next.ShortSince = scene.Noon.Add(-time.Second) }, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var plan lifecycle.Plan
@@ -58,7 +58,7 @@ func TestOnlyExecutorChurn(t *testing.T) {
 			}
 			churn.Fields = nil
 			if OnlyExecutorChurn(churn, plan, []byte(test.patch)) {
-				t.Error("a kind without a churn has something put off")
+				t.Error("a kind without fields of executor churn debounces a write")
 			}
 		})
 	}

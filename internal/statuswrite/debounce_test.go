@@ -27,28 +27,28 @@ func TestDelay(t *testing.T) {
 		looks     []look
 	}{
 		{"one change", few, []look{{0, "a", Quiet}, {Quiet - 600*ms, "a", 600 * ms}, {Quiet, "a", 0}}},
-		{"it begins anew when that was written", few, []look{{0, "a", Quiet}, {Quiet, "a", 0}, {Quiet, "b", Quiet}}},
-		{"another change is waited for as long", few, []look{{0, "a", Quiet}, {Quiet - ms, "b", Quiet}, {2*Quiet - 2*ms, "b", ms}, {2*Quiet - ms, "b", 0}}},
-		{"changes without an end", few, []look{{0, "a", Quiet}, {MaxDelay - Quiet, "b", Quiet}, {MaxDelay - 500*ms, "c", 500 * ms}, {MaxDelay, "d", 0}}},
-		{"of many", manyExecutors + 1, []look{{0, "a", slower * Quiet}, {Quiet, "a", Quiet}, {slower * Quiet, "a", 0}}},
-		{"not of so many", manyExecutors, []look{{0, "a", Quiet}}},
-		{"by a clock that was set back", few, []look{{0, "a", Quiet}, {-time.Hour, "a", Quiet}, {Quiet - time.Hour, "a", 0}}},
+		{"a new delay begins after the write", few, []look{{0, "a", Quiet}, {Quiet, "a", 0}, {Quiet, "b", Quiet}}},
+		{"another change restarts the quiet period", few, []look{{0, "a", Quiet}, {Quiet - ms, "b", Quiet}, {2*Quiet - 2*ms, "b", ms}, {2*Quiet - ms, "b", 0}}},
+		{"MaxDelay bounds continuous changes", few, []look{{0, "a", Quiet}, {MaxDelay - Quiet, "b", Quiet}, {MaxDelay - 500*ms, "c", 500 * ms}, {MaxDelay, "d", 0}}},
+		{"many executors", manyExecutors + 1, []look{{0, "a", slower * Quiet}, {Quiet, "a", Quiet}, {slower * Quiet, "a", 0}}},
+		{"one executor fewer than many", manyExecutors, []look{{0, "a", Quiet}}},
+		{"the clock was set back", few, []look{{0, "a", Quiet}, {-time.Hour, "a", Quiet}, {Quiet - time.Hour, "a", 0}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
 			var p Debouncer
 			for i, l := range test.looks {
 				if got := p.Delay(key, noon.Add(l.after), Window{Quiet: Quiet, Max: MaxDelay}, test.executors, []byte(l.content)); got != l.want {
-					t.Errorf("look %d, after %s: it rests for %s, want %s", i, l.after, got, l.want)
+					t.Errorf("pass %d, after %s: the write waits for %s, want %s", i, l.after, got, l.want)
 				}
 			}
 			if got := p.Delay(other, noon, Window{Quiet: Quiet, Max: MaxDelay}, few, nil); got != Quiet {
-				t.Errorf("another rests for %s", got)
+				t.Errorf("the write of another object waits for %s", got)
 			}
 			p.Forget(key)
 			p.Forget(other)
 			if p.Len() > 0 {
-				t.Errorf("%d are remembered that are forgotten", p.Len())
+				t.Errorf("%d forgotten objects are still remembered", p.Len())
 			}
 		})
 	}

@@ -35,12 +35,12 @@ func TestOwnWrites(t *testing.T) {
 		read  *corev1.ConfigMap
 		stale bool
 	}{
-		{"never wrote", nil, object("u", "5"), false},
-		{"older", object("u", "10"), object("u", "9"), true},
-		{"the same", object("u", "10"), object("u", "10"), false},
-		{"newer", object("u", "10"), object("u", "11"), false},
-		{"made anew since", object("u", "10"), object("v", "9"), false},
-		{"not comparable", object("u", "ten"), object("u", "9"), false},
+		{"no write is recorded", nil, object("u", "5"), false},
+		{"the cache is older", object("u", "10"), object("u", "9"), true},
+		{"the cache has the write", object("u", "10"), object("u", "10"), false},
+		{"the cache is newer", object("u", "10"), object("u", "11"), false},
+		{"the object was deleted and created again", object("u", "10"), object("v", "9"), false},
+		{"the resourceVersions cannot be compared", object("u", "ten"), object("u", "9"), false},
 	} {
 		var w OwnWrites
 		if test.wrote != nil {
@@ -51,7 +51,7 @@ func TestOwnWrites(t *testing.T) {
 		}
 		w.Forget(identity.Key(test.read))
 		if ahead, _ := w.CacheIsStale(test.read, noon); ahead {
-			t.Errorf("%s: not forgotten", test.name)
+			t.Errorf("%s: the write is remembered after Forget", test.name)
 		}
 	}
 }
@@ -65,10 +65,10 @@ func TestStatusPatch(t *testing.T) {
 		want   string
 	}{
 		{"nothing", old, func(*v1beta2.SparkApplication) {}, ""},
-		{"only what a status patch cannot write", old, func(a *v1beta2.SparkApplication) { a.Labels = map[string]string{"a": "b"} }, ""},
+		{"only metadata", old, func(a *v1beta2.SparkApplication) { a.Labels = map[string]string{"a": "b"} }, ""},
 		{"one field", old, func(a *v1beta2.SparkApplication) { a.Status.AppState.State = v1beta2.ApplicationStateRunning },
 			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"applicationState":{"state":"RUNNING"}}}`},
-		{"a field that goes", old, func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "" },
+		{"a removed field", old, func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "" },
 			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":null}}`},
 		{"the first status is sent whole, with its required fields", v1beta2.SparkApplicationStatus{},
 			func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "a" },
@@ -148,7 +148,7 @@ func wholeDifference(kind kind.Kind) func(*testing.T) {
 			}
 		}
 		if parts == 0 || nothing == 0 {
-			t.Errorf("%d differ in part, %d in nothing", parts, nothing)
+			t.Errorf("%d pairs of statuses differ, %d are equal", parts, nothing)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 			}
 		}
 		if family.GetName() == "sparkoperator_applications" && len(namespaces) > MaxNamespaces+1 {
-			t.Errorf("%d namespaces are told apart, more than %d", len(namespaces), MaxNamespaces)
+			t.Errorf("the label app_namespace has %d values, more than %d", len(namespaces), MaxNamespaces)
 		}
 	}
 	t.Logf("%d applications with labels of their own come to %d series", n, total)
@@ -143,7 +143,7 @@ func FuzzRequestOf(f *testing.F) {
 		request := &http.Request{Method: method, URL: urlOf(path, query)}
 		verb, resource := requestOf(request)
 		if resource != "" && resource != Other && !resources[resource] {
-			t.Errorf("resource %q is not among those that are told apart", resource)
+			t.Errorf("resource %q is not a value of the label resource", resource)
 		}
 		switch verb {
 		case "", "create", "update", "patch", "delete", "deletecollection", "get", "list", "watch", Other:

@@ -75,7 +75,7 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 		delete(all.names, family.GetName())
 	}
 	if len(all.names) > 0 {
-		t.Errorf("this test makes no series of %v", all.names)
+		t.Errorf("this test creates no series of %v", all.names)
 	}
 	return table
 }
@@ -96,7 +96,7 @@ func TestMetricsPage(t *testing.T) {
 			cell := func(i int) string { return strings.ReplaceAll(strings.TrimSpace(cells[i]), "`", "") }
 			listed[cell(1)] = strings.TrimSpace(cell(2) + " " + cell(3))
 			if cell(4) == "" {
-				t.Errorf("%s has no meaning", cell(1))
+				t.Errorf("docs/metrics.md does not describe %s", cell(1))
 			}
 		}
 	}
@@ -128,11 +128,11 @@ func TestPeersNames(t *testing.T) {
 // is used unchanged as the value of the label reason.
 func TestFixedValues(t *testing.T) {
 	if MaxNamespaces != 100 || MaxLabelSets != 500 {
-		t.Error("docs/metrics.md tells of other bounds")
+		t.Error("docs/metrics.md states other bounds")
 	}
 	for reason := range reasons {
 		if reasonValue(reason) != reason || clean(reason) != reason {
-			t.Errorf("reason %q is not told as it is", reason)
+			t.Errorf("reason %q is not used unchanged as a label value", reason)
 		}
 	}
 }

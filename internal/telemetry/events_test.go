@@ -62,7 +62,7 @@ func TestEventsOnTheServer(t *testing.T) {
 			continue
 		}
 		if event.Count != 2 || !event.LastTimestamp.Time.Equal(now.Add(time.Minute)) || !event.FirstTimestamp.Time.Equal(now) {
-			t.Errorf("told twice: count %d, from %s to %s", event.Count, event.FirstTimestamp, event.LastTimestamp)
+			t.Errorf("recorded twice: count %d, from %s to %s", event.Count, event.FirstTimestamp, event.LastTimestamp)
 		}
 		if event.Source.Component != Component || event.Type != corev1.EventTypeWarning || event.Message != "out of memory" {
 			t.Errorf("the event is %+v", event)
@@ -92,8 +92,8 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 		answer         func(int) error
 		calls, dropped int
 	}{
-		{"at once", func(int) error { return nil }, 1, 0},
-		{"the second try", func(n int) error {
+		{"the first try succeeds", func(int) error { return nil }, 1, 0},
+		{"the second try succeeds", func(n int) error {
 			if n == 1 {
 				return errors.New("connection refused")
 			}
@@ -145,7 +145,7 @@ func TestNoNamespaceFillsTheQueue(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := r.Start(ended); err != nil || len(r.waiting) > 0 {
-		t.Errorf("%v are counted after they were written: %v", r.waiting, err)
+		t.Errorf("%v written events still count as waiting: %v", r.waiting, err)
 	}
 }
 
@@ -192,7 +192,7 @@ func FuzzTruncate(f *testing.F) {
 			t.Errorf("truncate(%q, %d) = %q", s, n, got)
 		}
 		if utf8.ValidString(s) && !utf8.ValidString(got) {
-			t.Errorf("cut a character of %q: %q", s, got)
+			t.Errorf("a character of %q was cut: %q", s, got)
 		}
 	})
 }

@@ -58,17 +58,17 @@ func TestStoredCounts(t *testing.T) {
 		{"the driver runs and is ready in one pass", []lifecycle.Transition{
 			step(lifecycle.Launched, lifecycle.Started, 1, ""), step(lifecycle.Started, lifecycle.Running, 1, ""),
 		}, map[string]float64{"spark_application_start_latency_seconds": 1, "spark_application_start_latency_seconds_histogram": 1}},
-		{"a node that is back is no start", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Started, 1, "")}, map[string]float64{}},
-		{"a node that is back is no launch", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Launched, 1, "")}, map[string]float64{}},
-		{"a lost node is no start", []lifecycle.Transition{step(lifecycle.Launched, lifecycle.Unknown, 1, "")}, map[string]float64{}},
-		{"refused, to be tried again", []lifecycle.Transition{
+		{"a driver that runs again on a node that returned", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Started, 1, "")}, map[string]float64{}},
+		{"a pending driver on a node that returned", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Launched, 1, "")}, map[string]float64{}},
+		{"the node of a pending driver is lost", []lifecycle.Transition{step(lifecycle.Launched, lifecycle.Unknown, 1, "")}, map[string]float64{}},
+		{"rejected, and retried", []lifecycle.Transition{
 			step("", lifecycle.Ended, 1, lifecycle.Refused), step(lifecycle.Ended, lifecycle.Waiting, 1, lifecycle.Refused),
 		}, map[string]float64{"spark_application_count": 1, "spark_application_failed_submission_count": 1}},
-		{"a refusal that was told before", []lifecycle.Transition{step(lifecycle.Ended, lifecycle.Waiting, 1, lifecycle.Refused)}, map[string]float64{}},
-		{"refused for good", []lifecycle.Transition{
+		{"the retry of a rejection that was counted before", []lifecycle.Transition{step(lifecycle.Ended, lifecycle.Waiting, 1, lifecycle.Refused)}, map[string]float64{}},
+		{"rejected, and not retried", []lifecycle.Transition{
 			step("", lifecycle.Ended, 1, lifecycle.Refused), step(lifecycle.Ended, lifecycle.Done, 1, lifecycle.Refused),
 		}, map[string]float64{"spark_application_count": 1, "spark_application_failed_submission_count": 1, "spark_application_failure_count": 1}},
-		{"ended well", []lifecycle.Transition{
+		{"succeeded", []lifecycle.Transition{
 			step(lifecycle.Running, lifecycle.Ended, 1, lifecycle.Succeeded), step(lifecycle.Ended, lifecycle.Retained, 1, lifecycle.Succeeded),
 		}, map[string]float64{"spark_application_success_count": 1}},
 		{"failed", []lifecycle.Transition{step(lifecycle.Ended, lifecycle.Retained, 1, lifecycle.Failed)},

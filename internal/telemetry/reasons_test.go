@@ -70,18 +70,18 @@ func TestEveryReasonIsToldApart(t *testing.T) {
 	} {
 		found := reasonsOf(t, folder)
 		if len(found) < least {
-			t.Errorf("%s has %d reasons, at least %d were expected: are they called otherwise now?", folder, len(found), least)
+			t.Errorf("%s has %d reasons, at least %d were expected: do their constants have other names now?", folder, len(found), least)
 		}
 		for reason, where := range found {
 			all[reason] = where
 			if reason != "" && !otherReasons[reason] && reasonValue(reason) != reason {
-				t.Errorf("%s: reason %q is %q in metrics: add it to reasons in bounded.go, or say here where else it is told", where, reason, reasonValue(reason))
+				t.Errorf("%s: reason %q is %q in metrics: add it to reasons in bounded.go, or to otherReasons with its condition", where, reason, reasonValue(reason))
 			}
 		}
 	}
 	for reason := range otherReasons {
 		if all[reason] == "" {
-			t.Errorf("there is no reason %q any more", reason)
+			t.Errorf("no constant has the reason %q any more", reason)
 		}
 	}
 	if got := reasonValue("SomethingOfTheKubelet"); got != OtherReason {
