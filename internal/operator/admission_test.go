@@ -88,7 +88,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	app := w.Application("pi", withVolume)
 	w.waitEvent(app, apianswer.ReasonPodMutated, "docs/migrate-kubeflow.md")
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
-		t.Errorf("it is %s", state)
+		t.Errorf("the application is in state %s", state)
 	}
 	// The remedy of docs/migrate-kubeflow.md: the webhook continues for the pods of its own operator.
 	patch := `[{"op":"add","path":"/webhooks/0/objectSelector/matchExpressions","value":[{"key":"sparkoperator.dev/managed","operator":"DoesNotExist"}]}]`
@@ -106,7 +106,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	theirs.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "local", MountPath: "/local"}}
 	w.Create(theirs)
 	if n := volumesNamed(theirs, "data"); n != 1 {
-		t.Errorf("an executor of theirs has the volume %d times", n)
+		t.Errorf("an executor of the other operator has the volume %d times", n)
 	}
 }
 
@@ -119,8 +119,8 @@ func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 		webhook func(*testing.T) (string, []byte)
 		reason  string
 	}{
-		"doubles": {doublingWebhook, apianswer.ReasonPodMutated},
-		"is dead": {deadWebhook, apianswer.ReasonWebhookFailed},
+		"a webhook that adds the volume again": {doublingWebhook, apianswer.ReasonPodMutated},
+		"a webhook that does not answer":       {deadWebhook, apianswer.ReasonWebhookFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

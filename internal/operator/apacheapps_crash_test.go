@@ -47,7 +47,7 @@ func apachesLife(t *testing.T, crash *crashing) (died bool) {
 	w.waitNothing(app)
 	checkHistory(t, got, append([]apacheState{sparkv1.ApplicationScheduledToRestart}, ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased)[1:]...))
 	if before := got.Status.PreviousAttemptSummary; before == nil || len(history(before.StateTransitionHistory)) != 6 {
-		t.Errorf("the attempt before is %+v", before)
+		t.Errorf("the previous attempt is %+v", before)
 	}
 	return m.end(2)
 }

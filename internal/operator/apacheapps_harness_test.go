@@ -179,7 +179,7 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 // kept.
 func (w *world) waitNothing(owner client.Object, kept ...client.Object) {
 	w.T.Helper()
-	testkit.Wait(w.T, "nothing to be left of "+owner.GetName(), func(ctx context.Context) error {
+	testkit.Wait(w.T, "the deletion of all objects of "+owner.GetName(), func(ctx context.Context) error {
 		lists := []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}}
 		var errs []error
 		for _, list := range lists {

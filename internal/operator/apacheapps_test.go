@@ -129,7 +129,7 @@ func (w *world) waitApachePass(app client.Object, clock *later) {
 	w.T.Helper()
 	before := clock.readCount.Load()
 	w.triggerApachePass(app.GetName())
-	testkit.Wait(w.T, app.GetName()+" to have a pass", func(context.Context) error { return want(clock.readCount.Load() > before+1, true) })
+	testkit.Wait(w.T, app.GetName()+" to get a pass", func(context.Context) error { return want(clock.readCount.Load() > before+1, true) })
 }
 
 // TestApacheRestarts checks that the objects of each attempt have their own names, and that the objects of the previous
@@ -153,10 +153,10 @@ func TestApacheRestarts(t *testing.T) {
 			got := w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
 			info, before := got.Status.CurrentAttemptSummary.AttemptInfo, got.Status.PreviousAttemptSummary
 			if info.ID != 1 || info.RestartCounter != 1 || info.FailureRestartCounter != 1 || info.SchedulingFailureRestartCounter != 0 || before == nil {
-				t.Fatalf("the attempt is %+v, the one before %+v", info, before)
+				t.Fatalf("the attempt is %+v, the previous attempt %+v", info, before)
 			}
 			if diff := cmp.Diff(ran(sparkv1.ApplicationFailed), history(before.StateTransitionHistory)); diff != "" {
-				t.Errorf("the attempt before had another history:\n%s", diff)
+				t.Errorf("the previous attempt has another history:\n%s", diff)
 			}
 			checkHistory(t, got, append([]apacheState{sparkv1.ApplicationScheduledToRestart}, ran()[1:]...))
 		}
@@ -165,7 +165,7 @@ func TestApacheRestarts(t *testing.T) {
 	}
 	got := w.waitApache("pi", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	if !strings.Contains(got.Status.CurrentState.Message, "2") {
-		t.Errorf("it does not say which limit was met: %q", got.Status.CurrentState.Message)
+		t.Errorf("the message does not contain the limit of restarts: %q", got.Status.CurrentState.Message)
 	}
 	w.mustExist(last)
 }

@@ -44,7 +44,7 @@ func TestApacheClientMode(t *testing.T) {
 	w.waitNothing(app)
 	w.triggerApachePass("pi")
 	if again := w.waitApache("pi", sparkv1.ApplicationResourceReleased); len(again.Status.StateTransitionHistory) != 3 {
-		t.Errorf("since version %s its status went on to %+v", version, again.Status)
+		t.Errorf("after resourceVersion %s the status changed to %+v", version, again.Status)
 	}
 	w.Remove(app)
 	w.WaitGone(app)
@@ -122,14 +122,14 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	w.waitDeleting(executor)
 	w.waitApache("pi", sparkv1.ApplicationScheduledToRestart)
 	if same := w.apacheDriver(app, 1); same.UID != driver.UID {
-		t.Fatal("another driver was made")
+		t.Fatal("another driver was created")
 	}
 	for _, gone := range goes {
 		gone()
 	}
 	next := w.readyDriver(app, 2)
 	if next.UID == driver.UID {
-		t.Error("the driver of the first attempt was taken for the second's")
+		t.Error("the driver of the first attempt counts as the driver of the second attempt")
 	}
 	w.kubelet(next.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
@@ -150,14 +150,14 @@ func TestApacheForeignObjects(t *testing.T) {
 	w.waitApache("pi", sparkv1.ApplicationScheduledToRestart, func(app *apacheApp) error {
 		before := app.Status.PreviousAttemptSummary
 		if before == nil {
-			return errors.New("there is no attempt before this one")
+			return errors.New("there is no previous attempt")
 		}
 		for _, state := range before.StateTransitionHistory {
 			if state.CurrentStateSummary == sparkv1.ApplicationSchedulingFailure {
 				return says(state.Message, `ConfigMap "settings" already exists`)
 			}
 		}
-		return fmt.Errorf("the attempt before had the history %v", history(before.StateTransitionHistory))
+		return fmt.Errorf("the previous attempt has the history %v", history(before.StateTransitionHistory))
 	})
 	w.untouchedObject(theirs)
 	w.Remove(theirs)
@@ -216,7 +216,7 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 	w.WaitGone(driver)
 	w.waitLog("read the driver pods")
 	if got := w.getApache("pi"); got.Status.CurrentState.CurrentStateSummary != sparkv1.ApplicationRunningHealthy {
-		t.Errorf("it is %+v", got.Status.CurrentState)
+		t.Errorf("the state is %+v", got.Status.CurrentState)
 	}
 	broken.Store(false)
 	w.triggerApachePass("pi")
@@ -241,7 +241,7 @@ func TestApacheUnselected(t *testing.T) {
 	for _, app := range []*apacheApp{outside, probe} {
 		got := w.getApache(app.Name)
 		if diff := cmp.Diff(sparkv1.ApplicationStatus{}, got.Status); diff != "" || got.ResourceVersion != app.ResourceVersion {
-			t.Errorf("%s was touched: %s", app.Name, diff)
+			t.Errorf("%s was changed: %s", app.Name, diff)
 		}
 	}
 	w.patchApache("outside", `{"metadata":{"labels":{"team":"a"}}}`)

@@ -38,7 +38,7 @@ func TestApacheExamples(t *testing.T) {
 			continue
 		}
 		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); object.GetName() != name {
-			t.Errorf("%s is called %s", file, object.GetName())
+			t.Errorf("the object in %s has the name %s", file, object.GetName())
 		}
 		object.SetNamespace(w.Namespace)
 		if err := w.API.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
@@ -63,7 +63,7 @@ func checkLaunch(t *testing.T, file, kind string, text []byte) {
 		clusters := apachecluster.Clusters{}
 		clusters.Decide(cluster, lifecycle.Observed{}, now)
 		if s := clusters.AuxiliaryObjects(cluster, lifecycle.Observed{}); len(s.Objects) < 5 {
-			t.Errorf("%s comes to %d objects; %+v", file, len(s.Objects), cluster.Status)
+			t.Errorf("%s leads to %d objects; %+v", file, len(s.Objects), cluster.Status)
 		}
 		return
 	}

@@ -66,7 +66,7 @@ func TestApacheMetrics(t *testing.T) {
 	}
 	made := w.samplesOf("sparkoperator_api_request_duration_seconds", "verb", "resource", "pods")["create"].GetHistogram()
 	if made.GetSampleCount() != 1 || made.GetSampleSum() <= 0 {
-		t.Errorf("%d pods were made in %v s", made.GetSampleCount(), made.GetSampleSum())
+		t.Errorf("%d pods were created in %v s", made.GetSampleCount(), made.GetSampleSum())
 	}
 	families, err := w.registry.Gather()
 	if err != nil {
@@ -74,7 +74,7 @@ func TestApacheMetrics(t *testing.T) {
 	}
 	for _, family := range families {
 		if strings.Contains(family.GetName(), strings.ReplaceAll(w.Namespace, "-", "_")) {
-			t.Errorf("%s is a metric of one namespace", family.GetName())
+			t.Errorf("the name of the metric %s contains the namespace", family.GetName())
 		}
 	}
 }

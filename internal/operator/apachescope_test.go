@@ -35,7 +35,7 @@ func TestApacheRelabelled(t *testing.T) {
 	// When the operator has launched another application, it would also have acted on the first one.
 	w.apacheDriver(w.apacheApp("later", func(app *apacheApp) { app.Labels = map[string]string{"team": "a"} }), 1)
 	if diff := cmp.Diff(before.Status, w.getApache("pi").Status); diff != "" {
-		t.Errorf("it was written (-before +now):\n%s", diff)
+		t.Errorf("the status was changed (-before +now):\n%s", diff)
 	}
 
 	w.patchApache("pi", `{"metadata":{"labels":{"closed":null}}}`)
@@ -54,13 +54,13 @@ func TestApacheNamespacesChangeLive(t *testing.T) {
 	a.run(op)
 	a.apacheDriver(a.apacheApp("first"), 1)
 	if got := b.getApache("waiting"); got.ResourceVersion != waiting.ResourceVersion {
-		t.Errorf("it was written: %+v", got.Status)
+		t.Errorf("the application was changed: %+v", got.Status)
 	}
 	a.Create(a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: b.Namespace}))
 	b.apacheDriver(waiting, 1)
 	late := a.apacheApp("late")
 	b.apacheDriver(b.apacheApp("also"), 1)
 	if got := a.getApache("late"); got.ResourceVersion != late.ResourceVersion {
-		t.Errorf("one in a namespace that went out was written: %+v", got.Status)
+		t.Errorf("an application in a namespace that is no longer served was changed: %+v", got.Status)
 	}
 }

@@ -113,7 +113,7 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	}
 	after := &corev1.Service{}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), after); err != nil || after.ResourceVersion != theirs.ResourceVersion {
-		t.Errorf("it was touched: %v", err)
+		t.Errorf("the object was changed: %v", err)
 	}
 
 	definition := gatewayDefinition(t, "grpcroutes")
@@ -153,7 +153,7 @@ func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	for _, object := range []client.Object{service, ingress} {
 		before := object.GetResourceVersion()
 		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetResourceVersion() != before {
-			t.Errorf("%T was touched: %v", object, err)
+			t.Errorf("%T was changed: %v", object, err)
 		}
 		// The test deletes the object as the garbage collector would when the driver is gone.
 		if err := w.API.Delete(t.Context(), object); err != nil {

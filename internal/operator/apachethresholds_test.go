@@ -40,6 +40,6 @@ func TestLackOutlivesTheOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took := at.Sub(begun); took < 5*time.Second {
-		t.Errorf("the new process said so after %s", took)
+		t.Errorf("the new process reported the lack of executors after %s", took)
 	}
 }

@@ -85,9 +85,9 @@ func TestNameIsTaken(t *testing.T) {
 			v1beta2.ApplicationStateSubmitted, "", true},
 		{"our ConfigMap", []func(*v1beta2.SparkApplication) client.Object{configMap(func(*corev1.ConfigMap) {})},
 			v1beta2.ApplicationStateSubmitted, "", true},
-		{"our ConfigMap of an older render", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.Data["class"] = "Old" })},
+		{"our ConfigMap with outdated content", []func(*v1beta2.SparkApplication) client.Object{configMap(func(c *corev1.ConfigMap) { c.Data["class"] = "Old" })},
 			v1beta2.ApplicationStateSubmitted, "", false},
-		{"our ConfigMap of an older render, used by our pod", []func(*v1beta2.SparkApplication) client.Object{
+		{"our ConfigMap with outdated content, used by our pod", []func(*v1beta2.SparkApplication) client.Object{
 			configMap(func(c *corev1.ConfigMap) { c.Data["class"] = "Old" }),
 			func(app *v1beta2.SparkApplication) client.Object { return tiny.Driver(app, 1) },
 		}, v1beta2.ApplicationStateSubmitted, "", true},
@@ -139,11 +139,11 @@ func TestObjectBeingDeletedIsWaitedFor(t *testing.T) {
 	}
 	w.runTiny(heldKind())
 	w.release("pi")
-	testkit.Wait(t, "the wait to be logged", func(context.Context) error {
+	testkit.Wait(t, "the wait in the log", func(context.Context) error {
 		return want(strings.Contains(w.Log.String(), "ConfigMap pi-conf is being deleted"), true)
 	})
 	if state := w.Get("pi").Status.AppState.State; state != "" {
-		t.Errorf("went on to %s", state)
+		t.Errorf("the application did not wait and is in state %s", state)
 	}
 	if err := w.API.Patch(t.Context(), held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func TestUIService(t *testing.T) {
 		t.Errorf("the port is %+v", port)
 	}
 	if ref := metav1.GetControllerOf(service); ref == nil || ref.UID != app.UID {
-		t.Errorf("it is owned by %+v", ref)
+		t.Errorf("the Service is owned by %+v", ref)
 	}
 	w.execute(driver, scene.Exited(0, ""))
 	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
@@ -143,7 +143,7 @@ func TestUIService(t *testing.T) {
 	costs := made.since(nil)
 	// The two Services are the driver's Service for its executors and the Service of the UI.
 	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 4 {
-		t.Errorf("a life costs %v", costs)
+		t.Errorf("the whole life of the application causes the requests %v", costs)
 	}
 	if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
 		t.Errorf("the Service of the retained driver was replaced or is being deleted: %+v", now.ObjectMeta)
@@ -218,7 +218,7 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.WaitGone(first.DeepCopy())
 	if info := w.Get("pi").Status.DriverInfo; info.WebUIServiceName != "" || info.WebUIAddress != "" {
-		t.Errorf("suspended, driverInfo is %+v", info)
+		t.Errorf("driverInfo of the suspended application is %+v", info)
 	}
 	w.suspend("pi", false)
 	w.ready(w.driverOf(app, 2).Name)
@@ -269,7 +269,7 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 		t.Errorf("the Service of attempt 2 is %+v", second)
 	}
 	if !labels.SelectorFromSet(second.Spec.Selector).Matches(labels.Set(driver.Labels)) {
-		t.Errorf("it selects %v, the driver has %v", second.Spec.Selector, driver.Labels)
+		t.Errorf("the Service selects %v, the driver has %v", second.Spec.Selector, driver.Labels)
 	}
 	testkit.Wait(t, "the port in the status", func(context.Context) error {
 		return want(w.Get("pi").Status.DriverInfo.WebUIAddress, first.Spec.ClusterIP+":80")
@@ -311,7 +311,7 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 		})
 		after := w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Ports[0].Port, port) })
 		if after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {
-			t.Error("it was made anew")
+			t.Error("the Service was replaced")
 		}
 		wantAnnotations := map[string]string{"theirs": "kept", "both": fmt.Sprint(port)}
 		if diff := cmp.Diff(wantAnnotations, after.Annotations); diff != "" {
@@ -375,7 +375,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 		return nil
 	})
 	if asked := made.since(nil)["POST services"]; asked > 3 {
-		t.Errorf("asked %d times", asked-1)
+		t.Errorf("the creation was repeated %d times", asked-1)
 	}
 	w.waitEvent(app, dependents.ReasonNameTaken, "does not belong to this resource")
 	if reported := w.EventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(reported, "\n") {
@@ -383,7 +383,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	}
 	still := &corev1.Service{}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), still); err != nil || still.ResourceVersion != theirs.ResourceVersion {
-		t.Errorf("theirs was touched: %v", err)
+		t.Errorf("somebody else's Service was changed: %v", err)
 	}
 	if err := w.API.Delete(t.Context(), theirs); err != nil {
 		t.Fatal(err)
@@ -438,11 +438,11 @@ func TestAuxiliaryObjectsThatFail(t *testing.T) {
 		times  int64
 		reason string // of the condition while it fails; "" if nothing is reported
 	}{
-		{"once", apierrors.NewServiceUnavailable("one moment"), 1, ""},
-		{"for long", apierrors.NewServiceUnavailable("the end"), 1 << 30, auxiliary.ReasonUnavailable},
-		{"denied", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New("policy: no such Services here")), 1 << 30, apianswer.ReasonForbidden},
-		{"no right", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New(`User "op" cannot create resource`)), 1 << 30, apianswer.ReasonOperatorForbidden},
-		{"invalid", apierrors.NewBadRequest("this port is not good"), 1 << 30, apianswer.ReasonInvalid},
+		{"a transient error, once", apierrors.NewServiceUnavailable("one moment"), 1, ""},
+		{"a transient error that lasts", apierrors.NewServiceUnavailable("the end"), 1 << 30, auxiliary.ReasonUnavailable},
+		{"a policy denies Services", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New("policy: no such Services here")), 1 << 30, apianswer.ReasonForbidden},
+		{"the operator has no right", apierrors.NewForbidden(corev1.Resource("services"), "pi-ui-svc", errors.New(`User "op" cannot create resource`)), 1 << 30, apianswer.ReasonOperatorForbidden},
+		{"the API server finds the Service invalid", apierrors.NewBadRequest("this port is not good"), 1 << 30, apianswer.ReasonInvalid},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

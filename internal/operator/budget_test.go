@@ -120,7 +120,7 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	w.budget("pi", false)
 	w.waitBudgets(app, 0)
 	if err := w.evict(driver); err != nil {
-		t.Errorf("nobody asks any more, and an eviction is answered with %v", err)
+		t.Errorf("the spec no longer requests a budget, but an eviction returns %v", err)
 	}
 	w.budget("pi", true)
 	w.waitBudgets(app, 1)
@@ -175,7 +175,7 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
-		t.Errorf("theirs: %v", err)
+		t.Errorf("somebody else's budget: %v", err)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestBudgetIsForbidden(t *testing.T) {
 	w.waitEvent(app, apianswer.ReasonOperatorForbidden, "not protected from evictions", "cannot create resource")
 	asked, most := made.since(nil)["POST poddisruptionbudgets"], 1+int(time.Since(begun)/budgetInterval)
 	if asked < 1 || asked > most {
-		t.Errorf("asked %d times, want at most %d", asked, most)
+		t.Errorf("the creation was requested %d times, want at most %d", asked, most)
 	}
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)

@@ -34,7 +34,7 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	hasTheirs := func(pod *corev1.Pod) bool {
 		return slices.ContainsFunc(pod.Spec.Containers[0].Env, func(e corev1.EnvVar) bool { return e.Name == "THEIRS" })
 	}
-	testkit.Wait(t, "their workers", func(context.Context) error {
+	testkit.Wait(t, "the workers of the inherited cluster", func(context.Context) error {
 		old := 0
 		for _, pod := range w.members("c") {
 			if hasTheirs(&pod) && len(pod.Status.ContainerStatuses) > 0 {
@@ -48,11 +48,11 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	w.set("c-worker", replicas(3), func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3), clusterHolds("Ready", metav1.ConditionTrue), clusterLacks("Degraded"))
 	if now := w.uidsOf("c"); fmt.Sprint(now) != fmt.Sprint(left) {
-		t.Fatalf("they were %v and are %v", left, now)
+		t.Fatalf("the pods were %v and are %v", left, now)
 	}
 
 	w.patchCluster("c", `{"spec":{"runtimeVersions":{"jdkVersion":"21"}}}`)
-	testkit.Wait(t, "all pods to be of the spec", func(context.Context) error {
+	testkit.Wait(t, "all pods to match the spec", func(context.Context) error {
 		pods := w.members("c")
 		for i := range pods {
 			if hasTheirs(&pods[i]) || pods[i].Labels[identity.AppUIDLabel] != string(sc.UID) {

@@ -24,7 +24,7 @@ var obstaclesToSets = map[string]struct {
 	message string
 	create  func(*world) client.Object
 }{
-	"a policy": {"no claims here", func(w *world) client.Object {
+	"an admission policy": {"no claims here", func(w *world) client.Object {
 		policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: madeSets}}},
 			Validations:      []admissionv1.Validation{{Expression: "false", Message: "no claims here", Reason: new(metav1.StatusReasonForbidden)}},
@@ -79,17 +79,17 @@ func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 				err := w.API.Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}, Spec: set.Spec}, client.DryRunAll)
 				return says(fmt.Sprint(err), test.message)
 			}
-			testkit.Wait(t, "it to be refused", refused)
+			testkit.Wait(t, "the StatefulSet to be rejected", refused)
 			w.patchCluster("c", claims)
 			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Degraded", metav1.ConditionTrue, test.message))
 			replaced := &appsv1.StatefulSet{}
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(set), replaced); err != nil || replaced.UID != set.UID || replaced.DeletionTimestamp != nil {
-				t.Fatalf("the set is gone, or going: %v, since %v", err, replaced.DeletionTimestamp)
+				t.Fatalf("the StatefulSet does not exist (%v) or is being deleted since %v", err, replaced.DeletionTimestamp)
 			}
 			if err := w.API.Delete(t.Context(), obstacle); err != nil {
 				t.Fatal(err)
 			}
-			testkit.Wait(t, "it to be let in", func(ctx context.Context) error { return want(refused(ctx) != nil, true) })
+			testkit.Wait(t, "the StatefulSet to be admitted", func(ctx context.Context) error { return want(refused(ctx) != nil, true) })
 			clock.advance(auxiliary.MaxInterval)
 			w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
 			w.waitReplaced("c", set, before)

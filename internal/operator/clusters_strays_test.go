@@ -64,7 +64,7 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	if err := w.API.Delete(t.Context(), set, orphan); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "the workers to be nobody's", func(context.Context) error {
+	testkit.Wait(t, "the workers to have no owner", func(context.Context) error {
 		for _, pod := range w.members("c") {
 			if pod.Labels[identity.RoleLabel] == identity.RoleWorker {
 				if err := want(len(pod.OwnerReferences), 0); err != nil {
@@ -78,7 +78,7 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	w.Create(theirs)
 	w.Remove(w.getCluster("c"))
 	w.WaitGone(sc)
-	testkit.Wait(t, "all pods but the other to go", func(context.Context) error {
+	testkit.Wait(t, "the deletion of all pods but the other one", func(context.Context) error {
 		pods := w.members("c")
 		return want(len(pods) == 1 && pods[0].UID == theirs.UID, true)
 	})
@@ -107,7 +107,7 @@ func TestStraysAreReleased(t *testing.T) {
 	w.runClusters(testConfig(w.Namespace), clock.now)
 	w.sparkCluster("c")
 	w.waitPod("c-worker-0")
-	testkit.Wait(t, "the objects to stand", func(context.Context) error {
+	testkit.Wait(t, "the cluster's objects", func(context.Context) error {
 		o := w.getCluster("c").Status.Operator
 		return want(o != nil && o.BegunAt != nil, true)
 	})
@@ -119,7 +119,7 @@ func TestStraysAreReleased(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterSchedulingFailure)
 	w.patchCluster("c", `{"spec":{"sparkConf":{"a=b":"no name of a property"}}}`)
 	w.waitCluster("c", sparkv1.ClusterResourceReleased)
-	testkit.Wait(t, "the pods to go", func(context.Context) error { return want(len(w.members("c")), 0) })
+	testkit.Wait(t, "the deletion of the pods", func(context.Context) error { return want(len(w.members("c")), 0) })
 }
 
 // TestTakenOverScaleIsTheAutoscalers checks that the number of workers that the autoscaler wanted survives the first
@@ -131,7 +131,7 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	w.kubelets()
 	w.createInheritedCluster("c", sparkv1.ClusterRunningHealthy, workers(1, 1, 9))
 	w.scale("c-worker", 4)
-	testkit.Wait(t, "their pods", func(context.Context) error { return want(len(w.members("c")), 5) })
+	testkit.Wait(t, "the pods of the inherited cluster", func(context.Context) error { return want(len(w.members("c")), 5) })
 	left := w.set("c-worker")
 	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(4))
@@ -172,7 +172,7 @@ func TestSetDeletedDuringAPassKeepsItsPods(t *testing.T) {
 	armed.Store(true)
 	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetMetadata":{"annotations":{"edited":"yes"}}}}}`)
 	if got := *w.waitReplaced("c", set, before).Spec.Replicas; got != 3 {
-		t.Errorf("the next set begins with %d pods", got)
+		t.Errorf("the next StatefulSet begins with %d pods", got)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestNewSetCountsItsPodsLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := *w.waitReplaced("c", set, before).Spec.Replicas; got != 3 {
-		t.Errorf("the next set begins with %d pods", got)
+		t.Errorf("the next StatefulSet begins with %d pods", got)
 	}
 }
 

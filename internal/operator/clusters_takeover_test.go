@@ -87,7 +87,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 	w := newWorld(t)
 	w.kubelets()
 	sc := w.createInheritedCluster("c", sparkv1.ClusterRunningHealthy)
-	testkit.Wait(t, "their pods", func(context.Context) error { return want(len(w.members("c")), 2) })
+	testkit.Wait(t, "the pods of the inherited cluster", func(context.Context) error { return want(len(w.members("c")), 2) })
 	left := w.uidsOf("c")
 	stop := w.runClusters(testConfig(w.Namespace), time.Now)
 	got := w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Ready", metav1.ConditionTrue), func(sc *sparkCluster) error {
@@ -102,11 +102,11 @@ func TestClusterIsTakenOver(t *testing.T) {
 	stop()
 	w.runClusters(testConfig(w.Namespace), time.Now) // changes nothing
 	w.Remove(w.waitPod("c-worker-0"))
-	testkit.Wait(t, "the worker to come back", func(context.Context) error { return want(w.uidOf("c-worker-0") != left["c-worker-0"], true) })
+	testkit.Wait(t, "the worker to exist again", func(context.Context) error { return want(w.uidOf("c-worker-0") != left["c-worker-0"], true) })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Ready", metav1.ConditionTrue))
 	left["c-worker-0"] = w.uidOf("c-worker-0")
 	if diff := cmp.Diff(left, w.uidsOf("c")); diff != "" {
-		t.Fatalf("something was replaced:\n%s", diff)
+		t.Fatalf("pods or StatefulSets were replaced:\n%s", diff)
 	}
 
 	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":2,"minWorkers":2,"maxWorkers":2}}}}`)
@@ -139,7 +139,7 @@ func TestStuckClusterIsTakenOver(t *testing.T) {
 	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.waitCluster("stuck", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	w.WaitGone(going)
-	testkit.Wait(t, "its pods to go", func(context.Context) error { return want(len(w.members("going")), 0) })
+	testkit.Wait(t, "the deletion of the cluster's pods", func(context.Context) error { return want(len(w.members("going")), 0) })
 	w.waitLog("Removed the finalizers of another operator")
 }
 
@@ -156,22 +156,22 @@ func TestClusterSecrets(t *testing.T) {
 	secrets := func() []string { return w.secretNames(sc) }
 	before := secrets()
 	if len(before) != 1 {
-		t.Fatalf("its Secrets are %v", before)
+		t.Fatalf("the Secrets of the cluster are %v", before)
 	}
 	for _, pod := range w.members("c") {
 		for _, env := range pod.Spec.Containers[0].Env {
 			if err := says(env.Value, "hush"); err == nil {
-				t.Errorf("%s has it in %s", pod.Name, env.Name)
+				t.Errorf("%s has the secret value in %s", pod.Name, env.Name)
 			}
 		}
 	}
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush-2"}}}`)
-	testkit.Wait(t, "another Secret alone", func(context.Context) error {
+	testkit.Wait(t, "exactly one Secret, which is new", func(context.Context) error {
 		now := secrets()
 		return want(len(now) == 1 && now[0] != before[0], true)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Ready", metav1.ConditionTrue))
 	if err := says(w.Log.String(), "hush"); err == nil {
-		t.Error("the log contains it")
+		t.Error("the log contains the secret value")
 	}
 }

@@ -79,7 +79,7 @@ func TestClusterLives(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2), clusterLacks("Degraded"))
 	w.waitEvent(sc, "SparkClusterRecovered")
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
-		t.Errorf("%d states are reported (W1)", n)
+		t.Errorf("%d states are reported", n)
 	}
 
 	w.Remove(w.getCluster("c"))
@@ -87,7 +87,7 @@ func TestClusterLives(t *testing.T) {
 	for _, object := range w.objectsOf("c") {
 		w.WaitGone(object)
 	}
-	testkit.Wait(t, "the pods to go", func(context.Context) error { return want(len(w.members("c")), 0) })
+	testkit.Wait(t, "the deletion of the pods", func(context.Context) error { return want(len(w.members("c")), 0) })
 }
 
 // TestClusterIsEdited checks that edits of the scale, the image and the configuration reach the pods. The autoscaler is
@@ -108,7 +108,7 @@ func TestClusterIsEdited(t *testing.T) {
 		t.Error("the master was restarted to scale the workers")
 	}
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.kubernetes.container.image":"docker.io/apache/spark:4.1.5","spark.worker.cleanup.enabled":"true"}}}`)
-	testkit.Wait(t, "all pods to be of the edit", func(context.Context) error {
+	testkit.Wait(t, "all pods to match the edit", func(context.Context) error {
 		pods := w.members("c")
 		for i := range pods {
 			if image := pods[i].Spec.Containers[0].Image; image != "docker.io/apache/spark:4.1.5" {
@@ -227,7 +227,7 @@ func TestClusterWithoutAMaster(t *testing.T) {
 	sc := w.sparkCluster("c", workers(1, 1, 2))
 	w.waitPod("c-master-0")
 	w.waitCluster("c", sparkv1.ClusterSubmitted)
-	testkit.Wait(t, "the objects to stand", func(context.Context) error {
+	testkit.Wait(t, "the cluster's objects", func(context.Context) error {
 		o := w.getCluster("c").Status.Operator
 		return want(o != nil && o.BegunAt != nil, true)
 	})

@@ -36,7 +36,7 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	}
 	before := secret()
 	w.patchCluster("c", `{"spec":{"runtimeVersions":{"sparkVersion":"4.1.5"},"sparkConf":{"spark.kubernetes.container.image":null}}}`)
-	testkit.Wait(t, "all pods to be of the edit", func(context.Context) error {
+	testkit.Wait(t, "all pods to match the edit", func(context.Context) error {
 		pods := w.members("c")
 		for i := range pods {
 			if pods[i].Spec.Containers[0].Image != "apache/spark:4.1.5" {
@@ -51,7 +51,7 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 		t.Errorf("Secret %s of %s is now %s of %s", before.Name, before.UID, now.Name, now.UID)
 	}
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
-	testkit.Wait(t, "another Secret alone", func(context.Context) error {
+	testkit.Wait(t, "exactly one Secret, which is new", func(context.Context) error {
 		now := secret()
 		return want(now.UID != before.UID && now.UID != "" && now.Name != before.Name, true)
 	})
@@ -77,7 +77,7 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 				return err
 			}
 			if len(list.Items) != 1 || list.Items[0].UID == not {
-				return fmt.Errorf("there are %d", len(list.Items))
+				return fmt.Errorf("there are %d Secrets", len(list.Items))
 			}
 			secret = list.Items[0]
 			return nil
@@ -87,9 +87,9 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 	first := alone("a Secret", "")
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
-	second := alone("another Secret alone", first.UID)
+	second := alone("exactly one Secret, which is new", first.UID)
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush"}}}`)
-	if again := alone("the first one again, alone", second.UID); again.Name != first.Name {
+	if again := alone("the first Secret again, and no other", second.UID); again.Name != first.Name {
 		t.Errorf("Secret %s, not %s", again.Name, first.Name)
 	}
 }
@@ -112,7 +112,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
-	testkit.Wait(t, "the master to be another", func(context.Context) error { return want(w.uidOf("c-master-0") != master, true) })
+	testkit.Wait(t, "a new master", func(context.Context) error { return want(w.uidOf("c-master-0") != master, true) })
 	masters := func(n int32) func(*sparkCluster) error {
 		return func(sc *sparkCluster) error {
 			return want(sc.Status.Masters != nil && sc.Status.Masters.Ready == n, true)
@@ -129,7 +129,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 	w.kubelets()
 	clock.advance(auxiliary.MaxInterval)
 	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
-	testkit.Wait(t, "the other Secret alone", func(context.Context) error {
+	testkit.Wait(t, "only the new Secret", func(context.Context) error {
 		now := secrets()
 		return want(len(now) == 1 && now[0] != first[0], true)
 	})

@@ -55,6 +55,6 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 		return errors.Join(want(len(sc.Status.Executors), 1), want(sc.Status.Operator.Executors == nil, true))
 	})
 	if made, most := writes(); made > most {
-		t.Errorf("%v writes until they are gone, want at most %v", made, most)
+		t.Errorf("%v writes until the status counts no failed executor, want at most %v", made, most)
 	}
 }

@@ -96,7 +96,7 @@ func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds 
 			return err
 		}
 		if sc.Status.State != state {
-			return fmt.Errorf("it is %q: %+v", sc.Status.State, sc.Status.Conditions)
+			return fmt.Errorf("the state is %q: %+v", sc.Status.State, sc.Status.Conditions)
 		}
 		for _, check := range holds {
 			if err := check(sc); err != nil {
@@ -158,7 +158,7 @@ func selects(pod *corev1.Pod) func(*corev1.Service) error {
 	return func(service *corev1.Service) error {
 		for key, value := range service.Spec.Selector {
 			if pod.Labels[key] != value {
-				return fmt.Errorf("it selects %s=%s, the pod has %q", key, value, pod.Labels[key])
+				return fmt.Errorf("the Service selects %s=%s, the pod has %q", key, value, pod.Labels[key])
 			}
 		}
 		return want(len(service.Spec.Selector) > 0, true)
@@ -218,7 +218,7 @@ func (w *world) triggerServerPass(name string) {
 // waitNoServer waits until a SparkConnect has no pod and no ConfigMap.
 func (w *world) waitNoServer(sc *v1alpha1.SparkConnect) {
 	w.T.Helper()
-	testkit.Wait(w.T, "nothing to be left of the server of "+sc.Name, func(ctx context.Context) error {
+	testkit.Wait(w.T, "the deletion of the server of "+sc.Name, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.PodList{}} {
 			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 				return err

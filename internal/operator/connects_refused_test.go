@@ -74,12 +74,12 @@ func TestServersThatCannotBeMade(t *testing.T) {
 			state: failed, reason: "Invalid", event: "SparkServerRefused", says: []string{"spec.containers[0].name"},
 		},
 		{
-			name: "a template that is none", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":"none"}}`) },
+			name: "an invalid template of the server", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":"none"}}`) },
 			hinder: edit(`{"spec":{"server":{"template":null}}}`),
 			state:  failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.server.template"}, stalls: true,
 		},
 		{
-			name: "an executors' template that is none", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Template = template(`{"spec":7}`) },
+			name: "an invalid template of the executors", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Template = template(`{"spec":7}`) },
 			hinder: edit(`{"spec":{"executor":{"template":null}}}`),
 			state:  failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.executor.template"}, stalls: true,
 		},
@@ -88,19 +88,19 @@ func TestServersThatCannotBeMade(t *testing.T) {
 			state: failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.image"}, stalls: true,
 		},
 		{
-			name: "memory that is none", sc: func(sc *v1alpha1.SparkConnect) {
+			name: "an invalid memory size", sc: func(sc *v1alpha1.SparkConnect) {
 				sc.Spec.Executor.Memory, sc.Spec.SparkConf = nil, map[string]string{"spark.executor.memory": "lots"}
 			}, hinder: edit(`{"spec":{"executor":{"memory":"1g"}}}`),
 			state: failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.sparkConf[spark.executor.memory]"}, stalls: true,
 		},
 		{
-			name: "an image that nobody has", hinder: edit(`{"spec":{"image":"there"}}`), after: func(w *world) {
+			name: "an image that does not exist", hinder: edit(`{"spec":{"image":"there"}}`), after: func(w *world) {
 				w.kubelet("x-server", corev1.PodPending, waiting("ImagePullBackOff", `Back-off pulling image "gone"`))
 			},
 			state: provisioning, reason: "ImagePullBackOff", event: "SparkServerPending", says: []string{`"gone"`},
 		},
 		{
-			name: "a pod of that name", hinder: func(w *world) func() {
+			name: "somebody else's pod with the server's name", hinder: func(w *world) func() {
 				pod := scene.ForeignPod(w.Namespace, "x-server")
 				w.Create(pod)
 				return func() { w.untouchedObject(pod); w.Remove(pod) }
@@ -108,7 +108,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 			state: failed, reason: dependents.ReasonNameTaken, event: "SparkServerRefused", says: []string{`Pod "x-server" already exists`},
 		},
 		{
-			name: "a ConfigMap of that name", hinder: func(w *world) func() {
+			name: "somebody else's ConfigMap with the name of ours", hinder: func(w *world) func() {
 				config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 				w.Create(config)
 				return func() { w.untouchedObject(config); w.Remove(config) }
@@ -212,8 +212,8 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 func TestServiceThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ service, reason, says string }{
-		"invalid by us":             {`{"spec":{"type":"ExternalName","externalName":"else.where"}}`, "InvalidService", "spec.server.service"},
-		"invalid to the API server": {`{"spec":{"sessionAffinity":"Sometimes"}}`, "Invalid", "spec.sessionAffinity"},
+		"the operator rejects the Service":   {`{"spec":{"type":"ExternalName","externalName":"else.where"}}`, "InvalidService", "spec.server.service"},
+		"the API server rejects the Service": {`{"spec":{"sessionAffinity":"Sometimes"}}`, "Invalid", "spec.sessionAffinity"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

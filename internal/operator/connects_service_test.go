@@ -172,11 +172,11 @@ const astray = `{"spec":{"selector":{"astray":"yes"}}}`
 func TestServiceIsEditedByHand(t *testing.T) {
 	t.Parallel()
 	for name, patch := range map[string]string{
-		"a selector more":  astray,
-		"another selector": `{"spec":{"selector":{"spark-role":"driver"}}}`,
-		"somewhere else":   `{"spec":{"type":"ExternalName","externalName":"evil.example.com"}}`,
-		"another type":     `{"spec":{"type":"NodePort"}}`,
-		"other ports":      `{"spec":{"ports":[{"name":"spark-connect-server","port":1,"protocol":"TCP","targetPort":1}]}}`,
+		"an additional selector": astray,
+		"another selector":       `{"spec":{"selector":{"spark-role":"driver"}}}`,
+		"an external name":       `{"spec":{"type":"ExternalName","externalName":"evil.example.com"}}`,
+		"another type":           `{"spec":{"type":"NodePort"}}`,
+		"other ports":            `{"spec":{"ports":[{"name":"spark-connect-server","port":1,"protocol":"TCP","targetPort":1}]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -230,7 +230,7 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	}
 	// One patch changes the ownership of the created fields, and one applies the wanted fields.
 	if got := made.since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
-		t.Errorf("it costs %v", got)
+		t.Errorf("the requests are %v", got)
 	}
 	if now := w.serverService("y-server", untouchedService(y)); now.ResourceVersion != y.ResourceVersion {
 		t.Errorf("a Service that nobody changed was written: %+v", now)
@@ -260,7 +260,7 @@ func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 		w.waitServerPass("x", clock, 0)
 	}
 	if got := made.since(before); got["PATCH services"] > 0 || got["GET services"] > 2 {
-		t.Errorf("a fight costs %v", got)
+		t.Errorf("the repeated edits cause the requests %v", got)
 	}
 	clock.advance(auxiliary.EditInterval)
 	w.triggerServerPass("x")
@@ -296,6 +296,6 @@ func TestServiceThatOthersWriteTo(t *testing.T) {
 		return want(made.since(before)["GET services"], reads)
 	})
 	if got := made.since(before); got["GET services"] > 3 || got["PATCH services"] > 0 {
-		t.Errorf("ten writes of somebody else cost %v", got)
+		t.Errorf("ten writes by another party cause the requests %v", got)
 	}
 }

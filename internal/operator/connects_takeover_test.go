@@ -99,7 +99,7 @@ func TestServerIsTakenOver(t *testing.T) {
 			return errors.Join(want(sc.Status.Operator != nil, true), want(sc.Status.Executors["running"], 1))
 		})
 	if !got.Status.StartTime.Equal(&left.sc.Status.StartTime) || got.Status.Operator.Attempt != 1 {
-		t.Errorf("it started at %s, attempt %d", got.Status.StartTime, got.Status.Operator.Attempt)
+		t.Errorf("the server started at %s, attempt %d", got.Status.StartTime, got.Status.Operator.Attempt)
 	}
 	w.waitEvent(left.sc, "SparkConnectTakenOver", "its server continues")
 	service := w.serverService("x-server", selects(left.pod), func(s *corev1.Service) error { return want(s.Labels[identity.AppUIDLabel], string(left.sc.UID)) })
@@ -115,7 +115,7 @@ func TestServerIsTakenOver(t *testing.T) {
 		t.Fatal("the server was replaced")
 	}
 	if w.mustExist(left.config); left.config.Labels[identity.AppUIDLabel] != "" {
-		t.Error("the ConfigMap that the server has mounted was touched")
+		t.Error("the ConfigMap that the server mounts was changed")
 	}
 
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.ui.enabled":"true"}}}`)
@@ -144,7 +144,7 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 	clock.advance(time.Minute)
 	w.triggerServerPass("x")
 	if next := w.readyServer(left.sc, 2); next.UID == left.pod.UID {
-		t.Error("the server is the same")
+		t.Error("the server was not replaced")
 	}
 }
 
@@ -201,7 +201,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	w.waitNoServer(ourServer)
 	for name, uid := range map[string]types.UID{"x-server": left.pod.UID, left.executor.Name: left.executor.UID, "y-driver": w.driverOf(ourApp, 1).UID} {
 		if got := w.uidOf(name); got != uid {
-			t.Errorf("%s was touched", name)
+			t.Errorf("%s was changed", name)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func TestServersAreSwitchedOff(t *testing.T) {
 	stop()
 	for what := range made.since(nil) {
 		if what == "GET sparkconnects" || what == "PATCH sparkconnects/status" {
-			t.Errorf("it made the request %s", what)
+			t.Errorf("the operator sent the request %s", what)
 		}
 	}
 	if got := w.getServer("x"); got.Status.Operator != nil || got.Status.State != v1alpha1.SparkConnectStateNew {

@@ -187,7 +187,7 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 	got := w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Progressing", metav1.ConditionTrue, "RollingOut"),
 		holds("Reconciling", metav1.ConditionTrue, lifecycle.ReasonEdited, "spec"))
 	if got.Status.Operator.Attempt != 1 {
-		t.Errorf("it is at attempt %d", got.Status.Operator.Attempt)
+		t.Errorf("the server is at attempt %d", got.Status.Operator.Attempt)
 	}
 	clock.advance(time.Hour)
 	w.triggerServerPass("x")
@@ -225,7 +225,7 @@ func TestServerIsMadeAnew(t *testing.T) {
 	}
 	next := w.readyServer(second, 1)
 	if after := w.serverService("x-server", selects(next)); after.UID == service.UID {
-		t.Error("the Service is the first one's")
+		t.Error("the Service belongs to the older SparkConnect")
 	}
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
 	for reason, reported := range w.EventsOf(second) {
@@ -346,7 +346,7 @@ func TestQuietServer(t *testing.T) {
 	}
 	stop()
 	if got := made.since(before); len(got) > 0 {
-		t.Errorf("a quiet server costs %v", got)
+		t.Errorf("the passes over a Ready server cause the requests %v", got)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestServersUIFromOutside(t *testing.T) {
 
 	w.patchServer("x", `{"spec":{"ui":{"ingressURLFormat":"sql.example.com"}}}`)
 	if edited := waitIngress(host("sql.example.com")); edited.UID != ingress.UID {
-		t.Error("it is another Ingress")
+		t.Error("the Ingress was replaced")
 	}
 	w.patchServer("x", `{"spec":{"suspend":true}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateNotReady, holds("Suspended", metav1.ConditionTrue, "Suspended"))
@@ -70,7 +70,7 @@ func TestServersUIFromOutside(t *testing.T) {
 	w.patchServer("x", `{"spec":{"suspend":false}}`)
 	next := w.readyServer(sc, 2)
 	if next.UID == pod.UID {
-		t.Fatal("the server is the same")
+		t.Fatal("the server was not replaced")
 	}
 	w.patchServer("x", `{"spec":{"ui":null}}`)
 	testkit.Wait(t, "no Ingress", func(ctx context.Context) error {

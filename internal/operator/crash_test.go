@@ -60,7 +60,7 @@ func (w *world) attemptRuns(attempt int32) {
 			return err
 		}
 		if driver.Labels[identity.AttemptLabel] != fmt.Sprint(attempt) {
-			return errors.New("there is no driver of it")
+			return errors.New("the driver belongs to another attempt")
 		}
 		if driver.DeletionTimestamp == nil && driver.Status.Phase != corev1.PodRunning {
 			before := driver.DeepCopy()
@@ -72,7 +72,7 @@ func (w *world) attemptRuns(attempt int32) {
 		}
 		status := w.Get("pi").Status
 		if status.Operator == nil || status.Operator.Attempt != attempt {
-			return errors.New("it is not in the status")
+			return errors.New("the status does not show that attempt")
 		}
 		return want(status.AppState.State, v1beta2.ApplicationStateRunning)
 	})

@@ -50,7 +50,7 @@ func forCrashPoints(t *testing.T, points, sample int, play func(*testing.T, *cra
 	}
 	t.Logf("%d lives with a crash, %d without", ended[true], ended[false])
 	if ended[true] < points/stride/2 || ended[false] == 0 && stride == 1 {
-		t.Errorf("the points do not fit the writes of a life: %v", ended)
+		t.Errorf("the number of crash points does not match the number of writes: %v", ended)
 	}
 }
 

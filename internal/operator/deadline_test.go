@@ -40,7 +40,7 @@ func TestDeadline(t *testing.T) {
 		}
 	}
 	if ran := got.Status.Operator.EndedAt.Sub(got.Status.Operator.SubmittedAt.Time); ran < 2*time.Second {
-		t.Errorf("it ended %s after the submission", ran)
+		t.Errorf("the attempt ended %s after the submission", ran)
 	}
 	w.WaitGone(driver)
 }
@@ -104,11 +104,11 @@ func TestRunOnALostNode(t *testing.T) {
 		}
 	}
 	if ran := got.Status.Operator.EndedAt.Sub(got.Status.Operator.SubmittedAt.Time); ran < 5*time.Second {
-		t.Errorf("it ended %s after the submission", ran)
+		t.Errorf("the attempt ended %s after the submission", ran)
 	}
 	w.waitDeleting(driver)
 	if n := w.drivers(app); n != 1 {
-		t.Fatalf("there are %d drivers while the first may run", n)
+		t.Fatalf("there are %d drivers although the first may still run", n)
 	}
 	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)

@@ -53,10 +53,10 @@ func TestDefinitionOfAnother(t *testing.T) {
 	fields := []string{"status.state", "status.operator"}
 	err := waiting(3*time.Second).waitServed(t.Context(), gvk, fields)
 	if err == nil || !strings.Contains(err.Error(), "belongs to another operator: the API server would drop status.operator, ") || !strings.Contains(err.Error(), "crds.install") {
-		t.Errorf("another's definition: %v", err)
+		t.Errorf("with another operator's definition: %v", err)
 	}
 	if !strings.Contains(w.Log.String(), "Waiting until the API server serves a kind") {
-		t.Error("waited in silence")
+		t.Error("the operator did not log that it waits")
 	}
 
 	before := theirs.DeepCopy()
@@ -65,7 +65,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := waiting(time.Minute).waitServed(t.Context(), gvk, fields); err != nil {
-		t.Errorf("a definition that was put right: %v", err)
+		t.Errorf("with a corrected definition: %v", err)
 	}
 }
 
@@ -100,8 +100,8 @@ func TestMissing(t *testing.T) {
 		kind schema.GroupVersionKind
 		want string
 	}{
-		"a kind that is not there": {document, schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "None"}, "publishes no schema of None yet"},
-		"no JSON":                  {"<html>", job, "decode the schema of g/v1"},
+		"an unknown kind":         {document, schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "None"}, "publishes no schema of None yet"},
+		"a text that is not JSON": {"<html>", job, "decode the schema of g/v1"},
 	} {
 		if _, err := missing([]byte(c.text), c.kind, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

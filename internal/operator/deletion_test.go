@@ -38,7 +38,7 @@ func TestApplicationIsDeleted(t *testing.T) {
 			driver := w.runningDriver(last, 1)
 			had := w.dependentsOf(app)
 			if len(had) < 4 {
-				t.Fatalf("it has %d objects", len(had))
+				t.Fatalf("the application has %d objects", len(had))
 			}
 			if stays {
 				w.collectorKnows() // it orphans the objects that it knows, and deletes those that it learns of later
@@ -61,7 +61,7 @@ func TestApplicationIsDeleted(t *testing.T) {
 			w.WaitGone(driver)
 			for _, object := range w.dependentsOf(app) {
 				if object.GetDeletionTimestamp() != nil || len(object.GetOwnerReferences()) > 0 {
-					t.Errorf("%s %s is deleted at %v, of %v", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), object.GetDeletionTimestamp(), object.GetOwnerReferences())
+					t.Errorf("the deletion time of %s %s is %v, its owners are %v", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), object.GetDeletionTimestamp(), object.GetOwnerReferences())
 				}
 			}
 			if left := w.dependentsOf(app); len(left) != len(had) {

@@ -77,7 +77,7 @@ func (r *release) writes(namespace string) map[string]int {
 // waitUnserved waits until the operator no longer serves a namespace.
 func (r *release) waitUnserved(w *world) {
 	w.T.Helper()
-	testkit.Wait(w.T, "the operator to see the labels", func(ctx context.Context) error {
+	testkit.Wait(w.T, "the operator to receive the new labels", func(ctx context.Context) error {
 		s, err := newScope(r.namespaces, r.op.GetClient())
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func TestDisjointSelectors(t *testing.T) {
 	ofA.waitUnserved(moves)
 	before := ofA.writes(moves.Namespace)
 	if got := ofB.writes(moves.Namespace); got != nil {
-		t.Errorf("the other wrote in a namespace that was not its own yet: %v", got)
+		t.Errorf("the second operator wrote in a namespace that it did not serve yet: %v", got)
 	}
 	moves.relabel(key, "b")
 	moves.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
@@ -134,7 +134,7 @@ func TestDisjointSelectors(t *testing.T) {
 	after := ofA.writes(moves.Namespace)
 	delete(after, "POST events")
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("the first went on in a namespace that was not its own any more (-before +after):\n%s", diff)
+		t.Errorf("the first operator wrote in a namespace that it no longer served (-before +after):\n%s", diff)
 	}
 
 	for _, c := range []struct {
@@ -144,10 +144,10 @@ func TestDisjointSelectors(t *testing.T) {
 	}{{ofA, ofB, a}, {ofB, ofA, b}} {
 		own := c.own.writes(c.w.Namespace)
 		if own["POST pods"] != 3 || own["PATCH sparkapplications/status"] == 0 || own["POST events"] == 0 {
-			t.Errorf("in its own namespace an operator wrote %v, want 3 driver pods, statuses and events", own)
+			t.Errorf("in a served namespace an operator wrote %v, want 3 driver pods, statuses and events", own)
 		}
 		if got := c.other.writes(c.w.Namespace); got != nil {
-			t.Errorf("another operator wrote %v", got)
+			t.Errorf("an operator wrote %v in a namespace that it does not serve", got)
 		}
 	}
 	if n := before["POST pods"] + ofB.writes(moves.Namespace)["POST pods"]; n != 1 {

@@ -25,13 +25,13 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 	stop()
 	w.Patch("pi", `{"metadata":{"labels":{"team":"b"}},"spec":{"timeToLiveSeconds":3600}}`)
 	stop = w.runReal()
-	testkit.Wait(t, "the edit that restarts nothing to be seen", func(context.Context) error {
+	testkit.Wait(t, "a pass over the edit that restarts nothing", func(context.Context) error {
 		now := w.Get("pi")
 		return want(now.Status.ObservedGeneration, now.Generation)
 	})
 	stop()
 	if got := w.driverOf(app, 1); got.UID != first.UID || got.DeletionTimestamp != nil {
-		t.Fatal("a time to live that was edited has replaced the run")
+		t.Fatal("the edit of timeToLiveSeconds has replaced the run")
 	}
 
 	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
@@ -70,7 +70,7 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 		now := &corev1.Pod{}
 		err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), now)
 		if err != nil || now.UID != foreign.UID || now.DeletionTimestamp != nil {
-			t.Fatalf("%s, the foreign pod was touched: %v", when, err)
+			t.Fatalf("%s: somebody else's pod was changed: %v", when, err)
 		}
 	}
 
@@ -80,7 +80,7 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 	untouched("suspended")
 	for _, edit := range []string{`{"spec":{"suspend":false}}`, `{"spec":{"arguments":["100"]}}`} {
 		w.Patch("pi", edit)
-		testkit.Wait(t, edit+" to fail by the name", func(context.Context) error {
+		testkit.Wait(t, edit+" to fail because the name is taken", func(context.Context) error {
 			now := w.Get("pi")
 			if err := want(now.Status.ObservedGeneration, now.Generation); err != nil {
 				return err

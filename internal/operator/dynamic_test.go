@@ -68,7 +68,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	b.driverOf(waiting, 1)
 	for _, want := range []string{"Served namespaces changed", a.Namespace + "," + b.Namespace, "spark.nonsense"} {
 		if !strings.Contains(a.Log.String(), want) {
-			t.Errorf("the log does not tell %q:\n%s", want, a.Log)
+			t.Errorf("the log does not contain %q:\n%s", want, a.Log)
 		}
 	}
 
@@ -79,7 +79,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	}
 	a.waitServed(op, b.Namespace)
 	if *op.Settings().Apache.TrimHistory {
-		t.Error("the other setting of the same change was not taken")
+		t.Error("the other setting of the same ConfigMap was not applied")
 	}
 	late := a.Get(a.Application("late", scene.WithDriver).Name)
 	b.driverOf(b.Application("also", scene.WithDriver), 1)
@@ -105,7 +105,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	a.waitServed(op, a.Namespace)
 	a.driverOf(late, 1)
 	if !*op.Settings().Apache.TrimHistory {
-		t.Error("the other setting is not back")
+		t.Error("the other setting does not have its initial value again")
 	}
 }
 
@@ -168,7 +168,7 @@ func TestSettingsOfNoNamespace(t *testing.T) {
 	cfg := testConfig(w.Namespace)
 	cfg.DynamicConfig.Enabled = true
 	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), "dynamicConfig.namespace") {
-		t.Errorf("outside a pod and without a namespace: %v", err)
+		t.Errorf("the error outside a pod and without a namespace is %v", err)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestScopeThatChanges(t *testing.T) {
 			t.Errorf("%+v, then %v: served %v, %v", test.start, test.now, served, err)
 		}
 		if (test.now != nil) != (len(woken) > 0) {
-			t.Errorf("%+v, then %v: woken %v", test.start, test.now, woken)
+			t.Errorf("%+v, then %v: the function was called for %v", test.start, test.now, woken)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestApacheEndpointThatIsTaken(t *testing.T) {
 
 func TestAnswersOfApacheProbes(t *testing.T) {
 	good := func(*http.Request) error { return nil }
-	bad := func(*http.Request) error { return errors.New("of a reason") }
+	bad := func(*http.Request) error { return errors.New("some reason") }
 	for _, test := range []struct {
 		name           string
 		handler        http.Handler
@@ -77,15 +77,15 @@ func TestAnswersOfApacheProbes(t *testing.T) {
 		says, contains string
 	}{
 		{"healthy", apacheProbes(good, bad), http.MethodGet, "/healthz", 200, "healthy", ""},
-		{"unhealthy", apacheProbes(bad, good), http.MethodGet, "/healthz", 500, "", "unhealthy: of a reason"},
+		{"unhealthy", apacheProbes(bad, good), http.MethodGet, "/healthz", 500, "", "unhealthy: some reason"},
 		{"started", apacheProbes(bad, good), http.MethodGet, "/readyz", 200, "started", ""},
-		{"not started", apacheProbes(good, bad), http.MethodGet, "/readyz", 400, "", "of a reason"},
-		{"only the head", apacheProbes(good, good), http.MethodHead, "/healthz", 200, "", ""},
-		{"nothing there", apacheProbes(good, good), http.MethodGet, "/", 404, "", ""},
-		{"a write", apacheProbes(good, good), http.MethodPost, "/healthz", 405, "", ""},
+		{"not started", apacheProbes(good, bad), http.MethodGet, "/readyz", 400, "", "some reason"},
+		{"a HEAD request", apacheProbes(good, good), http.MethodHead, "/healthz", 200, "", ""},
+		{"an unknown path", apacheProbes(good, good), http.MethodGet, "/", 404, "", ""},
+		{"a POST request", apacheProbes(good, good), http.MethodPost, "/healthz", 405, "", ""},
 		{"metrics", metricsAt("/prometheus"), http.MethodGet, "/prometheus", 200, "", "controller_runtime"},
-		{"metrics of another path", metricsAt("/other"), http.MethodGet, "/prometheus", 404, "", ""},
-		{"a write of metrics", metricsAt("/prometheus"), http.MethodDelete, "/prometheus", 405, "", ""},
+		{"metrics at another path", metricsAt("/other"), http.MethodGet, "/prometheus", 404, "", ""},
+		{"a DELETE request for metrics", metricsAt("/prometheus"), http.MethodDelete, "/prometheus", 405, "", ""},
 	} {
 		answer := httptest.NewRecorder()
 		readOnly(test.handler).ServeHTTP(answer, httptest.NewRequest(test.method, test.path, nil))

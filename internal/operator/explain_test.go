@@ -223,10 +223,10 @@ func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 	most := 1 + int(time.Since(begun)/lifecycle.QueryInterval(0))
 	all := made.since(nil)
 	if asked := all["POST localsubjectaccessreviews"]; asked < 1 || asked > most {
-		t.Errorf("asked about rights %d times, want at most %d", asked, most)
+		t.Errorf("%d requests for a review of rights, want at most %d", asked, most)
 	}
 	if pods := all["POST pods"]; pods < 3 || pods > 2+most {
-		t.Errorf("%d requests to create pods: two drivers, and at most %d questions", pods, most)
+		t.Errorf("%d requests to create pods, want two drivers and at most %d dry runs", pods, most)
 	}
 	if events := made.since(before)["POST events"]; events > 1 {
 		t.Errorf("%d events", events)
@@ -242,6 +242,6 @@ func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(pods.Items) != 2+1+30 {
-		t.Errorf("there are %d pods: somebody made an executor in earnest", len(pods.Items))
+		t.Errorf("there are %d pods: a dry run has created an executor", len(pods.Items))
 	}
 }

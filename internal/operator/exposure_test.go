@@ -39,7 +39,7 @@ func TestNothingOutside(t *testing.T) {
 	}
 	err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-door"}, &networkingv1.Ingress{})
 	if !apierrors.IsNotFound(err) {
-		t.Errorf("the Ingress: %v", err)
+		t.Errorf("the read of the Ingress returns %v", err)
 	}
 }
 

@@ -104,14 +104,14 @@ func TestFamilySwitchedOff(t *testing.T) {
 				w.driverOf(theirs, 1)
 				w.waitState("theirs", v1beta2.ApplicationStateSubmitted)
 				if live := w.getApache("ours"); live.ResourceVersion != ours.ResourceVersion {
-					t.Errorf("it was touched: %+v", live.Status)
+					t.Errorf("the object was changed: %+v", live.Status)
 				}
 				return
 			}
 			w.apacheDriver(ours, 1)
 			w.waitApache("ours", sparkv1.ApplicationDriverRequested)
 			if live := w.Get("theirs"); live.ResourceVersion != theirs.ResourceVersion {
-				t.Errorf("it was touched: %+v", live.Status)
+				t.Errorf("the object was changed: %+v", live.Status)
 			}
 		})
 	}

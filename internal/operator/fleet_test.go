@@ -72,7 +72,7 @@ type replica struct {
 	sent   []entry       // all its writes except those of Events and leases
 }
 
-var errDead = errors.New("the process is no more")
+var errDead = errors.New("the process is dead")
 
 // start starts another replica.
 func (f *fleet) start() *replica {
@@ -217,7 +217,7 @@ func (s *replicaStatus) Patch(ctx context.Context, object client.Object, patch c
 // waitWrite waits until a replica has written something other than leases and Events.
 func (f *fleet) waitWrite(r *replica) {
 	f.T.Helper()
-	testkit.Wait(f.T, r.name+" to act", func(context.Context) error {
+	testkit.Wait(f.T, r.name+" to write something", func(context.Context) error {
 		if len(r.since(time.Time{})) == 0 {
 			return errors.New("it has written nothing")
 		}
@@ -337,7 +337,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 	wrote := f.audit()
 	t.Logf("writes by replica: %v", wrote)
 	if len(wrote) <= len(changes) {
-		t.Errorf("only %v wrote", wrote)
+		t.Errorf("only these replicas wrote: %v", wrote)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -127,7 +127,7 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 		}
 	}
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
-		t.Errorf("the one that waits is %s", state)
+		t.Errorf("the waiting application is in state %s", state)
 	}
 
 	w.definitionsOfGroups()
@@ -161,7 +161,7 @@ func TestGangLives(t *testing.T) {
 				t.Errorf("the driver's scheduler is %q", driver.Spec.SchedulerName)
 			}
 			if mark := driver.Annotations[gang.VolcanoAnnotation] + driver.Labels[gang.CoschedulingLabel]; mark != first.GetName() {
-				t.Errorf("the driver is of group %q", mark)
+				t.Errorf("the driver has the group %q", mark)
 			}
 			w.checkGroup(first, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
 
@@ -170,7 +170,7 @@ func TestGangLives(t *testing.T) {
 			w.waitState("pi", v1beta2.ApplicationStateFailing)
 			w.WaitGone(first)
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
-				t.Errorf("the driver's log is gone with the group: %v", err)
+				t.Errorf("the driver was deleted with the group: %v", err)
 			}
 			driver = w.driverOf(app, 2)
 			second := w.waitGroup(kind, app, 2)
@@ -243,7 +243,7 @@ func TestGroupOfSomebodyElse(t *testing.T) {
 	}
 	now := groupOf(gang.VolcanoKind, got)
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil || now.GetUID() != theirs.GetUID() {
-		t.Errorf("theirs is gone: %v", err)
+		t.Errorf("somebody else's PodGroup is gone: %v", err)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestGangBySparkSubmit(t *testing.T) {
 	group := w.waitGroup(gang.VolcanoKind, app, 1)
 	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
 	if submitter.Annotations[gang.VolcanoAnnotation] != "" || submitter.Spec.SchedulerName == "volcano" {
-		t.Errorf("the pod that submits is of %q and waits for %q", submitter.Annotations[gang.VolcanoAnnotation], submitter.Spec.SchedulerName)
+		t.Errorf("the submitter has the group %q and the scheduler %q", submitter.Annotations[gang.VolcanoAnnotation], submitter.Spec.SchedulerName)
 	}
 	var secret corev1.Secret
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(submitter), &secret); err != nil {

@@ -202,11 +202,11 @@ func TestHangingDecode(t *testing.T) {
 			return nil
 		})
 		if err := h.Ready(nil); !strings.Contains(err.Error(), strings.TrimPrefix(name, "by ")) {
-			t.Errorf("%v, want it to say that it came %s", err, name)
+			t.Errorf("the error is %v, want it to name the source: %s", err, name)
 		}
 		advanceWatchdog(h, watchdog.Limit)
 		if h.Alive(nil) == nil {
-			t.Errorf("%s: alive", name)
+			t.Errorf("%s: /healthz passes", name)
 		}
 		close(slowHold)
 		testkit.Wait(t, name+", decoded", func(context.Context) error { return h.Alive(nil) })

@@ -55,7 +55,7 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	t.Logf("%d objects of %d KiB were created, %d were refused by the API server", crowd.created, crowd.bytes>>10, crowd.refused)
 	for _, launches := range [][]launch{during, after} {
 		if late := typical(launches) - typical(baseline); late > hostileDelay {
-			t.Errorf("a driver came %v later beside a hostile namespace; the bound is %v", late, hostileDelay)
+			t.Errorf("a hostile namespace delays a driver by %v; the bound is %v", late, hostileDelay)
 		}
 	}
 	if crowd.created < hostileCount(150)/3 {
@@ -76,7 +76,7 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 	}
 	t.Logf("the heap is %d MiB larger once they are gone", left>>20)
 	if left > hostileHeap {
-		t.Errorf("%d MiB of the heap were kept of objects that are gone", left>>20)
+		t.Errorf("the heap still contains %d MiB after the objects were deleted", left>>20)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	restarted := w.measureLaunches("restarted", 1)
 	t.Logf("drivers after %v; beside unbounded quantities %v, of an operator that started with them %v", baseline, during, restarted)
 	if late := typical(during) - typical(baseline); late > hostileDelay {
-		t.Errorf("a driver came %v later; the bound is %v", late, hostileDelay)
+		t.Errorf("unbounded quantities delay a driver by %v; the bound is %v", late, hostileDelay)
 	}
 	for _, object := range stored {
 		if err := w.API.Delete(t.Context(), object); client.IgnoreNotFound(err) != nil {

@@ -57,7 +57,7 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 	})
 	app := w.Application("pi", scene.WithDriver)
 	if name := w.driverOf(app, 2).Name; name != "a-driver" {
-		t.Errorf("the driver of the edited spec is %s", name)
+		t.Errorf("the driver of the edited spec has the name %s", name)
 	}
 }
 

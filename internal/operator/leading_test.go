@@ -91,7 +91,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 // takeLease gives a lease to another replica.
 func (w *world) takeLease(name string) {
 	w.T.Helper()
-	testkit.Wait(w.T, "the lease to be taken away", func(ctx context.Context) error {
+	testkit.Wait(w.T, "another replica to hold the lease", func(ctx context.Context) error {
 		lease := &coordinationv1.Lease{}
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, lease); err != nil {
 			return err
@@ -242,7 +242,7 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	}
 	begun := second.since(time.Time{})[0]
 	for _, late := range first.since(begun.begun) {
-		t.Errorf("%s was sent by the first %s after %s by the second", late.what, late.begun.Sub(begun.begun), begun.what)
+		t.Errorf("the first replica sent %s %s after %s by the second replica", late.what, late.begun.Sub(begun.begun), begun.what)
 	}
 }
 
@@ -268,9 +268,9 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		done()
 		return given
 	}
-	testkit.Wait(t, "the lease to be over", func(context.Context) error {
+	testkit.Wait(t, "the end of the lease", func(context.Context) error {
 		if lasts() {
-			return errors.New("it lasts")
+			return errors.New("the lease has not ended")
 		}
 		return nil
 	})

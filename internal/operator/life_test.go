@@ -159,7 +159,7 @@ func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 	}
 	uid := foreign.UID
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != uid {
-		t.Errorf("the foreign pod was touched: %v", err)
+		t.Errorf("somebody else's pod was changed: %v", err)
 	}
 	w.waitNothingOf(app)
 }
@@ -167,7 +167,7 @@ func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 // waitNothingOf waits until an application has no ConfigMap, Service or pod.
 func (w *world) waitNothingOf(app *v1beta2.SparkApplication) {
 	w.T.Helper()
-	testkit.Wait(w.T, "nothing to be left of "+app.Name, func(ctx context.Context) error {
+	testkit.Wait(w.T, "the deletion of all objects of "+app.Name, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.PodList{}} {
 			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 				return err
@@ -319,7 +319,7 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 		t.Errorf("%d runs, want 2", got.Status.ExecutionAttempts)
 	}
 	if again := w.driverOf(app, 2); again.UID != second.UID {
-		t.Error("the second driver was made twice")
+		t.Error("the second driver was created twice")
 	}
 }
 
@@ -440,7 +440,7 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver)
 	driver := w.driverOf(app, 1)
 	shown := func(reason, says string) {
-		testkit.Wait(t, reason+" to be shown", func(context.Context) error {
+		testkit.Wait(t, reason+" in the status", func(context.Context) error {
 			got := w.Get("pi")
 			ready, event := condition(got, "Ready"), ""
 			for _, message := range w.EventsOf(app) {

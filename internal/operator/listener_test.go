@@ -91,7 +91,7 @@ func TestListener(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
 	if err := sources[0].WaitForSync(short); err == nil {
-		t.Error("a shared source did not wait for the other, which has not started")
+		t.Error("a source did not wait for the other source of the same listener, which has not started")
 	}
 	must(sources[1].Start(ctx, nil))
 	for _, e := range sources {
@@ -106,13 +106,13 @@ func TestListener(t *testing.T) {
 	must(w.API.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "new"}}))
 	must(w.API.Delete(ctx, old))
 	all := []string{"came new", "came old", "changed old", "went old"}
-	for name, h := range map[string]*eventRecorder{"the first": &first, "a late one": &late} {
+	for name, h := range map[string]*eventRecorder{"the controller that starts first": &first, "the controller that starts late": &late} {
 		if diff := cmp.Diff(all, h.wait(t, len(all))); diff != "" {
 			t.Errorf("%s received (-want +got):\n%s", name, diff)
 		}
 	}
 	some := []string{"came new", "came old", "went old"}
 	if diff := cmp.Diff(some, second.wait(t, len(some))); diff != "" {
-		t.Errorf("one that wants no changes received (-want +got):\n%s", diff)
+		t.Errorf("the controller that ignores updates received (-want +got):\n%s", diff)
 	}
 }

@@ -27,11 +27,11 @@ func TestMappingsAskOnceForWhatIsServed(t *testing.T) {
 
 	for range 2 {
 		if _, err := m.RESTMapping(pod.GroupKind(), pod.Version); !meta.IsNoMatchError(err) {
-			t.Fatalf("what is not served: %v", err)
+			t.Fatalf("a kind that is not served: %v", err)
 		}
 	}
 	if behind.asked != 2 {
-		t.Errorf("for what is not served yet the mapper behind was asked %d times, want each time", behind.asked)
+		t.Errorf("the underlying mapper was queried %d times for a kind that is not served, want 2", behind.asked)
 	}
 
 	served.Add(pod, meta.RESTScopeNamespace)
@@ -43,9 +43,9 @@ func TestMappingsAskOnceForWhatIsServed(t *testing.T) {
 		}
 	}
 	if behind.asked != 1 {
-		t.Errorf("for what is served it was asked %d times, want once", behind.asked)
+		t.Errorf("the underlying mapper was queried %d times for a served kind, want once", behind.asked)
 	}
 	if _, err := m.RESTMapping(pod.GroupKind()); err != nil || behind.asked != 2 {
-		t.Errorf("of any version: %v, asked %d times", err, behind.asked)
+		t.Errorf("without a version: %v, the underlying mapper was queried %d times", err, behind.asked)
 	}
 }

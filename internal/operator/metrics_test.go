@@ -180,7 +180,7 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	if err := w.API.Delete(t.Context(), waits); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "a deleted application to be forgotten", func(context.Context) error {
+	testkit.Wait(t, "the gauge not to count a deleted application", func(context.Context) error {
 		return want64(w.metric("sparkoperator_applications_waiting"), 0)
 	})
 }
@@ -225,7 +225,7 @@ func TestTracesOfAPass(t *testing.T) {
 		t.Error("events belong to a trace, although they are written in the background")
 	}
 	if _, found := watched.Load("sparkapplications"); !found {
-		t.Error("the watches are not seen, or belong to a trace")
+		t.Error("no watch was recorded, or a watch belongs to a trace")
 	}
 	if size, found := received.Load("/v1/traces"); !found || size.(int64) == 0 {
 		t.Error("nothing was sent to the collector")

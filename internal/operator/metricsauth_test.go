@@ -67,7 +67,7 @@ func TestMetricsAuthentication(t *testing.T) {
 		token string
 		want  int
 	}{
-		"again, from memory": {admitted, http.StatusOK}, "no token": {"", http.StatusUnauthorized}, "no such token": {"x", http.StatusUnauthorized},
+		"again, from the cached review": {admitted, http.StatusOK}, "no token": {"", http.StatusUnauthorized}, "no such token": {"x", http.StatusUnauthorized},
 		"a token without the right": {stranger, http.StatusForbidden}, "again, without the right": {stranger, http.StatusForbidden},
 	} {
 		if got := ask(test.token); got != test.want {

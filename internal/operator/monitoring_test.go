@@ -78,6 +78,6 @@ func TestMetricsConfigMapOfSomebodyElse(t *testing.T) {
 	}
 	var now corev1.ConfigMap
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), &now); err != nil || now.UID != theirs.UID || len(now.Data) != 1 {
-		t.Errorf("theirs is %v: %v", now.Data, err)
+		t.Errorf("somebody else's ConfigMap is %v: %v", now.Data, err)
 	}
 }

@@ -160,13 +160,13 @@ func TestOptionalDependents(t *testing.T) {
 		state  v1beta2.ApplicationStateType
 		kept   bool
 	}{
-		{"of an older attempt", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+		{"object of an older attempt", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
 			return widget(kind, app, 7)
 		}, v1beta2.ApplicationStateSubmitted, false},
-		{"of this attempt", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+		{"object of this attempt", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
 			return widget(kind, app, 1)
 		}, v1beta2.ApplicationStateSubmitted, true},
-		{"of somebody else", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
+		{"somebody else's object", func(app *v1beta2.SparkApplication, kind schema.GroupVersionKind) *unstructured.Unstructured {
 			object := widget(kind, app, 1)
 			object.SetOwnerReferences(nil)
 			return object
@@ -188,7 +188,7 @@ func TestOptionalDependents(t *testing.T) {
 				t.Fatal(err)
 			}
 			if kept := now.GetUID() == object.GetUID(); kept != test.kept {
-				t.Errorf("kept: %t, want %t (%s)", kept, test.kept, got.Status.AppState.ErrorMessage)
+				t.Errorf("the object still exists: %t, want %t (%s)", kept, test.kept, got.Status.AppState.ErrorMessage)
 			}
 		})
 	}
@@ -251,13 +251,13 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	}
 	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
 	w.run(op)
-	testkit.Wait(t, "the kind to be asked for", func(context.Context) error {
+	testkit.Wait(t, "requests for the kind", func(context.Context) error {
 		return want(strings.Contains(w.Log.String(), "An optional kind is not served yet"), true)
 	})
 	w.define(w.widgets())
 	w.waitWatched(op, true)
 	if !strings.Contains(w.Log.String(), "Could not watch an optional kind; retrying") {
-		t.Error("nothing failed, or nothing was reported")
+		t.Error("no request failed, or no failure was logged")
 	}
 }
 

@@ -69,7 +69,7 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	other.waitPod("after-driver")
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
-		t.Errorf("%d pods were made of what cannot be read: %v", len(pods.Items), err)
+		t.Errorf("%d pods were created from objects that cannot be decoded: %v", len(pods.Items), err)
 	}
 
 	app := w.object(outOfBounds[0].object, "listed")
@@ -85,7 +85,7 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	w.patchWith(w.object(outOfBounds[0].object, "listed"), `{"spec": {"driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "1e100"}}}]}}}`)
 	w.waitReported(app, "FAILED", "at most 2 digits")
 	if other.uidOf("before-driver") == "" || other.Get("before").UID != before.UID {
-		t.Error("the other namespace's application was touched")
+		t.Error("the application in the other namespace was changed")
 	}
 }
 
@@ -171,7 +171,7 @@ func (w *world) acceptAnySpec() (restore func()) {
 	for _, bad := range outOfBounds {
 		var original *apiextensionsv1.CustomResourceDefinition
 		// The status of the definition may be written meanwhile.
-		testkit.Wait(w.T, bad.crd+" to be loosened", func(ctx context.Context) error {
+		testkit.Wait(w.T, bad.crd+" to accept any spec", func(ctx context.Context) error {
 			definition := &apiextensionsv1.CustomResourceDefinition{}
 			if err := definitions.Get(ctx, client.ObjectKey{Name: bad.crd}, definition); err != nil {
 				return err
@@ -197,9 +197,9 @@ func (w *world) acceptAnySpec() (restore func()) {
 			})
 		}
 		for _, bad := range outOfBounds[:2] { // the API server does not look into templates
-			testkit.Wait(w.T, bad.crd+" to be in force", func(ctx context.Context) error {
+			testkit.Wait(w.T, bad.crd+" to reject objects again", func(ctx context.Context) error {
 				if err := w.API.Create(ctx, w.object(bad.object, "probe"), client.DryRunAll); !apierrors.IsInvalid(err) {
-					return fmt.Errorf("it accepts anything: %w", err)
+					return fmt.Errorf("the definition accepts any spec: %w", err)
 				}
 				return nil
 			})

@@ -68,33 +68,33 @@ func TestPodsOfTwoKinds(t *testing.T) {
 		{"our server", someonesPod("x-server", ours(identity.RoleServer, server, identity.ConnectNameLabel, "x"), ref(serverKind, "x", true)), false, true, []string{server}, server},
 		{"our executor", someonesPod("x-1-exec-1", ours(identity.RoleExecutor, app, sparkoperator.LabelAppName, "x"), podRef("x-driver"), ref(applicationKind, "x", false)),
 			true, false, []string{app}, app},
-		{"a server's executor, which the server's pod alone owns", someonesPod("x-exec-1", ours(identity.RoleExecutor, server, identity.ConnectNameLabel, "x"), podRef("x-server")),
+		{"our server's executor, whose only owner is the server's pod", someonesPod("x-exec-1", ours(identity.RoleExecutor, server, identity.ConnectNameLabel, "x"), podRef("x-server")),
 			false, true, []string{server}, server},
-		{"their driver", someonesPod("x-driver", named(identity.RoleDriver, sparkoperator.LabelAppName), ref(applicationKind, "x", true)),
+		{"an inherited driver", someonesPod("x-driver", named(identity.RoleDriver, sparkoperator.LabelAppName), ref(applicationKind, "x", true)),
 			true, false, []string{sparkoperator.LabelAppName + "=x"}, app},
-		{"their server", someonesPod("x-server", named(identity.RoleServer, identity.ConnectNameLabel), ref(serverKind, "x", true)), false, true, []string{identity.ConnectNameLabel + "=x"}, server},
-		{"their server's executor", someonesPod("x-exec-1", named(identity.RoleExecutor, identity.ConnectNameLabel), podRef("x-server")), false, true, []string{identity.ConnectNameLabel + "=x"}, ""},
-		{"a server that got the label of an application from its custom resource",
+		{"an inherited server", someonesPod("x-server", named(identity.RoleServer, identity.ConnectNameLabel), ref(serverKind, "x", true)), false, true, []string{identity.ConnectNameLabel + "=x"}, server},
+		{"an inherited server's executor", someonesPod("x-exec-1", named(identity.RoleExecutor, identity.ConnectNameLabel), podRef("x-server")), false, true, []string{identity.ConnectNameLabel + "=x"}, ""},
+		{"a server with the name labels of a server and of an application",
 			someonesPod("x-server", map[string]string{identity.RoleLabel: identity.RoleServer, identity.ConnectNameLabel: "x", sparkoperator.LabelAppName: "x"}, ref(serverKind, "x", true)),
 			true, true, []string{sparkoperator.LabelAppName + "=x", identity.ConnectNameLabel + "=x"}, server},
-		{"a server's label on what an application controls", someonesPod("x-driver", ours(identity.RoleServer, app), ref(applicationKind, "x", true)), true, false, []string{app}, app},
-		{"a label that anybody may set", someonesPod("x-server", ours(identity.RoleServer, server, identity.ConnectNameLabel, "x")), false, true, []string{server}, ""},
-		{"of a Spark that no operator runs", someonesPod("y", map[string]string{identity.RoleLabel: identity.RoleExecutor}, podRef("z")), false, false, nil, ""},
+		{"an application's driver with the role of a server", someonesPod("x-driver", ours(identity.RoleServer, app), ref(applicationKind, "x", true)), true, false, []string{app}, app},
+		{"a pod with our labels and without an owner", someonesPod("x-server", ours(identity.RoleServer, server, identity.ConnectNameLabel, "x")), false, true, []string{server}, ""},
+		{"an executor that no operator manages", someonesPod("y", map[string]string{identity.RoleLabel: identity.RoleExecutor}, podRef("z")), false, false, nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			wakes := func(kind schema.GroupVersionKind, label string) bool {
 				woken := feed.OwnerOf(kind.GroupKind(), label)(t.Context(), test.pod)
 				if len(woken) > 1 || len(woken) == 1 && woken[0].NamespacedName != (types.NamespacedName{Namespace: "here", Name: "x"}) {
-					t.Errorf("%s: it wakes %v", kind.Kind, woken)
+					t.Errorf("%s: the pod queues %v", kind.Kind, woken)
 				}
 				return len(woken) == 1
 			}
 			if got := wakes(applicationKind, sparkoperator.LabelAppName); got != test.app {
-				t.Errorf("it wakes the application: %t", got)
+				t.Errorf("the pod queues the application: %t", got)
 			}
 			if got := wakes(serverKind, identity.ConnectNameLabel); got != test.server {
-				t.Errorf("it wakes the server: %t", got)
+				t.Errorf("the pod queues the server: %t", got)
 			}
 			if diff := cmp.Diff(test.index, identity.IndexKeys(test.pod)); diff != "" {
 				t.Errorf("index (-want +got):\n%s", diff)
@@ -109,7 +109,7 @@ func TestPodsOfTwoKinds(t *testing.T) {
 				c := dependents.SortPods(pods, uid)
 				counted := slices.ContainsFunc(slices.Concat(c.Drivers, c.Submitters, c.Executors), func(pod corev1.Pod) bool { return pod.UID == test.pod.UID })
 				if want := test.owner == string(uid); counted != want {
-					t.Errorf("%s counts it: %t", uid, counted)
+					t.Errorf("%s counts the pod: %t", uid, counted)
 				}
 			}
 		})
@@ -124,7 +124,7 @@ func TestServersAreCached(t *testing.T) {
 		pod := someonesPod("x", map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: "uid"})
 		pod.Status.PodIP = "10.0.0.1"
 		if trimmed, err := trim.Pod(pod); err != nil || (trimmed.(*corev1.Pod).Status.PodIP != "") != kept {
-			t.Errorf("of a pod with the role %q the cache keeps the address %q (%v)", role, trimmed.(*corev1.Pod).Status.PodIP, err)
+			t.Errorf("the cache keeps the address %[2]q of a pod with the role %[1]q (%[3]v)", role, trimmed.(*corev1.Pod).Status.PodIP, err)
 		}
 	}
 	for label, kept := range map[string]bool{identity.AppUIDLabel: true, sparkoperator.LabelAppName: true, identity.ConnectNameLabel: true, identity.ApacheAppNameLabel: true, identity.ClusterNameLabel: true, "else": false} {
@@ -132,7 +132,7 @@ func TestServersAreCached(t *testing.T) {
 		pod.Spec.NodeName = "node"
 		trimmed, err := trim.Pod(pod)
 		if err != nil || (trimmed.(*corev1.Pod).Spec.NodeName != "") != kept {
-			t.Errorf("of a pod with the label %s the cache keeps %+v (%v)", label, trimmed, err)
+			t.Errorf("with the label %s the cache keeps the pod as %+v (%v)", label, trimmed, err)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestContainerOfAServer(t *testing.T) {
 		for where, read := range map[string]*corev1.Pod{"live": pod, "cached": cached.(*corev1.Pod)} {
 			code := dependents.DriverFacts(read).ExitCode
 			if code < 1 || int(code) > len(test.containers) || test.containers[code-1].Name != test.spark {
-				t.Errorf("%s of %v, %s: it ended by code %d, not as %s did", test.role, test.containers, where, code, test.spark)
+				t.Errorf("%s of %v, %s: the exit code is %d, not that of the container %s", test.role, test.containers, where, code, test.spark)
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func TestPolicyByNamespace(t *testing.T) {
 	failed := tenant.waitState("bad", v1beta2.ApplicationStateFailed)
 	const words = " is not allowed by the rule images of the policy tenants (owner: data team, #spark); allowed are: registry.example.com/spark/*"
 	if message := failed.Status.AppState.ErrorMessage; !strings.HasPrefix(message, "spec.image: the image ") || !strings.HasSuffix(message, words) {
-		t.Errorf("it failed with %q", message)
+		t.Errorf("the message of the failed application is %q", message)
 	}
 	if reason := failed.Status.Conditions[0].Reason; !strings.Contains(fmt.Sprint(failed.Status.Conditions), lifecycle.ReasonInvalid) {
 		t.Errorf("the reason is %s, want %s in %v", reason, lifecycle.ReasonInvalid, failed.Status.Conditions)
@@ -79,7 +79,7 @@ func TestPolicyByNamespace(t *testing.T) {
 	var refused error
 	testkit.Wait(t, "the webhook's refusal", func(context.Context) error {
 		if refused = create(tenant.Namespace); refused == nil {
-			return errors.New("it is admitted")
+			return errors.New("the application is admitted")
 		}
 		return nil
 	})
@@ -87,7 +87,7 @@ func TestPolicyByNamespace(t *testing.T) {
 		t.Errorf("refused with %v, failed with %q", refused, failed.Status.AppState.ErrorMessage)
 	}
 	if err := create(other.Namespace); err != nil {
-		t.Errorf("in a namespace without rules: %v", err)
+		t.Errorf("in a namespace without rules the webhook rejects the application: %v", err)
 	}
 	tenant.relabel("tier", "")
 	testkit.Wait(t, "the namespace to have no rules", func(context.Context) error { return create(tenant.Namespace) })
@@ -120,7 +120,7 @@ func TestStricterPolicyLetsAttemptsContinue(t *testing.T) {
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(1, ""))
 	failed := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if message := failed.Status.AppState.ErrorMessage; !strings.Contains(message, "rule images of the policy images (owner: data team)") {
-		t.Errorf("it failed with %q", message)
+		t.Errorf("the message of the failed application is %q", message)
 	}
 	if attempt := failed.Status.Operator.Attempt; attempt != 1 {
 		t.Errorf("attempt %d was started", attempt)

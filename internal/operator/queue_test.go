@@ -131,12 +131,12 @@ func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
 	app := w.Application("pi", queued)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.Patch("pi", `{"spec":{"executor":{"instances":3}}}`)
-	testkit.Wait(t, "the edit to be seen", func(context.Context) error {
+	testkit.Wait(t, "a pass over the edit", func(context.Context) error {
 		now := w.Get("pi")
 		return want(now.Status.ObservedGeneration, now.Generation)
 	})
 	if made := w.usingQuota(app); len(made) > 0 || w.Get("pi").Status.AppState.State != v1beta2.ApplicationStateSuspended {
-		t.Errorf("made %v in state %s", made, w.Get("pi").Status.AppState.State)
+		t.Errorf("the pods %v exist in state %s", made, w.Get("pi").Status.AppState.State)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestQueueAdmitsAndEvicts(t *testing.T) {
 		w.takeBack("pi")
 		got := w.waitState("pi", v1beta2.ApplicationStateSuspended)
 		if left := w.usingQuota(app); len(left) > 0 {
-			t.Errorf("SUSPENDED, and %v still use quota", left)
+			t.Errorf("the state is SUSPENDED, but %v still use quota", left)
 		}
 		if got.Status.ExecutionAttempts != int32(attempt+1) || len(got.Status.ExecutorState) > 2 {
 			t.Errorf("after eviction %d: %d attempts, executors %v", attempt+1, got.Status.ExecutionAttempts, got.Status.ExecutorState)
@@ -217,7 +217,7 @@ func TestQuotaOfARestart(t *testing.T) {
 		w.WaitGone(executor)
 	}
 	if left := w.usingQuota(app); len(left) != 1 {
-		t.Errorf("with the driver of the retry, %v use quota", left)
+		t.Errorf("when the retry has its driver, %v use quota", left)
 	}
 
 	// Somebody edits the size although the queue has admitted another one: the old run is gone before the new one
@@ -228,7 +228,7 @@ func TestQuotaOfARestart(t *testing.T) {
 	w.Patch("pi", `{"spec":{"arguments":["1000"]}}`)
 	third := w.driverOf(app, 3)
 	if left := w.usingQuota(app); !slices.Equal(left, []string{third.Name}) {
-		t.Errorf("with the driver of the edit, %v use quota", left)
+		t.Errorf("when the edited run has its driver, %v use quota", left)
 	}
 
 	// At the end no quota is used, even if the driver was killed and its executors run on.

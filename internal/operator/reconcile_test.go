@@ -235,7 +235,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 			stop = w.runTiny(tiny.Kind())
 			w.waitState(name, v1beta2.ApplicationStateSubmitted)
 			if driver := w.waitPod(name + "-driver"); first.UID != "" && driver.UID != first.UID {
-				t.Errorf("%s: the driver was made twice", name)
+				t.Errorf("%s: the driver was created twice", name)
 			}
 			w.kubelet(name+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 			w.waitState(name, v1beta2.ApplicationStateCompleted)
@@ -255,7 +255,7 @@ func TestMissingDriverIsConfirmedLive(t *testing.T) {
 	}
 	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if app.Status.SubmissionID != "Lost" {
-		t.Errorf("failed for %q, want Lost", app.Status.SubmissionID)
+		t.Errorf("the application failed with the reason %q, want Lost", app.Status.SubmissionID)
 	}
 }
 

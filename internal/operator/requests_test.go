@@ -113,7 +113,7 @@ func TestRequestsOfALife(t *testing.T) {
 		"events": "application/vnd.kubernetes.protobuf", "sparkapplications/status": "application/merge-patch+json",
 	} {
 		if got := made.contents[resource]; got != content {
-			t.Errorf("%s are sent as %s, want %s", resource, got, content)
+			t.Errorf("%s are sent with the content type %s, want %s", resource, got, content)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func forTakebacks(t *testing.T, requests int, play func(*testing.T, *takeback, [
 	})
 	for name := range changes {
 		if !t.Failed() && acted[name] < requests/stride {
-			t.Errorf("%s: %d of %d lives took the change back while it was carried out", name, acted[name], 2*requests/stride)
+			t.Errorf("%s: in only %d of %d runs the change was reverted while the operator carried it out", name, acted[name], 2*requests/stride)
 		}
 	}
 }
@@ -169,10 +169,10 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 		if err := w.patched(t.Context(), &v1beta2.SparkApplication{}, "pi", change[0]); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Wait(t, "the change to be taken back, or carried out", func(context.Context) error {
+		testkit.Wait(t, "the change to be reverted or carried out", func(context.Context) error {
 			if app := w.Get("pi"); !c.acted() && (app.Spec.Suspend == nil || !*app.Spec.Suspend || app.Status.AppState.State != v1beta2.ApplicationStateSuspended) &&
 				app.Status.Operator.Attempt == 1 {
-				return fmt.Errorf("it is %s", app.Status.AppState.State)
+				return fmt.Errorf("the state is %s", app.Status.AppState.State)
 			}
 			return nil
 		})
@@ -199,11 +199,11 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 		if err := w.patched(t.Context(), &v1alpha1.SparkConnect{}, "x", change[0]); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Wait(t, "the change to be taken back, or carried out", func(context.Context) error {
+		testkit.Wait(t, "the change to be reverted or carried out", func(context.Context) error {
 			sc := w.getServer("x")
 			suspended := sc.Spec.Suspend != nil && *sc.Spec.Suspend && sc.Status.State == v1alpha1.SparkConnectStateNotReady
 			if !c.acted() && !suspended && sc.Status.Operator.Attempt == before.Attempt {
-				return fmt.Errorf("it is %s", sc.Status.State)
+				return fmt.Errorf("the state is %s", sc.Status.State)
 			}
 			return nil
 		})

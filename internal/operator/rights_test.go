@@ -34,11 +34,11 @@ func TestMissingRights(t *testing.T) {
 		}
 	}
 	for account, lacks := range map[string]string{"able": "", "viewer": "create pods", "powerless": "get pods"} {
-		testkit.Wait(t, "the authorizer, which learns of a binding by a watch", func(ctx context.Context) error {
+		testkit.Wait(t, "the authorizer to receive the binding", func(ctx context.Context) error {
 			failed := &lifecycle.Driver{UID: "u", Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: scene.Noon}
 			why := explain.New(w.API, w.API, nil).FailedDriver(ctx, namespaced(w.Namespace, "pi"), failed, account, scene.Noon)
 			if reported := fmt.Sprintf("service account %q has no right to %s in namespace", account, lacks); lacks != "" && !strings.Contains(why.Message, reported) || lacks == "" && why.Reason != "" {
-				return fmt.Errorf("%s: %+v, want what is lacking to be %q", account, why, lacks)
+				return fmt.Errorf("%s: %+v, want the missing right to be %q", account, why, lacks)
 			}
 			return nil
 		})

@@ -59,7 +59,7 @@ func TestRunsAreSeenAndDeleted(t *testing.T) {
 	w.EndRun("nightly-a", v1beta2.ApplicationStateCompleted)
 	// Only the run's end can have queued it.
 	w.WaitSchedule("nightly", "the second run", lastRun("nightly-b"))
-	w.WaitSchedule("nightly", "the end of the first", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "the end of the first run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{"nightly-a"})
 	})
 	if diff := cmp.Diff([]string{"nightly-a", "nightly-b"}, w.RunsOf(s)); diff != "" {
@@ -69,7 +69,7 @@ func TestRunsAreSeenAndDeleted(t *testing.T) {
 	w.EditSchedule("nightly", `{"suspend":true}`)
 	w.WaitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "nightly-a"}})
 	w.WaitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "nightly-b"}})
-	w.WaitSchedule("nightly", "no run that it kept", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return len(s.PastSuccessfulRunNames) == 0 })
+	w.WaitSchedule("nightly", "a status without past runs", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return len(s.PastSuccessfulRunNames) == 0 })
 	if got := w.metric("sparkoperator_status_writes_total") - writes; got > 2 {
 		t.Errorf("%v status writes", got)
 	}
@@ -90,22 +90,22 @@ func TestRunIsRefused(t *testing.T) {
 		}
 	}
 	w.Schedule("bare", "a", func(s *schedule) { s.Spec.Template.Image = nil })
-	w.WaitSchedule("bare", "what the render says", says("InvalidSpec: spec.template.image"))
+	w.WaitSchedule("bare", "the rendering error", says("InvalidSpec: spec.template.image"))
 	w.EditSchedule("bare", `{"template":{"image":"docker.io/apache/spark:4.1.4"}}`)
 	w.WaitSchedule("bare", "its run", lastRun("bare-a"))
 
 	taken := w.Application("taken-a")
 	s := w.Schedule("taken", "a")
-	w.WaitSchedule("taken", "who has the name", says("NameTaken", `SparkApplication "taken-a" already exists`, "it has no owner"))
+	w.WaitSchedule("taken", "a message that names the existing application", says("NameTaken", `SparkApplication "taken-a" already exists`, "it has no owner"))
 	if got := w.Get("taken-a"); !cmp.Equal(got, taken) {
-		t.Errorf("another's application was touched:\n%s", cmp.Diff(taken, got))
+		t.Errorf("somebody else's application was changed:\n%s", cmp.Diff(taken, got))
 	}
 	if err := w.API.Delete(t.Context(), taken); err != nil {
 		t.Fatal(err)
 	}
 	w.WaitSchedule("taken", "its run", lastRun("taken-a"))
 	if !identity.OwnedBy(w.Get("taken-a"), s.UID) {
-		t.Error("the run is not the schedule's")
+		t.Error("the schedule does not own the run")
 	}
 
 	quota := w.quotaOnRuns()
@@ -140,7 +140,7 @@ func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 		}}
 		switch err := w.API.Create(ctx, probe, client.DryRunAll); {
 		case err == nil:
-			return errors.New("another application would be taken")
+			return errors.New("the quota admits another application")
 		case !strings.Contains(err.Error(), "exceeded quota"):
 			return fmt.Errorf("another application: %w", err)
 		}

@@ -157,7 +157,7 @@ func TestScheduleLife(t *testing.T) {
 		t.Errorf("owners of the run (-want +got):\n%s", diff)
 	}
 	if due := kinds.Schedules(config.Default()).Runs.Due(s, run); !due.Equal(minute) {
-		t.Errorf("the run says that it is of %s", due)
+		t.Errorf("the run has the due time %s", due)
 	}
 	w.waitPod(name + "-driver")
 	w.succeedRun(name)
@@ -264,7 +264,7 @@ func TestScheduleHistory(t *testing.T) {
 	third := w.startRequestedRun(s, "three")
 	w.succeedRun(third)
 	w.waitRuns(s, third)
-	w.WaitSchedule("nightly", "what is kept", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "the history", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{third}) && len(s.PastFailedRunNames) == 0
 	})
 	w.EditSchedule("nightly", `{"successfulRunHistoryLimit":0}`)
@@ -286,9 +286,9 @@ func TestScheduleSuspended(t *testing.T) {
 	})
 	run := w.startRequestedRun(s, "one")
 	release()
-	testkit.Wait(t, "the time to be past", func(context.Context) error {
+	testkit.Wait(t, "the end of the starting deadline", func(context.Context) error {
 		if clock().Before(minute.Add(3 * time.Second)) {
-			return fmt.Errorf("it is %s", clock())
+			return fmt.Errorf("the clock shows %s", clock())
 		}
 		return nil
 	})
@@ -338,7 +338,7 @@ func TestScheduleIsEdited(t *testing.T) {
 		return fmt.Errorf("events: %v", w.EventsOf(s))
 	})
 	w.EditSchedule("nightly", `{"template":{"image":"spark:4.1.4"},"concurrencyPolicy":"Perhaps"}`)
-	w.WaitSchedule("nightly", "it to recover", at(time.June, 30, 3))
+	w.WaitSchedule("nightly", "the schedule to continue", at(time.June, 30, 3))
 	w.WaitSchedule("nightly", "a condition about its policy", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.ContainsFunc(s.Conditions, func(c metav1.Condition) bool { return strings.Contains(c.Message, "spec.concurrencyPolicy") })
 	})
@@ -363,7 +363,7 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	name := machine.RequestName("nightly", string(s.UID), "one")
 	other := w.Application(name)
 	w.requestRun(s, "one")
-	refused := w.WaitSchedule("nightly", "who has the name", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
+	refused := w.WaitSchedule("nightly", "a message that names the existing application", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return waitingFor(s) == dependents.ReasonNameTaken && strings.Contains(s.Operator.WaitingRequest.Cause.Message, name)
 	})
 	if refused.Status.LastRunName != "" {
@@ -374,7 +374,7 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	}
 	w.WaitSchedule("nightly", "the run", lastRun(name))
 	if run := w.Get(name); run.UID == other.UID || !identity.OwnedBy(run, s.UID) {
-		t.Error("the run is not the schedule's")
+		t.Error("the schedule does not own the run")
 	}
 }
 
@@ -424,7 +424,7 @@ func TestScheduleIsDeleted(t *testing.T) {
 			}
 			w.succeedRun(name)
 			if owners := w.Get(name).OwnerReferences; len(owners) > 0 {
-				t.Errorf("it has owners: %v", owners)
+				t.Errorf("the kept run has owners: %v", owners)
 			}
 		})
 	}
@@ -474,7 +474,7 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	// Creation times have a resolution of seconds: of two runs of one second either may count as the newer one. So the
 	// second run may be deleted as soon as it has ended.
 	w.kubelet(second+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
-	w.WaitSchedule("nightly", "one run to be kept", func(status *v1beta2.ScheduledSparkApplicationStatus) bool {
+	w.WaitSchedule("nightly", "exactly one run in the history", func(status *v1beta2.ScheduledSparkApplicationStatus) bool {
 		kept := w.RunsOf(s)
 		return len(kept) == 1 && slices.Equal(status.PastSuccessfulRunNames, kept)
 	})
@@ -482,7 +482,7 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	others.Wait()
 	want := map[string]int{first: 1, second: 1}
 	if diff := cmp.Diff(want, witness()); diff != "" {
-		t.Errorf("how often each run was made (-want +got):\n%s", diff)
+		t.Errorf("number of creations of each run (-want +got):\n%s", diff)
 	}
 	return died
 }
@@ -545,7 +545,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	}
 	creating.Wait()
 	w.WaitSchedule(fmt.Sprintf("s-%d", n-1), "to be seen", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return !s.NextRun.IsZero() })
-	testkit.Wait(t, "every schedule to be seen", func(context.Context) error {
+	testkit.Wait(t, "a status of every schedule", func(context.Context) error {
 		return want(w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"), n)
 	})
 	crash.mu.Lock()
@@ -567,7 +567,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 		}
 		return want(len(runs), n)
 	})
-	testkit.Wait(t, "every schedule to remember it", func(ctx context.Context) error {
+	testkit.Wait(t, "every schedule to report its run", func(ctx context.Context) error {
 		var list v1beta2.ScheduledSparkApplicationList
 		if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
 			return err
@@ -581,7 +581,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	})
 	maps.DeleteFunc(runs, func(_ string, n int) bool { return n == 1 })
 	if len(runs) > 0 {
-		t.Errorf("doubled: %v", runs)
+		t.Errorf("runs that were created twice: %v", runs)
 	}
 }
 

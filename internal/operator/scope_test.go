@@ -80,7 +80,7 @@ func TestNamespacesByLabel(t *testing.T) {
 
 	// A namespace that is no longer served stays as it is, whatever happens in it.
 	outside.relabel(key, "no")
-	testkit.Wait(t, "the operator to see the label", func(ctx context.Context) error {
+	testkit.Wait(t, "the operator to receive the label", func(ctx context.Context) error {
 		s, err := newScope(cfg.Namespaces, op.GetClient())
 		if err != nil {
 			return err
@@ -147,10 +147,10 @@ func TestScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	if served, err := s.Serves(t.Context(), "there-is-none"); served || err != nil {
-		t.Errorf("a namespace that is not known: %v, %v", served, err)
+		t.Errorf("a namespace that the cache lacks: %v, %v", served, err)
 	}
 	if _, err := newScope(config.Namespaces{Selector: "a==b==c"}, w.API); err == nil {
-		t.Error("no selector was taken for one")
+		t.Error("an invalid selector was accepted")
 	}
 }
 
@@ -160,11 +160,11 @@ func TestRelabelled(t *testing.T) {
 	}
 	p := feed.Relabelled()
 	if !p.Create(event.CreateEvent{Object: namespace(nil)}) || p.Delete(event.DeleteEvent{Object: namespace(nil)}) {
-		t.Error("a new namespace must be passed on, and a deleted one must not")
+		t.Error("the predicate must admit the creation of a namespace and drop its deletion")
 	}
 	if p.Update(event.UpdateEvent{ObjectOld: namespace(map[string]string{"a": "1"}), ObjectNew: namespace(map[string]string{"a": "1"})}) ||
 		!p.Update(event.UpdateEvent{ObjectOld: namespace(map[string]string{"a": "1"}), ObjectNew: namespace(nil)}) {
-		t.Error("only other labels matter")
+		t.Error("the predicate must admit only updates that change the labels")
 	}
 }
 

@@ -75,15 +75,15 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		refused := w.Application(fmt.Sprint("refused-", i), withSecrets, change)
 		got := w.waitState(refused.Name, v1beta2.ApplicationStateFailed)
 		if !strings.Contains(got.Status.AppState.ErrorMessage, secretText) {
-			t.Errorf("%s was refused without a quotation, which proves nothing: %s", refused.Name, got.Status.AppState.ErrorMessage)
+			t.Errorf("the message for %s does not quote the request, so the test would prove nothing: %s", refused.Name, got.Status.AppState.ErrorMessage)
 		}
 	}
-	testkit.Wait(t, "the log of all of them", func(context.Context) error {
+	testkit.Wait(t, "the log of all applications", func(context.Context) error {
 		return want(strings.Contains(w.Log.String(), "refused-2"), true)
 	})
 	for line := range strings.Lines(w.Log.String()) {
 		if strings.Contains(line, secretText) {
-			t.Errorf("logged: %s", line)
+			t.Errorf("the log contains a secret: %s", line)
 		}
 	}
 }

@@ -77,23 +77,23 @@ func TestSentinel(t *testing.T) {
 	}
 	rounds(5)
 	if code, body := healthOf(t, cfg.Health.BindAddress); code != http.StatusOK {
-		t.Errorf("healthz says %d %s", code, body)
+		t.Errorf("healthz returns %d %s", code, body)
 	}
 	live := w.getApache("sentinel")
 	if live.Status.CurrentState != nil || live.Status.Operator != nil || len(live.Finalizers) > 0 || live.Spec.SparkConf["mine"] != "stays" {
-		t.Errorf("it was written otherwise: finalizers %v, conf %v, status %+v", live.Finalizers, live.Spec.SparkConf, live.Status)
+		t.Errorf("the sentinel has unexpected changes: finalizers %v, conf %v, status %+v", live.Finalizers, live.Spec.SparkConf, live.Status)
 	}
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
-		t.Errorf("it was launched: %d pods, %v", len(pods.Items), err)
+		t.Errorf("the sentinel was launched: %d pods, %v", len(pods.Items), err)
 	}
 
 	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "it to be forgotten", func(context.Context) error { return want(op.sentinels.Known(), 0) })
+	testkit.Wait(t, "the deleted sentinel to be forgotten", func(context.Context) error { return want(op.sentinels.Known(), 0) })
 	if code, body := healthOf(t, cfg.Health.BindAddress); code != http.StatusOK {
-		t.Errorf("after it went healthz says %d %s", code, body)
+		t.Errorf("after the deletion of the sentinel healthz returns %d %s", code, body)
 	}
 
 	// A new object with the same name is a new sentinel. An object that loses the label is no longer a sentinel.
@@ -104,7 +104,7 @@ func TestSentinel(t *testing.T) {
 	if err := w.API.Patch(t.Context(), again, patch); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "it to be no sentinel", func(context.Context) error { return want(op.sentinels.Known(), 0) })
+	testkit.Wait(t, "the object to be forgotten as a sentinel", func(context.Context) error { return want(op.sentinels.Known(), 0) })
 }
 
 // TestSentinelWithoutTheSwitch checks that the operator neither writes to nor launches a sentinel if sentinels are
@@ -117,12 +117,12 @@ func TestSentinelWithoutTheSwitch(t *testing.T) {
 	w.apacheApp("sentinel", sentinelApp)
 	op := w.apacheOperator(cfg)
 	w.run(op)
-	testkit.Wait(t, "it to have a pass", func(context.Context) error { return want(op.sentinels.Known(), 1) })
+	testkit.Wait(t, "a pass over the sentinel", func(context.Context) error { return want(op.sentinels.Known(), 1) })
 	for range 3 {
 		op.sentinels.ProbeAll(t.Context())
 	}
 	if live := w.getApache("sentinel"); live.Generation != 1 || live.Status.CurrentState != nil {
-		t.Errorf("it was written: generation %d, %+v", live.Generation, live.Status)
+		t.Errorf("the sentinel was changed: generation %d, %+v", live.Generation, live.Status)
 	}
 }
 
@@ -134,17 +134,17 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 		meanwhile func(*world)
 		want      map[string]string
 	}{
-		"an application has its name": {func(w *world) {
+		"an application replaces the sentinel": {func(w *world) {
 			w.Remove(w.getApache("a"))
 			w.apacheApp("a", func(app *apacheApp) { app.Spec.SparkConf = map[string]string{"mine": "stays"} })
 		}, map[string]string{"mine": "stays"}},
-		"it is one": {func(w *world) { w.patchApache("a", `{"metadata":{"labels":null}}`) },
+		"the sentinel becomes an application": {func(w *world) { w.patchApache("a", `{"metadata":{"labels":null}}`) },
 			map[string]string{"sentinel.dummy.number": "1", "mine": "stays"}},
-		"another sentinel has its name": {func(w *world) {
+		"another sentinel replaces the sentinel": {func(w *world) {
 			w.Remove(w.getApache("a"))
 			w.apacheApp("a", sentinelApp)
 		}, map[string]string{"sentinel.dummy.number": "2", "mine": "stays"}},
-		"it is another's as well": {func(w *world) { w.patchApache("a", `{"spec":{"sparkConf":{"other":"too"}}}`) },
+		"somebody else changes the sentinel": {func(w *world) { w.patchApache("a", `{"spec":{"sparkConf":{"other":"too"}}}`) },
 			map[string]string{"sentinel.dummy.number": "2", "mine": "stays", "other": "too"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,11 +171,11 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.run(op)
-			testkit.Wait(t, "it to have a pass", func(context.Context) error { return want(op.sentinels.Known(), 1) })
+			testkit.Wait(t, "a pass over the sentinel", func(context.Context) error { return want(op.sentinels.Known(), 1) })
 			armed.Store(true)
 			op.sentinels.ProbeAll(t.Context())
 			if armed.Load() {
-				t.Error("nothing was written")
+				t.Error("the operator sent no write")
 			}
 			if diff := cmp.Diff(test.want, w.getApache("a").Spec.SparkConf); diff != "" {
 				t.Error(diff)
@@ -203,7 +203,7 @@ func TestSentinelThatIsACluster(t *testing.T) {
 	}
 	w.run(op)
 	live := &sparkv1.SparkCluster{}
-	testkit.Wait(t, "writes to it", func(ctx context.Context) error {
+	testkit.Wait(t, "writes to the sentinel", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
 			return err
 		}

@@ -138,7 +138,7 @@ func (w *world) seesGadget(name string) {
 	object.SetNamespace(w.Namespace)
 	object.SetName(name)
 	testkit.Wait(w.T, "gadgets to be served", func(ctx context.Context) error { return w.API.Create(ctx, object) })
-	testkit.Wait(w.T, "a gadget to be seen", func(ctx context.Context) error {
+	testkit.Wait(w.T, "a pass over the gadget", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (w *world) waitLog(text string) {
 		if strings.Contains(w.Log.String(), text) {
 			return nil
 		}
-		return fmt.Errorf("it is not there")
+		return fmt.Errorf("the log does not contain it")
 	})
 }
 
@@ -188,7 +188,7 @@ func TestServedLater(t *testing.T) {
 	w.waitLog("Started to serve a kind")
 	w.seesGadget("one")
 	if n := strings.Count(w.Log.String(), "A kind is not served yet"); n > 4 {
-		t.Errorf("it was reported %d times", n)
+		t.Errorf("the obstacle was logged %d times", n)
 	}
 
 	if err := w.API.Delete(t.Context(), ours); err != nil {

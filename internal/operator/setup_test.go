@@ -205,7 +205,7 @@ func TestOnlyItsNamespaces(t *testing.T) {
 	served.Application("ours")
 	served.waitState("ours", v1beta2.ApplicationStateSubmitted)
 	if state := other.Get("theirs").Status.AppState.State; state != "" {
-		t.Errorf("acted in another namespace: %s", state)
+		t.Errorf("the operator acted in another namespace: %s", state)
 	}
 }
 
@@ -249,14 +249,14 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 	gvk := v1beta2.GroupVersion.WithKind("SparkApplication")
 	if err := op.waitServed(t.Context(), gvk, nil); err != nil {
-		t.Errorf("what is served: %v", err)
+		t.Errorf("waitServed for a served kind returns %v", err)
 	}
 	gvk.Kind = "SparkNothing"
 	if err := op.waitServed(t.Context(), gvk, nil); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
-		t.Errorf("what is never served: %v", err)
+		t.Errorf("waitServed for a kind that is never served returns %v", err)
 	}
 	if !strings.Contains(w.Log.String(), "Waiting until the API server serves a kind") {
-		t.Error("waited in silence")
+		t.Error("the operator did not log that it waits")
 	}
 }
 
@@ -309,7 +309,7 @@ func TestLastEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(events.Items) != 1 || events.Items[0].Reason != "TinyLaunched" {
-		t.Errorf("events %+v, want that of the launch", events.Items)
+		t.Errorf("the events are %+v, want only the event of the launch", events.Items)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestFirstPasses(t *testing.T) {
 	t.Parallel()
 	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {
 		if got := firstPasses(workers); got != want {
-			t.Errorf("%d of %d, want %d", got, workers, want)
+			t.Errorf("firstPasses returns %d of %d workers, want %d", got, workers, want)
 		}
 	}
 }

@@ -252,7 +252,7 @@ func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
 	}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.DeletionTimestamp != nil {
-		t.Errorf("the foreign pod was touched: %v", err)
+		t.Errorf("somebody else's pod was changed: %v", err)
 	}
 }
 
@@ -344,7 +344,7 @@ func TestSecretsOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if secret.UID == left.UID || secret.Data["driver.json"] == nil {
-		t.Error("a pod reads a Secret of an older render")
+		t.Error("a pod reads a Secret with outdated content")
 	}
 
 	other := w.Application("other", scene.WithDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
@@ -362,7 +362,7 @@ func TestSecretsOfOthers(t *testing.T) {
 	}
 	uid := foreign.UID
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != uid {
-		t.Errorf("the Secret of somebody else was touched: %v", err)
+		t.Errorf("somebody else's Secret was changed: %v", err)
 	}
 	w.waitNothingOf(other)
 }
@@ -402,7 +402,7 @@ func TestSparkSubmitCrash(t *testing.T) {
 			played.until(name, func() bool { return w.Get(name).Status.AppState.State == v1beta2.ApplicationStateCompleted })
 			got := w.Get(name).Status
 			if got.ExecutionAttempts != 1 || played.drivers != 2 || len(played.seen) != 2 {
-				t.Errorf("%d runs, %d drivers of %d submitters; want 1, 2 of 2 (the first of them torn)", got.ExecutionAttempts, played.drivers, len(played.seen))
+				t.Errorf("%d runs, %d drivers of %d submitters; want 1 run, 2 drivers (the first one incomplete) and 2 submitters", got.ExecutionAttempts, played.drivers, len(played.seen))
 			}
 		})
 	}

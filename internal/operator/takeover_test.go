@@ -211,7 +211,7 @@ func TestTakeOverRunning(t *testing.T) {
 				got.Status.SparkApplicationID != "spark-"+a.name || got.Status.AppState.ErrorMessage != "" {
 				t.Errorf("status %+v", got.Status)
 			}
-			testkit.Wait(t, "its executor", func(context.Context) error {
+			testkit.Wait(t, "the executor of the application", func(context.Context) error {
 				c := w.Get(a.name).Status.Executors
 				if c == nil {
 					return fmt.Errorf("no counts")
@@ -224,11 +224,11 @@ func TestTakeOverRunning(t *testing.T) {
 				t.Errorf("the driver was replaced")
 			}
 			if c := condition(got, sparkapp.ConditionSparkVersionMismatch); c.Type != "" {
-				t.Errorf("the version of that operator's image was taken for the driver's: %s", c.Message)
+				t.Errorf("the status reports the Spark version of the other operator's image: %s", c.Message)
 			}
 			reported := func(context.Context) error {
 				if w.EventsOf(got)[sparkoperator.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
-					return fmt.Errorf("no event reports it")
+					return fmt.Errorf("no event reports the take-over")
 				}
 				return nil
 			}
@@ -312,7 +312,7 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 	}
 	keeps := a.driver == corev1.PodSucceeded || a.driver == corev1.PodFailed
 	if keeps != (len(pods.Items) == 1) {
-		t.Errorf("it has %d drivers", len(pods.Items))
+		t.Errorf("the application has %d drivers", len(pods.Items))
 	}
 	if becomes == v1beta2.ApplicationStateSuspended {
 		before := got.DeepCopy()
@@ -348,7 +348,7 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	}
 	err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "users-driver"}, &corev1.Pod{})
 	if !apierrors.IsNotFound(err) {
-		t.Errorf("a driver without its ConfigMap: %v", err)
+		t.Errorf("a driver exists without its ConfigMap: %v", err)
 	}
 }
 
@@ -373,7 +373,7 @@ func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 	w.waitOurs("running", v1beta2.ApplicationStateRunning)
 	before := &corev1.Service{}
 	labels(before, "running-ui-svc")
-	testkit.Wait(t, "the UI's Service to be ours", func(context.Context) error {
+	testkit.Wait(t, "the UI's Service to be adopted", func(context.Context) error {
 		return want(labels(&corev1.Service{}, "running-ui-svc")[identity.AppUIDLabel], string(running.UID))
 	})
 	if after := (&corev1.Service{}); labels(after, "running-ui-svc") == nil || after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {

@@ -46,10 +46,10 @@ func (w *world) podWebhookDown() (up func()) {
 		}
 	}
 	w.T.Cleanup(remove)
-	w.waitDryRun("pods to be refused", func(err error) bool { return apierrors.IsInternalError(err) })
+	w.waitDryRun("pods to be rejected", func(err error) bool { return apierrors.IsInternalError(err) })
 	return func() {
 		remove()
-		w.waitDryRun("pods to be let in", func(err error) bool { return err == nil })
+		w.waitDryRun("pods to be admitted", func(err error) bool { return err == nil })
 	}
 }
 
@@ -59,7 +59,7 @@ func (w *world) waitDryRun(what string, accept func(error) bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, what, func(ctx context.Context) error {
 		if err := w.API.Create(ctx, scene.ForeignPod(w.Namespace, "probe"), client.DryRunAll); !accept(err) {
-			return errors.Join(errors.New("it says something else"), err)
+			return errors.Join(errors.New("the answer is another one"), err)
 		}
 		return nil
 	})
@@ -72,18 +72,18 @@ var transientErrors = []struct {
 	name, reason, message string
 	begin                 func(w *world, env *Environment) (end func())
 }{
-	{"a webhook is down", apianswer.ReasonWebhookFailed, "failed calling webhook", func(w *world, _ *Environment) func() { return w.podWebhookDown() }},
-	{"the server fails", apianswer.ReasonServerError, "etcdserver: no leader", func(_ *world, env *Environment) func() {
+	{"a webhook does not answer", apianswer.ReasonWebhookFailed, "failed calling webhook", func(w *world, _ *Environment) func() { return w.podWebhookDown() }},
+	{"the API server returns an internal error", apianswer.ReasonServerError, "etcdserver: no leader", func(_ *world, env *Environment) func() {
 		fails := &failing{err: apierrors.NewInternalError(errors.New("etcdserver: no leader"))}
 		env.wrap = fails.over
 		return fails.stop
 	}},
-	{"the server sheds load", apianswer.ReasonTooManyRequests, "later", func(_ *world, env *Environment) func() {
+	{"the API server is overloaded", apianswer.ReasonTooManyRequests, "later", func(_ *world, env *Environment) func() {
 		fails := &failing{err: apierrors.NewTooManyRequests("later", 1)}
 		env.wrap = fails.over
 		return fails.stop
 	}},
-	{"the operator may not", apianswer.ReasonOperatorForbidden, `User "system:serviceaccount:o:o" cannot create`, func(_ *world, env *Environment) func() {
+	{"the operator has no right", apianswer.ReasonOperatorForbidden, `User "system:serviceaccount:o:o" cannot create`, func(_ *world, env *Environment) func() {
 		fails := &failing{err: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "pi-driver",
 			errors.New(`User "system:serviceaccount:o:o" cannot create resource "pods" in API group "" in the namespace "ns"`))}
 		env.wrap = fails.over
@@ -130,7 +130,7 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 			began := time.Now()
 			var ready metav1.Condition
 			configs := map[string]types.UID{}
-			testkit.Wait(t, "it to be reported", func(context.Context) error {
+			testkit.Wait(t, "the reason in the status", func(context.Context) error {
 				w.sameConfigs(app, configs)
 				got := w.Get("pi")
 				ready = condition(got, "Ready")
@@ -138,7 +138,7 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 					return fmt.Errorf("Ready is %+v, the state %q", ready, got.Status.AppState.State)
 				}
 				if reported := w.EventsOf(app)[test.reason]; !strings.Contains(reported, test.message) || strings.Contains(reported, "\n") {
-					return fmt.Errorf("reported: %q", reported)
+					return fmt.Errorf("the event says %q", reported)
 				}
 				return nil
 			})
@@ -155,7 +155,7 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 			over()
 			driver := w.driverOf(app, 1)
 			if got := condition(w.waitState("pi", v1beta2.ApplicationStateSubmitted), "Ready"); got.Reason == test.reason {
-				t.Errorf("still reported: %+v", got)
+				t.Errorf("the reason is still reported: %+v", got)
 			}
 			w.execute(driver, scene.Exited(0, ""))
 			if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 1 {
@@ -223,7 +223,7 @@ func TestTransientErrorsInALife(t *testing.T) {
 	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "it to be reported", func(context.Context) error {
+	testkit.Wait(t, "the reason in the status", func(context.Context) error {
 		for _, c := range w.Get("pi").Status.Conditions {
 			if c.Reason == apianswer.ReasonNoAnswer && strings.Contains(c.Message, "connection reset by peer") {
 				return nil

@@ -93,14 +93,14 @@ func TestUIIngress(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	costs := made.since(nil)
 	if costs["POST ingresses"] != 1 || costs["POST services"] != 2 || costs["PATCH ingresses"]+costs["DELETE ingresses"] > 0 || costs["PATCH sparkapplications/status"] > 2 {
-		t.Errorf("it costs %v", costs)
+		t.Errorf("the requests are %v", costs)
 	}
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80)), IngressAnnotations: map[string]string{"mine": "yes"}}
 	})
 	after := w.ingress("pi-ui-ingress", func(i *networkingv1.Ingress) error { return want(i.Annotations["mine"], "yes") })
 	if after.UID != ingress.UID || after.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number != 80 {
-		t.Errorf("it is %+v now", after.Spec)
+		t.Errorf("the Ingress is now %+v", after.Spec)
 	}
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
@@ -125,7 +125,7 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	w.WaitGone(ingress)
 	w.triggerPass("pi")
 	if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
-		t.Errorf("an object beside the retained driver: %+v", now.ObjectMeta)
+		t.Errorf("the Service of the retained driver was replaced or is being deleted: %+v", now.ObjectMeta)
 	}
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	edit()
 	after := w.ingress("pi-ui-ingress", host("spark.example.com"))
 	if after.Annotations["added"] != "yes" {
-		t.Error("what others added is gone")
+		t.Error("fields that others added are gone")
 	}
 	// The reversal of another edit waits.
 	edit()
@@ -236,7 +236,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	})
 	w.triggerPass("pi")
 	if got := made.since(nil); got["PATCH ingresses"] != 4 || got["POST ingresses"] != 1 {
-		t.Errorf("it costs %v, and not four patches", got)
+		t.Errorf("the requests are %v, want four patches", got)
 	}
 }
 
@@ -291,7 +291,7 @@ func TestPortsOfTheDriver(t *testing.T) {
 // waitAuxiliaryObjects waits until an application has exactly the named auxiliary objects.
 func (w *world) waitAuxiliaryObjects(app *v1beta2.SparkApplication, names ...string) {
 	w.T.Helper()
-	testkit.Wait(w.T, fmt.Sprintf("%v beside the driver", names), func(ctx context.Context) error {
+	testkit.Wait(w.T, fmt.Sprintf("the auxiliary objects %v", names), func(ctx context.Context) error {
 		var services corev1.ServiceList
 		var ingresses networkingv1.IngressList
 		options := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}}
@@ -402,9 +402,9 @@ func TestUIRoute(t *testing.T) {
 	})
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
-	testkit.Wait(t, "the route to go", func(ctx context.Context) error {
+	testkit.Wait(t, "the deletion of the route", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, key, &gatewayv1.HTTPRoute{}); !apierrors.IsNotFound(err) {
-			return errors.Join(errors.New("it is there"), err)
+			return errors.Join(errors.New("the route still exists"), err)
 		}
 		return nil
 	})

@@ -96,7 +96,7 @@ func TestPolicyOfTheExamples(t *testing.T) {
 	w.installPolicy("../../examples/exposure-policy.yaml")
 	testkit.Wait(t, "the policy", func(context.Context) error {
 		if w.policyRefuses("application", `{sparkUIOptions: {serviceType: NodePort}}`) == nil {
-			return errors.New("another type is let through")
+			return errors.New("the policy admits another type")
 		}
 		return nil
 	})

@@ -32,7 +32,7 @@ func TestDeletionIsForbidden(t *testing.T) {
 	w.runReal(func(env *Environment) { env.Rest.Impersonate.UserName = user })
 	app := w.Application("pi", scene.WithDriver, onFailure(1))
 	w.execute(w.driverOf(app, 1), scene.Exited(1, "again"))
-	testkit.Wait(t, "the cause to be shown", func(context.Context) error {
+	testkit.Wait(t, "the cause in the conditions", func(context.Context) error {
 		conditions := w.Get("pi").Status.Conditions
 		shown := slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
 			return c.Reason == apianswer.ReasonOperatorForbidden && strings.Contains(c.Message, "cannot delete resource")

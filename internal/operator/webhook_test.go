@@ -57,7 +57,7 @@ func TestWebhookOfAStandby(t *testing.T) {
 	}
 	testkit.Wait(t, "the standby's probes", func(context.Context) error {
 		if err := ready(); err == nil || !strings.Contains(err.Error(), "500") {
-			return errors.Join(errors.New("no certificate is there"), err)
+			return errors.Join(errors.New("there is no certificate yet"), err)
 		}
 		return nil
 	})
@@ -82,7 +82,7 @@ func TestWebhookOfAStandby(t *testing.T) {
 	var refused error
 	testkit.Wait(t, "the webhook's refusal", func(context.Context) error {
 		if refused = invalid(w.Namespace); refused == nil {
-			return errors.New("it is admitted")
+			return errors.New("the application is admitted")
 		}
 		return nil
 	})
@@ -143,7 +143,7 @@ func TestSelfSignedWebhook(t *testing.T) {
 		}
 		trusted := x509.NewCertPool()
 		if !trusted.AppendCertsFromPEM(configuration.Webhooks[0].ClientConfig.CABundle) {
-			return errors.New("there is no bundle")
+			return errors.New("the webhook configuration has no CA bundle")
 		}
 		name := "hook." + w.Namespace + ".svc"
 		dialer := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted, ServerName: name}}

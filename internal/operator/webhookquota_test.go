@@ -35,7 +35,7 @@ func TestQuotaEnforcement(t *testing.T) {
 	w.Create(quota)
 	testkit.Wait(t, "the status of the quota", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil || len(quota.Status.Hard) == 0 {
-			return errors.Join(errors.New("it has none"), err)
+			return errors.Join(errors.New("the status is empty"), err)
 		}
 		return nil
 	})
@@ -58,5 +58,5 @@ func TestQuotaEnforcement(t *testing.T) {
 	if err := w.API.Patch(t.Context(), quota, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "the webhook to see the raised quota", again)
+	testkit.Wait(t, "the webhook to receive the raised quota", again)
 }

@@ -42,7 +42,7 @@ func TestSameObjectsWithTheWebhook(t *testing.T) {
 			testkit.Wait(t, "the webhook to be called", func(ctx context.Context) error {
 				app := refusedByWebhook(w.Namespace)
 				if err := w.API.Create(ctx, app, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "denied the request") {
-					return errors.Join(errors.New("it is not"), err)
+					return errors.Join(errors.New("the webhook was not called"), err)
 				}
 				return nil
 			})

@@ -122,7 +122,7 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 	for i, r := range replicas {
 		testkit.Wait(t, fmt.Sprintf("replica %d to be ready", i), func(context.Context) error {
 			if !r.ready.Load() {
-				return fmt.Errorf("%s is not", r.probe)
+				return fmt.Errorf("%s is not ready", r.probe)
 			}
 			return nil
 		})
