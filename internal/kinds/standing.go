@@ -34,8 +34,8 @@ func serverStanding(sc *v1alpha1.SparkConnect) lifecycle.Standing {
 	return standing
 }
 
-// addProgress copies the phase, the attempt and the start of the phase from the operator's own part of a status into
-// the standing.
+// addProgress copies the phase, the attempt and the start of the phase into a Standing. It reads them from the
+// operator's own part of a status.
 func addProgress(standing *lifecycle.Standing, o *v1beta2.OperatorStatus) {
 	if o == nil {
 		return

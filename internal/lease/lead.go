@@ -1,9 +1,9 @@
 // Package lease fences the actions of a leader: every pass and every request belongs to the term in which the pass
 // began, and ends with that term.
 //
-// A term ends a while before another replica may lead. This process measures the term with its own clocks alone: it
-// counts the time from before its request to renew the lease, and the other replicas count the time from after that
-// request. docs/decisions/0015-sharding.md explains why that is enough, and which cases it does not cover.
+// A term ends before another replica may lead. This process measures the term with its own clocks alone, and from a
+// time before its request to renew the lease. The other replicas measure from the time when they see the renewal, which
+// is later. docs/decisions/0015-sharding.md explains why that is enough, and which cases it does not cover.
 package lease
 
 import (

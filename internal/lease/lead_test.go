@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLead checks that a leader that wakes after the end of its term sends no request for a pass of that term. That is
-// true even before any timer has fired, and also during the next term.
+// TestLead checks that a leader that wakes after the end of its term sends no request for a pass of that term. It sends
+// none even if no timer has fired yet, and none during the next term.
 func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const length = 10 * time.Second

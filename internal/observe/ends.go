@@ -94,7 +94,7 @@ func factsOfEnded(gone []feed.End) []lifecycle.Executor {
 }
 
 // driverWorks reports whether the driver exists, is not being deleted and has not ended, according to the facts of the
-// pass. Executors end with their driver.
+// pass. If it does not work, the deletion of an executor is no failure, because executors end with their driver.
 func driverWorks(driver *lifecycle.Driver) bool {
 	return driver != nil && !driver.Deleting && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed
 }

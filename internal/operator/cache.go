@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/watchdog"
 )
 
-// gatherFor is the time for which the cache collects the events of pods before it delivers them together. A status may
-// therefore show an event this much later.
+// gatherFor is the time for which the cache collects the events of pods before it delivers them together. This may
+// delay the status by the same time.
 const gatherFor = 100 * time.Millisecond
 
 // newCache creates the cache of the operator's objects. Events of pods have their own connection and are delivered
@@ -32,8 +32,8 @@ func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) 
 }
 
 // cacheOptions returns the options of the cache. The cache watches our pods, the metadata of our other dependents, and
-// the custom resources, and keeps only the fields that the operator reads. It does not watch other people's objects, so
-// their number in a namespace does not affect the operator.
+// the custom resources, and keeps only the fields that the operator reads. It watches no other objects, so their number
+// in a namespace does not affect the operator.
 func cacheOptions(cfg config.Configuration) cache.Options {
 	options := cache.Options{
 		// A read of a kind that is not watched is a bug. It must fail and not start a watch.

@@ -29,8 +29,8 @@ type (
 	clusterState = sparkv1.ClusterStateSummary
 )
 
-// podsOfSets describes a function of Kubernetes' own controllers: they create the pods of StatefulSets. Tests that need
-// it cannot run on an API server alone.
+// podsOfSets describes what Kubernetes' own controllers do: they create the pods of StatefulSets. A test that needs
+// that is skipped if only an API server runs.
 const podsOfSets = "the pods of a StatefulSet"
 
 // runClusters starts an operator that serves only SparkClusters. Kubernetes' own controllers create the pods of

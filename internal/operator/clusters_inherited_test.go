@@ -19,8 +19,8 @@ import (
 )
 
 // TestTakenOverClusterKeepsItsScale checks an inherited cluster to which somebody has added workers by hand, since the
-// Java operator ignores edits of the spec. These workers run until the cluster is edited. Any edit, even one that
-// changes no object, updates all pods to the spec and removes all settings of the Java operator.
+// Java operator ignores edits of the spec. These workers run until the spec is edited. Any edit, even of a field that
+// affects no object, updates all pods to the spec and removes all settings of the Java operator.
 func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -249,8 +249,8 @@ func TestClusterWithoutAMaster(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 }
 
-// TestForeignObjectsOfACluster checks that a message reports somebody else's object that has the name of one of the
-// cluster's objects. The operator never changes this object.
+// TestForeignObjectsOfACluster checks a cluster one of whose objects would have the same name as somebody else's
+// object. A message names the existing object, and the operator never changes it.
 func TestForeignObjectsOfACluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

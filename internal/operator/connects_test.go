@@ -69,8 +69,8 @@ func TestServerLives(t *testing.T) {
 	}
 }
 
-// TestEditedServerIsReplaced checks that no object of the old server remains after an edit, and that the same Service
-// selects the new server. Meanwhile the condition Progressing is True.
+// TestEditedServerIsReplaced checks that an edit replaces the server. No object of the old server remains except its
+// Service, which then selects the new server. The condition Progressing is True until the new server is ready.
 func TestEditedServerIsReplaced(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

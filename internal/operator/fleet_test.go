@@ -282,9 +282,9 @@ func (f *fleet) kubelets(ctx context.Context) {
 	}
 }
 
-// TestReplicasTakeTurns runs applications while the leader is killed, then another leader is suspended for longer than
-// its lease lasts, and another is stopped cleanly. The test checks that each application is launched once and ends, and
-// that no two replicas write at the same time.
+// TestReplicasTakeTurns replaces the leader three times while applications run: the first leader is killed, the second
+// is suspended for longer than its lease lasts, and the third is stopped cleanly. Each application must be launched
+// once and end, and no two replicas may write at the same time.
 func TestReplicasTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

@@ -84,7 +84,8 @@ func (w *world) environment() Environment {
 	return Environment{Rest: testkit.Rest(w.T), Log: w.Logger(), Registerer: w.registry, SkipNameValidation: true}
 }
 
-// run starts an operator and returns a function that stops it. The end of the test stops it at the latest.
+// run starts an operator and returns a function that stops it. An operator that still runs at the end of the test is
+// stopped then.
 func (w *world) run(op *Operator) (stop func()) {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

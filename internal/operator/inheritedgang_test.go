@@ -31,9 +31,9 @@ func (w *world) createInheritedGroup(kind schema.GroupVersionKind, app *v1beta2.
 	return left
 }
 
-// TestGroupOfARunThatWasTakenOver checks that the operator deletes another operator's PodGroup when the inherited run
-// that uses the PodGroup ends, as that other operator would do, and not before. Somebody else's PodGroup is never
-// deleted.
+// TestGroupOfARunThatWasTakenOver checks an inherited run whose PodGroup another operator created. This operator
+// deletes the PodGroup when the run ends, as the other operator would, and not before. It never deletes a PodGroup that
+// does not belong to the run.
 func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

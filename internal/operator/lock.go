@@ -87,7 +87,7 @@ func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error
 	return err
 }
 
-// terms returns the terms of the leader, or nil without leader election.
+// terms returns the terms in which this replica leads, or nil if leader election is off.
 func (l *lock) terms() *lease.Leadership {
 	if l == nil {
 		return nil

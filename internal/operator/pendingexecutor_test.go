@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorThatWaitsIsShown checks an executor that waits for a Secret, which only an Event of its pod reports. The
-// condition and the event of the application contain this reason.
+// TestExecutorThatWaitsIsShown checks an executor that waits for a Secret. Only an Event of the executor pod reports
+// this reason. The condition and the event of the application contain it too.
 func TestExecutorThatWaitsIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,10 +18,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// These tests play Kueue, as its integration of this API works (it is called sparkoperator.k8s.io/sparkapplication
-// there). It creates applications suspended, writes where their pods may run when it resumes them, reverts both when it
-// needs the room, and trusts the state in the status: RUNNING uses its quota; COMPLETED, FAILED and SUBMISSION_FAILED
-// have released it.
+// These tests play Kueue with its integration sparkoperator.k8s.io/sparkapplication. Kueue keeps an application
+// suspended until there is quota. It then resumes the application and writes into the spec where the pods may run. It
+// reverts both changes when it needs the quota for others. Kueue relies on the state in the status: an application in
+// the state RUNNING uses its quota, and one in COMPLETED, FAILED or SUBMISSION_FAILED has released it.
 
 // queued changes an application to the form in which a user submits it to Kueue: suspended, with the label of a queue.
 // Kueue resumes it later.

@@ -29,7 +29,7 @@ type requests struct {
 	contents map[string]string
 }
 
-// over sets the next transport, which sends the counted requests, and returns the counter.
+// over puts this counter before the transport next, which then sends the counted requests. It returns the counter.
 func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	r.next = next
 	return r

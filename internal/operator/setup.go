@@ -264,8 +264,8 @@ func backoff[R comparable]() workqueue.TypedRateLimiter[R] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[R](errorDelay, maxErrorDelay)
 }
 
-// namespaced returns the key of a custom resource from the namespace of a dependent and the name in its owner
-// reference.
+// namespaced returns the key of the custom resource that owns a dependent. Both have the same namespace, and the
+// dependent's owner reference contains the name.
 func namespaced(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }

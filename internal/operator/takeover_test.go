@@ -426,7 +426,8 @@ func TestTakeOverOfTheLease(t *testing.T) {
 	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
 }
 
-// TestTakeOverDelete checks that an inherited application that is being deleted in the foreground loses its pods.
+// TestTakeOverDelete checks that the pods of an inherited application are deleted if somebody deletes the application
+// in the foreground.
 func TestTakeOverDelete(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, cascade)

@@ -30,8 +30,9 @@ import (
 // the API server serves the kind. In a shared cache, a kind that is missing, or that the operator may not read, would
 // keep the other kinds from syncing and the operator from becoming ready.
 //
-// A kind that is not watched yet is not observed. Nothing is lost: the watch begins with an event for each existing
-// object, and a create request that finds an unobserved object reads it from the API server.
+// A pass does not find the objects of a kind that is not watched yet. No object is lost, however. When the watch
+// begins, each existing object causes an event. If a pass creates an object that exists already, it reads this object
+// from the API server.
 type Caches struct {
 	// Kinds are the kinds to watch if the API server serves them. They must not change after Start.
 	Kinds []schema.GroupVersionKind

@@ -59,8 +59,8 @@ var unpredictableKeys = []string{
 // predictableValues are those values of unpredictableKeys whose effect is known.
 var predictableValues = []string{"", "direct", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
 
-// unpredictable refuses settings with which the operator cannot compute the pods, because it could then not check the
-// rules about pods.
+// unpredictable refuses settings that keep the operator from computing the pods in advance, because without the pods it
+// cannot check the rules about them.
 func (r *refusals) unpredictable(subject *dialect.Subject) {
 	for _, setting := range subject.Settings() {
 		if setting.Field != "" && slices.Contains(unpredictableKeys, setting.Key) && !slices.Contains(predictableValues, strings.TrimSpace(setting.Value)) {

@@ -128,9 +128,9 @@ func (o *order[T]) hold(tenant string, class Class, more int) {
 	}
 }
 
-// next returns the class of the next turn. In one of turnsOfOthers turns, it is the overdue class whose last turn is
-// the oldest. In the other turns, it is the first class. The first class changes with the arriving items, so any class
-// can become overdue.
+// next returns the class of the next turn: usually the first class, and in every turnsOfOthers-th turn the overdue
+// class whose last turn is the oldest. The first class changes with the arriving items, so any class can become
+// overdue.
 func (o *order[T]) next(s sieve, now time.Time) Class {
 	next := o.first(s, now)
 	if (o.turns+1)%turnsOfOthers != 0 {

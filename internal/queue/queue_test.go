@@ -388,7 +388,7 @@ func TestNoMoreNew(t *testing.T) {
 	})
 }
 
-// TestBackoff checks that an error delays only its own item, longer each time.
+// TestBackoff checks that each further error of an item delays this item longer, and delays no other item.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ type ownWrite struct {
 	behind  time.Time // when a pass first found the cache older than the write, or last reported a doubt; zero: never
 }
 
-// maxBehind is the time after which CacheIsStale reports that an outdated cache is doubtful.
+// maxBehind is how long the cache may lack the operator's last write before CacheIsStale returns doubted = true.
 const maxBehind = 30 * time.Second
 
 // Wrote records a write of the operator, as returned by the API server.

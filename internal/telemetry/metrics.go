@@ -75,7 +75,8 @@ func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	return m
 }
 
-// registerPeers registers the metrics that the kubeflow operator has too, with the configured labels, and the gauges.
+// registerPeers registers the metrics that the kubeflow operator has too, with the configured labels. It also registers
+// all gauges about custom resources.
 func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOptions) {
 	labels, prefix := m.sets.names, LabelName(options.Prefix)
 	counter := func(name, help string) *prometheus.CounterVec {
