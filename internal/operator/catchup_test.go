@@ -39,7 +39,7 @@ type laggingWatch struct {
 	hear chan struct{} // closed when events arrive again; nil while they do
 }
 
-// over puts this connection before the transport next, which then sends its requests. It returns the connection.
+// over makes the transport next send the requests of this connection, and returns the connection.
 func (d *laggingWatch) over(next http.RoundTripper) http.RoundTripper {
 	d.next = next
 	return d

@@ -41,7 +41,7 @@ func TestApplicationIsDeleted(t *testing.T) {
 				t.Fatalf("the application has %d objects", len(had))
 			}
 			if stays {
-				w.collectorKnows() // it orphans the objects that it knows, and deletes those that it learns of later
+				w.collectorKnows() // the collector orphans only objects that it has received, and deletes all others
 			}
 			if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)

@@ -29,7 +29,7 @@ type requests struct {
 	contents map[string]string
 }
 
-// over puts this counter before the transport next, which then sends the counted requests. It returns the counter.
+// over makes the transport next send the counted requests, and returns the counter.
 func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	r.next = next
 	return r

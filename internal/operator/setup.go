@@ -84,7 +84,7 @@ type Operator struct {
 	rush     rush
 	// sentinels are shared by all kinds.
 	sentinels *sentinel.Set
-	allowed   explain.Allowance // of all kinds together
+	allowed   explain.Allowance // limits the queries of all kinds together
 	pods      *feed.Listener
 	others    []*feed.Listener // of dependents.Kinds
 	lock      *lock            // nil without leader election
@@ -199,7 +199,8 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 		LeaseDuration:           &election.LeaseDuration.Duration,
 		RenewDeadline:           &election.RenewDeadline.Duration,
 		RetryPeriod:             &election.RetryPeriod.Duration,
-		// This is safe, because passes in flight are finished before the manager returns, and nothing acts after that.
+		// The early release of the lease is safe, because passes in flight end before the manager returns, and nothing
+		// acts after that.
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &cfg.Controller.ShutdownTimeout.Duration,
 		Controller: ctrlconfig.Controller{

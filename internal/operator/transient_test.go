@@ -176,7 +176,7 @@ func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	for i := range list.Items {
 		name, uid := list.Items[i].Name, list.Items[i].UID
 		if configs[name] != "" && configs[name] != uid {
-			w.T.Fatalf("ConfigMap %s was made again", name)
+			w.T.Fatalf("ConfigMap %s was created again", name)
 		}
 		configs[name] = uid
 	}

@@ -30,8 +30,8 @@ func TestDelay(t *testing.T) {
 		{"a new delay begins after the write", few, []look{{0, "a", Quiet}, {Quiet, "a", 0}, {Quiet, "b", Quiet}}},
 		{"another change restarts the quiet period", few, []look{{0, "a", Quiet}, {Quiet - ms, "b", Quiet}, {2*Quiet - 2*ms, "b", ms}, {2*Quiet - ms, "b", 0}}},
 		{"MaxDelay bounds continuous changes", few, []look{{0, "a", Quiet}, {MaxDelay - Quiet, "b", Quiet}, {MaxDelay - 500*ms, "c", 500 * ms}, {MaxDelay, "d", 0}}},
-		{"many executors", manyExecutors + 1, []look{{0, "a", slower * Quiet}, {Quiet, "a", Quiet}, {slower * Quiet, "a", 0}}},
-		{"one executor fewer than many", manyExecutors, []look{{0, "a", Quiet}}},
+		{"more executors than manyExecutors", manyExecutors + 1, []look{{0, "a", slower * Quiet}, {Quiet, "a", Quiet}, {slower * Quiet, "a", 0}}},
+		{"as many executors as manyExecutors", manyExecutors, []look{{0, "a", Quiet}}},
 		{"the clock was set back", few, []look{{0, "a", Quiet}, {-time.Hour, "a", Quiet}, {Quiet - time.Hour, "a", 0}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
