@@ -37,7 +37,7 @@ type ui struct {
 	history   string
 }
 
-// Commands returns the verbs.
+// Commands returns the verbs ui and connect.
 func Commands(streams terminal.Streams) []*cobra.Command {
 	return []*cobra.Command{uiCommand(streams), connectCommand(streams)}
 }
@@ -89,7 +89,7 @@ func (u *ui) show(cmd *cobra.Command, c *cluster.Client, object client.Object) e
 		return err
 	}
 	address := fmt.Sprintf("http://127.0.0.1:%d/", t.local)
-	fmt.Fprintf(u.Out, "the web UI of %s is at %s until Ctrl-C\n", screen.Title(object), address)
+	fmt.Fprintf(u.Out, "the web UI of %s is at %s; press Ctrl-C to disconnect\n", screen.Title(object), address)
 	u.browse(address)
 	return t.wait(ctx, pod)
 }
@@ -113,7 +113,7 @@ func portNamed(pod *corev1.Pod, otherwise int, names ...string) int {
 func (u *ui) showHistory(cmd *cobra.Command, c *cluster.Client, object client.Object) error {
 	base := cmp.Or(u.history, os.Getenv(historyVariable))
 	if base == "" {
-		return exit.Errorf(exit.Cluster, "%s has ended, and its web UI with it; name a History Server with --history-server or %s", screen.Title(object), historyVariable)
+		return exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI; name a History Server with --history-server or %s", screen.Title(object), historyVariable)
 	}
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Host == "" {
@@ -126,7 +126,7 @@ func (u *ui) showHistory(cmd *cobra.Command, c *cluster.Client, object client.Ob
 	address := parsed.JoinPath("history", id).String() + "/"
 	fmt.Fprintf(u.Out, "%s has ended; its pages in the History Server are at %s\n", screen.Title(object), address)
 	if confOf(object)["spark.eventLog.enabled"] != "true" {
-		fmt.Fprintln(u.Err, terminal.Wrap("note: ", "its sparkConf does not set spark.eventLog.enabled to true, so the History Server may not know it", u.Width))
+		fmt.Fprintln(u.Err, terminal.Wrap("note: ", "its sparkConf does not set spark.eventLog.enabled to true, so the History Server may have no pages for it", u.Width))
 	}
 	u.browse(address)
 	return nil

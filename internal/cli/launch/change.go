@@ -21,9 +21,9 @@ type Change struct {
 	Beside []string
 }
 
-// Change computes the effect of an edit of a stored object. The edit replaces the spec and the labels of live, the
-// stored object, by those of wanted. Change computes the operator's next passes with the edit and without it, and
-// returns the differences.
+// Change computes the effect of an edit of a stored object. The stored object is live. The edit gives it the spec and
+// the labels of wanted. Change computes the operator's next passes twice, with the edit and without it, and returns the
+// differences.
 func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change Change, err error) {
 	k, err := o.Kind(live)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// withDefaults sets the defaults that the CustomResourceDefinitions contain and that change objects, such as the
-// protocol of ports. The API server sets these defaults before the operator reads a custom resource.
+// withDefaults sets the defaults of a CustomResourceDefinition that affect the objects that the operator creates, such
+// as the protocol of a port. For a stored custom resource, the API server sets these defaults.
 func withDefaults(object client.Object) {
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:

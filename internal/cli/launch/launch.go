@@ -31,8 +31,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// PlaceholderUID replaces the UID of a custom resource that is not stored yet, because names and labels depend on the
-// UID.
+// PlaceholderUID is the UID of a custom resource that is not stored yet. The resource needs a UID, because the names
+// and the labels of the objects that the operator creates depend on it.
 const PlaceholderUID types.UID = "00000000-0000-4000-8000-000000000000"
 
 // maxPasses is the largest number of passes to compute until the operator creates an object. One pass is not always
@@ -55,8 +55,8 @@ func Load(file string) (Operator, error) {
 	return Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
 }
 
-// Kind returns the operator's implementation of the kind of a custom resource. Its decisions know the labels of the
-// namespace.
+// Kind returns the operator's implementation of the kind of a custom resource. The implementation uses NamespaceLabels
+// as the labels of the resource's namespace.
 func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 	k, err := o.kind(object)
 	if err != nil {
@@ -76,7 +76,8 @@ func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 	return k, nil
 }
 
-// kind returns the kind as the operator's process has it: it reads the labels of the namespace from the observed facts.
+// kind returns the implementation of a kind as the operator uses it. The implementation reads the labels of the
+// namespace from the observed facts, and callers must set them. Kind sets them.
 func (o Operator) kind(object client.Object) (kind.Kind, error) {
 	now := func() config.Configuration { return o.Config }
 	switch object.(type) {
@@ -101,7 +102,7 @@ func (o Operator) Defaults(object client.Object) *platform.Settings {
 	return kinds.Defaults(o.Config, object, o.labels)
 }
 
-// Fresh returns a copy of an object as the object is right after its creation, without a status.
+// Fresh returns a copy of an object in the state right after its creation: with the defaults, and without a status.
 func (o Operator) Fresh(object client.Object) client.Object {
 	fresh := object.DeepCopyObject().(client.Object)
 	if fresh.GetUID() == "" {
@@ -135,7 +136,7 @@ func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
 	return review.Faults, err
 }
 
-// Unruled returns a copy of the operator that applies no rules of the platform.
+// Unruled returns a copy of the operator that does not apply the platform's rules (the policy in its configuration).
 func (o Operator) Unruled() Operator {
 	o.Config.Policy = policy.Policy{AllowSnippetAnnotations: true}
 	return o
@@ -285,8 +286,7 @@ func Conditions(object client.Object) []metav1.Condition {
 	return reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Interface().([]metav1.Condition)
 }
 
-// conditionWarnings returns the messages of the conditions that report doubts about a spec although the spec can be
-// launched.
+// conditionWarnings returns the messages of the conditions that warn about a spec, but do not prevent its launch.
 func conditionWarnings(object client.Object) (warnings []string) {
 	for _, c := range Conditions(object) {
 		doubts := slices.Contains([]string{sparkapp.ConditionFieldsOverwritten, sparkapp.ConditionMonitoringImpaired}, c.Type) ||

@@ -14,8 +14,8 @@ import (
 )
 
 // Next returns the plan of the operator's next pass over a stored object with the given pods. It calls the operator's
-// decision function, which needs no cluster, and changes nothing. It assumes that all objects other than pods are as
-// the plan wants them.
+// decision function, which needs no cluster and changes nothing. Next assumes that all other objects exist and are up
+// to date.
 func (o Operator) Next(object client.Object, pods []corev1.Pod) (lifecycle.Plan, error) {
 	k, err := o.Kind(object)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // The severities of findings.
 const (
 	Error   = "error"   // the API server or the operator rejects the manifest
-	Warning = "warning" // something in the manifest has no effect, or not the one that its author may expect
+	Warning = "warning" // a part of the manifest has no effect, or may have another effect than its author expects
 )
 
 // The rules that findings belong to.
@@ -152,9 +152,8 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 	return found
 }
 
-// faultsOf returns the reasons why the operator would reject an object, and the lint rule to which the findings about
-// them belong. If the object has faults without the rules of the platform, faultsOf returns only these faults.
-// Otherwise it returns the violations of the platform's rules.
+// faultsOf returns the faults for which the operator would reject an object, and the lint rule that they break. Faults
+// in the spec itself come first: only if there are none, faultsOf returns the violations of the platform's rules.
 func faultsOf(o launch.Operator, object client.Object) (string, []*dialect.FieldError, error) {
 	review, err := o.Review(object)
 	if err != nil || len(review.Faults) == 0 {
