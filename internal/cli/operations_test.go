@@ -249,7 +249,7 @@ func requestOf(has bool, request func() string) string {
 	return request()
 }
 
-// watches checks that list --watch prints changes, and that colours are only for a terminal.
+// watches checks that list --watch prints changes, and that list uses colours only on a terminal.
 func (u *user) watches() {
 	s := u.begin("list", "--watch", "--kind", "app")
 	s.until("tau")
@@ -273,7 +273,7 @@ func (u *user) watches() {
 	}
 }
 
-// runs creates an application whose driver runs on a node.
+// runs creates an application, sets its driver pod to Running on the given node, and waits for the state RUNNING.
 func (u *user) runs(name string, node *kubelet) {
 	u.t.Helper()
 	u.does(exit.OK, name+" created", "create", "-f", u.manifest(name, ""))

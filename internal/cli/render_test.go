@@ -325,8 +325,8 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-// TestSubmitLineBuildsTheSameDriver checks that spark-submit builds from the printed command line the same driver pod
-// as the operator, except for names, labels and the owner.
+// TestSubmitLineBuildsTheSameDriver checks that the printed command line leads to the operator's driver pod, except for
+// names, labels and the owner.
 func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 	for _, file := range []string{"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "testdata/render/everything.yaml", "../../examples/apache-pi.yaml"} {
 		documents, err := manifest.Objects([]string{file}, nil)

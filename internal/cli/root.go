@@ -1,6 +1,6 @@
 // Package cli is the program sparkctl. The program reads and changes a cluster with the rights of the user, and never
-// imports the reconciler. The packages offline and online contain the verbs, except the verbs about the program itself,
-// which this package contains.
+// imports the reconciler. This package contains the verbs about the program itself, such as version. Subpackages such
+// as offline and online contain the other verbs.
 package cli
 
 import (
@@ -28,7 +28,7 @@ import (
 // pluginName is the name of the binary as a kubectl plugin: kubectl runs a binary of this name for `kubectl spark`.
 const pluginName = "kubectl-spark"
 
-// root holds what the verbs of this package need.
+// root holds the standard streams, which the verbs of this package use.
 type root struct {
 	terminal.Streams
 }
@@ -109,8 +109,8 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	return top
 }
 
-// codeErrors gives each error of a verb and of its subcommands the exit code for a problem of the cluster, unless the
-// error has a code. Errors of the command line's parser do not pass through the verb, so they get no code here.
+// codeErrors sets exit.Cluster as the exit code of errors that have no code. It does so for a verb and its subcommands.
+// Errors in the command line occur before the verb runs, so codeErrors does not affect them.
 func codeErrors(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return exit.With(exit.Cluster, run(cmd, args)) }

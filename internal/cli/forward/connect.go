@@ -69,7 +69,7 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 			return runShell(streams, address)
 		}
 		fmt.Fprintf(streams.Out, "%s\n", address)
-		fmt.Fprintf(streams.Err, "%s is at this address; press Ctrl-C to disconnect\n", screen.Title(object))
+		fmt.Fprintf(streams.Err, "%s is at this address (press Ctrl-C to disconnect)\n", screen.Title(object))
 		return t.wait(ctx, pod)
 	}
 	cmd.Flags().IntVar(&port, "port", 0, "`port` of this machine; by default that of the server, or a free one")

@@ -89,7 +89,7 @@ func (u *ui) show(cmd *cobra.Command, c *cluster.Client, object client.Object) e
 		return err
 	}
 	address := fmt.Sprintf("http://127.0.0.1:%d/", t.local)
-	fmt.Fprintf(u.Out, "the web UI of %s is at %s; press Ctrl-C to disconnect\n", screen.Title(object), address)
+	fmt.Fprintf(u.Out, "the web UI of %s is at %s (press Ctrl-C to disconnect)\n", screen.Title(object), address)
 	u.browse(address)
 	return t.wait(ctx, pod)
 }

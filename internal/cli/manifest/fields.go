@@ -11,10 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Differences holds the paths of two sorts of fields: the fields of a document that its kind does not have, and the
-// required fields of the kind that the document lacks. Compare does not look into fields that keep raw JSON, such as
-// pod templates, because the operator keeps unknown fields there. It does not look for required fields of Kubernetes'
-// own types, such as a volume's name.
+// Differences holds the paths of unknown fields, which the document sets but its kind does not have, and of missing
+// fields, which the kind requires but the document does not set.
+//
+// Compare skips fields that contain raw JSON, such as pod templates: the operator accepts unknown fields there. It does
+// not report missing fields of Kubernetes' own types, such as the name of a volume.
 type Differences struct{ Unknown, Missing []string }
 
 // Compare returns the differences between the fields of a document and the fields of the object's Go type.
@@ -38,7 +39,7 @@ func Compare(d *Document, object client.Object) (diff Differences, err error) {
 	return diff, nil
 }
 
-// field describes the JSON field of a struct.
+// field describes a field of a Go struct: its type, and whether the API requires the field.
 type field struct {
 	of       reflect.Type
 	required bool
@@ -47,12 +48,13 @@ type field struct {
 // ours is the prefix of the import paths of the packages with the operator's API types.
 const ours = "github.com/sparkoperator/spark-operator/api/"
 
-// alwaysRequired is a field of the entries of a driver's lists. A marker makes the field required in the definition,
-// although its JSON tag has omitempty.
+// alwaysRequired is a JSON field of API types whose names begin with Driver, such as DriverServiceIngress. The
+// CustomResourceDefinition requires this field although its JSON tag has omitempty, because the marker +required
+// precedes the field.
 const alwaysRequired = "serviceSpec"
 
-// fieldsOf returns the fields of a struct by their JSON names. A field of our types is required if its JSON tag has
-// neither omitempty nor omitzero, as in the definitions.
+// fieldsOf returns the fields of a struct by their JSON names. A field of the operator's API types is required if its
+// JSON tag has neither omitempty nor omitzero. The same rule generates the CustomResourceDefinitions.
 func fieldsOf(t reflect.Type) map[string]field {
 	fields := map[string]field{}
 	for f := range t.Fields() {

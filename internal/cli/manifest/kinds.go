@@ -15,9 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// served maps the version and the kind of each custom resource that the operator serves to a function that returns an
-// empty object. The older version of spark.apache.org has the same schema as the stored version, so it has the same
-// type.
+// served maps each version and kind that the operator serves to a function that returns an empty object. The versions
+// v1beta1 and v1 of spark.apache.org have the same schema, so one Go type represents both.
 var served = map[schema.GroupVersionKind]func() client.Object{
 	v1beta2.SchemeGroupVersion.WithKind("SparkApplication"):          func() client.Object { return &v1beta2.SparkApplication{} },
 	v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"): func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
@@ -47,8 +46,8 @@ func (d *Document) Kind() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
 }
 
-// Object decodes the document as the operator does. It returns nil and no error if the kind is not one that the
-// operator reads.
+// Object decodes the document as the operator does. If the API group is not one of the operator's groups, Object
+// returns nil and no error.
 func (d *Document) Object() (client.Object, error) {
 	kind := d.Kind()
 	create, ok := served[kind]

@@ -62,7 +62,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestFaultsOfYAML checks that each fault of a file has its line, and that documents without faults are still returned.
+// TestFaultsOfYAML checks that each fault has the right line number, and that Read still returns the documents without
+// faults.
 func TestFaultsOfYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\na: 2\n":                        `f:2:1: key "a" already set in map`,
@@ -99,9 +100,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestRequiredFieldsAreThoseOfTheDefinitions checks that fieldsOf returns the fields of the definitions' schemas, and
-// that the required fields of our types are exactly the required fields of the schemas, at every depth. There is one
-// exception: a schema has only some of the metadata fields.
+// TestRequiredFieldsAreThoseOfTheDefinitions compares fieldsOf with the schemas of the CustomResourceDefinitions, at
+// every depth: a Go type must have the same fields as its schema, and the operator's own types must require the same
+// fields. The test skips metadata, because the schemas contain only some of its fields.
 func TestRequiredFieldsAreThoseOfTheDefinitions(t *testing.T) {
 	files, err := filepath.Glob("../../../config/crd/*.yaml")
 	if err != nil || len(files) != 5 {

@@ -53,7 +53,7 @@ func (r *verbs) convertCommand() *cobra.Command {
 	return cmd
 }
 
-// submitFlags defines the flags that a command line of spark-submit can be combined with.
+// submitFlags defines the flags of sparkctl that users can mix with spark-submit's own options.
 func submitFlags(flags *pflag.FlagSet, o *convertOptions) {
 	flags.StringVar(&o.to, "to", "", "API `group` of the result; default: the other group, and sparkoperator.k8s.io for spark-submit")
 	flags.StringVar(&o.sparkVersion, "spark-version", "", "`version` of Spark in the image, for spark-submit; default: that of the image's tag")

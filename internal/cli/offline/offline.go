@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// verbs holds the streams and the version of the program, which the verbs use.
+// verbs holds what all verbs of this package use: the program's standard streams and its version.
 type verbs struct {
 	terminal.Streams
 	version string

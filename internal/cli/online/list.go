@@ -104,7 +104,7 @@ func (r *verbs) list(cmd *cobra.Command, c *cluster.Client, o *listOptions) erro
 	return c.Changes(cmd.Context(), query, objects, func(change cluster.Change) { layout = r.printChange(change, o, layout) })
 }
 
-// query returns the objects that the verb reads.
+// query converts the flags for namespaces, kinds and labels into a query to the cluster.
 func (o *listOptions) query(namespace string) (query cluster.Query, err error) {
 	query.Namespace = namespace
 	if o.all {
@@ -139,7 +139,7 @@ var orders = map[string]func(a, b *cluster.Summary) int{
 	},
 }
 
-// shows reports whether the filters of the verb select an object.
+// shows reports whether an object passes the filters for state and age.
 func (o *listOptions) shows(s *cluster.Summary) bool {
 	age := time.Since(s.Created)
 	switch {
@@ -176,7 +176,7 @@ func (r *verbs) printList(rows []listed, o *listOptions) error {
 	return err
 }
 
-// listTable returns the empty table of the verb.
+// listTable returns a table with the columns that the verb list prints, and without rows.
 func listTable(o *listOptions) terminal.Table {
 	table := terminal.Table{Columns: []terminal.Column{
 		{Header: "NAMESPACE", Drop: 2}, {Header: "KIND", Drop: 3}, {Header: "NAME"}, {Header: "STATE"}, {Header: "RESULT", Drop: 5}, {Header: "ATTEMPT", Drop: 6},
@@ -197,7 +197,7 @@ func cellsOf(s *cluster.Summary, o *listOptions) []string {
 	return cells
 }
 
-// painted colours a table on a terminal with colours: the state in each row gets the colour of the row's result.
+// painted adds colours to a table if the terminal supports them: each state gets the colour of the row's result.
 func (r *verbs) painted(table string, rows []listed) string {
 	paint := r.Colours()
 	lines := strings.SplitAfter(table, "\n")
@@ -208,9 +208,9 @@ func (r *verbs) painted(table string, rows []listed) string {
 	return strings.Join(lines, "")
 }
 
-// printChange prints the row of an object that changed, if the filters of the verb select it. The word DELETED takes
-// the place of the state of an object that is gone. The row has the layout of the rows before it, which is nil before
-// the first; printChange returns the layout for the next row.
+// printChange prints the row of a changed object if the object passes the filters. A deleted object has the state
+// DELETED. The argument layout is the layout of the previous row, or nil if this row is the first. printChange returns
+// the layout for the next row.
 func (r *verbs) printChange(change cluster.Change, o *listOptions, layout *terminal.Layout) *terminal.Layout {
 	s := cluster.Summarize(change.Object)
 	if !o.shows(&s) {

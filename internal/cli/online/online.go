@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// verbs holds the streams of the program, which the verbs use.
+// verbs holds what all verbs of this package use: the program's standard streams.
 type verbs struct{ terminal.Streams }
 
 // Commands returns the verbs that need a cluster.

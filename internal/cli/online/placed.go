@@ -10,8 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// placed returns the operator with the labels of a namespace, if its configuration selects namespaces by labels. If the
-// labels are unknown, placed prints a note, and only the defaults and rules of all namespaces apply.
+// placed returns a copy of the operator that has the labels of a namespace. The copy needs the labels only if the
+// operator's configuration selects namespaces by labels. If the user may not read the labels, placed prints a note.
+// Then only the defaults and rules that apply to all namespaces are used.
 func (r *verbs) placed(cmd *cobra.Command, c *cluster.Client, operator launch.Operator, namespace string) (launch.Operator, error) {
 	if !operator.Config.SelectsByNamespace() {
 		return operator, nil
@@ -21,7 +22,7 @@ func (r *verbs) placed(cmd *cobra.Command, c *cluster.Client, operator launch.Op
 		return operator, err
 	}
 	if note != "" {
-		fmt.Fprintln(r.Err, terminal.Wrap("note: ", note+"; defaults and rules that select namespaces by labels are left out", r.Width))
+		fmt.Fprintln(r.Err, terminal.Wrap("note: ", note+"; defaults and rules for namespaces with certain labels are left out", r.Width))
 	}
 	operator.NamespaceLabels = labels
 	return operator, nil

@@ -21,7 +21,8 @@ func (r *verbs) scaleCommand() *cobra.Command {
 		Use:   "scale NAME|KIND/NAME --replicas N",
 		Short: "Change the number of workers or executors",
 		Long: "Changes the number of workers of a SparkCluster (initWorkers), or of executors of a SparkConnect. The edit of a SparkConnect\n" +
-			"replaces its server, so on a terminal the verb asks first. A cluster with an autoscaler is scaled by that.\n\n" +
+			"replaces its server, so on a terminal the verb asks first. If a cluster has an autoscaler, edit minWorkers and\n" +
+			"maxWorkers instead.\n\n" +
 			"Applications are not scaled: an edit of their spec would restart them. Use dynamic allocation instead.",
 		Example: "  sparkctl scale cluster/spark --replicas 5",
 		Args:    cobra.ExactArgs(1),
@@ -51,7 +52,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 			}
 			spec = map[string]any{"executor": map[string]any{"instances": replicas}}
 		default:
-			return exit.Errorf(exit.Usage, "%s cannot be scaled: an edit would restart it, or it has no executors of its own; use dynamic allocation", screen.Title(object))
+			return exit.Errorf(exit.Usage, "%s cannot be scaled; only a SparkCluster or a SparkConnect can. Use dynamic allocation instead", screen.Title(object))
 		}
 		patch, err := json.Marshal(map[string]any{"spec": spec})
 		if err != nil {

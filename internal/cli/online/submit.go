@@ -143,8 +143,8 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 	return r.afterwards(cmd, c, app, &o.afterwards)
 }
 
-// checkSubmitted returns the first fault for which the operator would reject an application. If the API server is to
-// complete the application's name, checkSubmitted uses a similar name.
+// checkSubmitted returns the first fault for which the operator would reject an application. If the application has
+// only a generateName, checkSubmitted appends a random suffix, as the API server does.
 func checkSubmitted(app *v1beta2.SparkApplication) error {
 	operator, err := launch.Load("")
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 )
 
-// Defaults prints a table of the platform's defaults that a launch uses, each with its value and its origin. settings
-// are the defaults of the custom resource, and objects are the objects of the launch. Values that look secret are
-// hidden.
+// Defaults prints a table of the platform's defaults that took effect in a launch, with their values and origins. The
+// annotations of the launch's objects name these defaults, and settings contains their values. Values that look like
+// secrets are hidden.
 func Defaults(out io.Writer, settings *platform.Settings, objects []client.Object) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SETTING\tVALUE\tORIGIN")

@@ -14,9 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Redacted returns copies of the objects without secrets. It redacts the data of Secrets. It also redacts those values
-// of Spark's configuration and of environment variables whose name or value looks like a secret by Spark's own rule
-// (spark.redaction.regex).
+// Redacted returns copies of the objects without secrets. It redacts the data of Secrets, and values in the Spark
+// configuration and in environment variables that look like secrets. Spark's rule (spark.redaction.regex) decides this
+// from the name or the value.
 func Redacted(objects []client.Object) ([]client.Object, error) {
 	var out []client.Object
 	for _, object := range objects {

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Submission is the input of spark-submit for an application. Both API groups have this input in common.
+// Submission is the input of spark-submit for an application of either API group.
 type Submission struct {
 	// Request has the program, the configuration and the pod templates. The templates contain the settings of all
 	// fields of the custom resource that have no configuration key.

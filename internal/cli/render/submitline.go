@@ -22,7 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Line is a command line of spark-submit, with the contents of the files that the command line names, by their paths.
+// Line is a command line of spark-submit. Files maps the path of each file that the command line names to its content.
 type Line struct {
 	Args  []string
 	Files map[string][]byte
@@ -69,14 +69,14 @@ func runner(o launch.Operator, object client.Object) (made submit.Objects, secre
 		}
 	}
 	if secret == nil || made.Driver.Labels[submit.RoleLabel] != submit.RoleSubmitter {
-		return made, nil, errors.New("no command line of spark-submit submits this application")
+		return made, nil, errors.New("spark-submit cannot submit this application")
 	}
 	return made, secret, nil
 }
 
-// lineOf returns the command line for a submitter pod. The argument data holds the pod's files, and runner holds the
-// pod's arguments. The argument marks holds the labels by which the operator finds its objects, which the command line
-// leaves out.
+// lineOf returns the command line that a submitter pod runs. The argument data holds the pod's files, and runner holds
+// the pod's arguments. The argument marks holds the labels by which the operator finds its objects. The command line
+// does not contain these labels.
 func lineOf(data map[string][]byte, marks map[string]string, runner []string) (line Line, err error) {
 	properties, err := conf.UnmarshalProperties(string(data["spark.properties"]))
 	if err != nil {
@@ -114,8 +114,8 @@ func lineOf(data map[string][]byte, marks map[string]string, runner []string) (l
 	return line, nil
 }
 
-// submitWords returns the words of spark-submit's command line in a submitter pod with the given arguments, without the
-// program and --properties-file with its value.
+// submitWords returns the arguments of spark-submit from the arguments of a submitter pod. It leaves out the first
+// three: the program, --properties-file, and the path of that file.
 func submitWords(arguments []string) []string {
 	words := slices.Clone(arguments[3:])
 	for i := range words {
@@ -134,8 +134,8 @@ func deleteMarks(c *conf.Conf, marks map[string]string) {
 	}
 }
 
-// endOfOptions returns the number of words before the application's file. It assumes that each option has a value, as
-// all options that the operator writes do.
+// endOfOptions returns the number of words before the application's file. It assumes that each option has a value. All
+// options that the operator writes have one.
 func endOfOptions(words []string) int {
 	i := 0
 	for i+1 < len(words) && strings.HasPrefix(words[i], "--") {
@@ -153,8 +153,9 @@ func localFile(value string, files map[string][]byte) string {
 	return value
 }
 
-// withoutMarks removes from a pod template what only the operator needs. It returns the rest, and reports whether
-// spark-submit needs the rest: it does not if the rest is only one container without settings.
+// withoutMarks removes owners, labels and annotations from a pod template that only the operator needs. It returns the
+// remaining template. The result needed is false if the remaining template has no settings, so that spark-submit can
+// run without it.
 func withoutMarks(text []byte, marks map[string]string) (template []byte, needed bool, err error) {
 	var pod map[string]any
 	if err := json.Unmarshal(text, &pod); err != nil {

@@ -66,7 +66,8 @@ func Command(streams terminal.Streams) *cobra.Command {
 	return cmd
 }
 
-// restart requests a restart of all objects, and then waits for them if the user wants that.
+// restart requests a restart of all objects. With --wait, it then waits until applications have ended, and until
+// servers and clusters are ready. It does not wait for suspended objects.
 func (r *verb) restart(cmd *cobra.Command, c *cluster.Client, objects []client.Object) error {
 	for _, object := range objects {
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
