@@ -70,7 +70,7 @@ func containerCauses(status *corev1.ContainerStatus) (found []string) {
 	return found
 }
 
-// ways maps the reason at the beginning of a cause to a text that says what a user can do about the cause.
+// ways maps a reason, which is the beginning of a cause, to advice for the user.
 var ways = map[string]string{
 	"Unschedulable":              "request less CPU or memory, change node selectors and tolerations, or add a node",
 	"FailedScheduling":           "request less CPU or memory, change node selectors and tolerations, or add a node",
@@ -88,10 +88,10 @@ func wayOut(cause string) string {
 	return ways[reason]
 }
 
-// verbWords maps each verb of the operator's actions to a word for users.
+// verbWords maps each verb of the operator's actions to the words that explain prints.
 var verbWords = map[lifecycle.Verb]string{lifecycle.Create: "creates", lifecycle.Delete: "deletes", lifecycle.Confirm: "reads live"}
 
-// partWords maps each part that an action can concern to words for users.
+// partWords maps each part that an action can concern to the words that explain prints.
 var partWords = map[lifecycle.Part]string{
 	lifecycle.Submission: "the driver pod and its objects", lifecycle.Attempt: "the objects of the attempt", lifecycle.Executors: "the executors",
 	lifecycle.DriverPod: "the driver pod", lifecycle.Application: "the custom resource", lifecycle.ScheduledRun: "the run",
@@ -120,7 +120,7 @@ func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan life
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
 	case s.Over() && plan.RequeueAfter == 0:
-		return fmt.Sprintf("nothing: it has ended; an edit of its spec starts it again, or sparkctl restart %s/%s -n %s", s.Kind.Name, s.Name, s.Namespace)
+		return fmt.Sprintf("nothing: it has ended; to run it again, edit its spec or use sparkctl restart %s/%s -n %s", s.Kind.Name, s.Name, s.Namespace)
 	case s.Over():
 		return fmt.Sprintf("it has ended; the operator handles it again in %s, for example to delete it after its time to live", Short(plan.RequeueAfter))
 	case s.Result == cluster.Suspended:

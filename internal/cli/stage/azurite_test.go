@@ -16,9 +16,9 @@ import (
 // azurite is the version of Azurite that TestAzure installs.
 const azurite = "azurite@3.37.0"
 
-// TestAzure checks the life of staged files in Azurite, Microsoft's server for the API of Azure Blob Storage. It is a
-// program for Node.js, which npm installs into the user's cache directory. Since npm is not among the tools of the
-// project, the test needs the build tag azurite.
+// TestAzure checks how files are staged and deleted in Azure Blob Storage. It uses Azurite, Microsoft's emulator.
+// Azurite is a program for Node.js, and the test installs it with npm into the user's cache directory. The test needs
+// the build tag azurite, because the project does not require npm.
 func TestAzure(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -15,20 +15,20 @@ import (
 	"gocloud.dev/gcp"
 )
 
-// onlyParameters returns an error for a parameter of a store's URL that is not allowed. The URL comes back from the
-// annotation of an application when the verb delete opens the store, so it must not be able to send the credentials of
-// the user to another server. The environment chooses the servers.
+// onlyParameters returns an error if a store's URL has a parameter other than the allowed one. Such parameters could
+// name a server. When the verb delete opens the store, it reads the URL from an annotation of the application, and a
+// foreign URL must not send the user's credentials to another server. So only the environment can choose the server.
 func onlyParameters(u *url.URL, allowed, environment string) error {
 	for name := range u.Query() {
 		if name != allowed {
-			return fmt.Errorf("%s:// takes no parameter %s, only %s; the environment has the options of the servers (%s)", u.Scheme, name, allowed, environment)
+			return fmt.Errorf("%s:// takes no parameter %s, only %s; choose another server in the environment (%s)", u.Scheme, name, allowed, environment)
 		}
 	}
 	return nil
 }
 
-// prepareGoogle checks that credentials for Google Cloud Storage exist. Without this check, the library prints a
-// warning to the standard output, and each request fails with the text of Google's OAuth client.
+// prepareGoogle checks that credentials for Google Cloud Storage exist. Without this check, the client library would
+// print a warning to the standard output, and each request would fail with an obscure error of Google's OAuth client.
 func prepareGoogle(ctx context.Context, u *url.URL) error {
 	if err := onlyParameters(u, "anonymous", "GOOGLE_CLOUD_UNIVERSE_DOMAIN"); err != nil {
 		return err
@@ -45,12 +45,13 @@ func prepareGoogle(ctx context.Context, u *url.URL) error {
 var (
 	// accountInString matches the name of an account in a connection string of Azure.
 	accountInString = regexp.MustCompile(`(?:^|;)AccountName=([^;]+)`)
-	// accountName matches the names of storage accounts. Another text could change the host of the requests.
+	// accountName matches the names of storage accounts. The name becomes a part of the host name, so other text could
+	// send requests to another host.
 	accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
 )
 
-// prepareAzure writes the storage account into the URL, because Spark needs its name, and the URL is kept in the
-// application so that the verb delete finds the same account in another environment.
+// prepareAzure writes the name of the storage account into the URL. Spark needs this name. The application keeps the
+// URL, so the verb delete finds the account even if the environment has changed.
 func prepareAzure(u *url.URL) error {
 	const parameter = "storage_account"
 	if err := onlyParameters(u, parameter, "AZURE_STORAGE_DOMAIN, AZURE_STORAGE_PROTOCOL"); err != nil {
@@ -76,8 +77,8 @@ func prepareAzure(u *url.URL) error {
 	return nil
 }
 
-// azureReadBy returns the beginning of the URLs by which Spark reads an Azure container. Hadoop's client for Azure
-// reads it through the endpoint for Data Lake Storage, which accounts without a hierarchical namespace have too.
+// azureReadBy returns the beginning of the URLs by which Spark reads an Azure container. Hadoop's client for Azure uses
+// the endpoint of Data Lake Storage. Accounts without a hierarchical namespace have this endpoint, too.
 func azureReadBy(u *url.URL) string {
 	domain := strings.Replace(cmp.Or(os.Getenv("AZURE_STORAGE_DOMAIN"), "blob.core.windows.net"), "blob.", "dfs.", 1)
 	return strings.TrimSuffix("abfss://"+u.Host+"@"+u.Query().Get("storage_account")+"."+domain+u.Path, "/")

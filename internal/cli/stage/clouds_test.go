@@ -14,7 +14,7 @@ import (
 	"gocloud.dev/blob"
 )
 
-// TestGoogle checks the life of staged files in a server for Google Cloud Storage's API (fake-gcs-server).
+// TestGoogle checks how files are staged and deleted in Google Cloud Storage, with the emulator fake-gcs-server.
 func TestGoogle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a server for Google Cloud Storage's API")
@@ -71,7 +71,7 @@ func clearClouds(t *testing.T) {
 	}
 }
 
-// TestAzureURLs checks from where the name of the account comes, and by which URL Spark reads the container.
+// TestAzureURLs checks where prepareAzure finds the account's name, and by which URL Spark reads the container.
 func TestAzureURLs(t *testing.T) {
 	for _, test := range []struct {
 		store string
@@ -107,7 +107,8 @@ func TestAzureURLs(t *testing.T) {
 	}
 }
 
-// TestStoreChoosesNoServer checks that the URL in an annotation cannot send credentials to a server of its choice.
+// TestStoreChoosesNoServer checks that Open rejects URLs that choose a server. An attacker could write such a URL into
+// an application's annotation to receive the user's credentials.
 func TestStoreChoosesNoServer(t *testing.T) {
 	clearClouds(t)
 	for _, store := range []string{
@@ -120,7 +121,7 @@ func TestStoreChoosesNoServer(t *testing.T) {
 	}
 }
 
-// TestNoCredentials checks that missing credentials are one line with the way out.
+// TestNoCredentials checks that the error about missing credentials says how to provide them.
 func TestNoCredentials(t *testing.T) {
 	clearClouds(t)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none.json"))

@@ -34,8 +34,8 @@ const (
 	managedBy = "app.kubernetes.io/managed-by"
 )
 
-// UseConfigMap changes an application so that it reads the files of the set from a ConfigMap, and returns the
-// ConfigMap. The caller creates it. The ConfigMap's name depends only on its content.
+// UseConfigMap changes an application so that it reads the files of the set from a ConfigMap. It returns this
+// ConfigMap, and the caller creates it. The ConfigMap's name depends only on its content.
 func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, error) {
 	if size := s.Size(); size > MaxConfigMap {
 		largest := slices.MaxFunc(s.Files, func(a, b *File) int { return cmp.Compare(a.Size, b.Size) })
@@ -69,7 +69,7 @@ func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, er
 	return config, s.useDirectory(app, mountPath, (*File).Name)
 }
 
-// nameOf returns a digest of a ConfigMap's files.
+// nameOf returns the last part of a ConfigMap's name: a digest of its files.
 func nameOf(config *corev1.ConfigMap) string {
 	return digest([]byte(strings.Join(slices.Sorted(maps.Keys(config.BinaryData)), "\n")))[:16]
 }
@@ -79,9 +79,9 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// EnsureConfigMap creates the ConfigMap of an application that exists, or makes the application an owner of a ConfigMap
-// with the same content, so that the ConfigMap is deleted with the last of its owners. Pods that mount the ConfigMap
-// wait until it exists.
+// EnsureConfigMap creates the ConfigMap of an existing application. If a ConfigMap with the same content exists, the
+// application becomes one of its owners. Kubernetes deletes the ConfigMap with its last owner. Pods that mount the
+// ConfigMap wait until it exists.
 func EnsureConfigMap(ctx context.Context, c client.Client, config *corev1.ConfigMap, app *v1beta2.SparkApplication) error {
 	owner := metav1.OwnerReference{APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID}
 	return wait.PollUntilContextTimeout(ctx, retryInterval, retryTimeout, true, func(ctx context.Context) (bool, error) {

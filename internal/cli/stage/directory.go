@@ -21,7 +21,7 @@ const (
 //
 // The main file, jars and Python files get URIs with the scheme local. For --files and --archives, Spark ignores this
 // scheme (SparkContext.addFile): SparkFiles.get does not find such a file, and executors do not unpack such an archive.
-// These get URIs of Hadoop's viewfs, so that Spark copies them as it copies files of a remote file system.
+// Files and archives get URIs of Hadoop's viewfs instead, and Spark copies them like files of a remote file system.
 func (s *Set) useDirectory(app *v1beta2.SparkApplication, directory string, name func(*File) string) error {
 	copied := false
 	err := s.rewrite(app, func(option string, f *File) string {
@@ -46,8 +46,8 @@ func setProperty(app *v1beta2.SparkApplication, key, value string) {
 	app.Spec.SparkConf[key] = value
 }
 
-// setPythonPath adds the Python files of a directory to the module path of the executors, if Spark does not do it.
-// Before Spark 4.1, only the driver finds modules in Python files with the scheme local.
+// setPythonPath adds the Python files of a directory to PYTHONPATH in the executors. It does so only before Spark 4.1:
+// there, executors do not find modules in Python files with the scheme local, although the driver does.
 func setPythonPath(app *v1beta2.SparkApplication, directory string) {
 	const key = "spark.executorEnv.PYTHONPATH"
 	major, minor := submit.LineOf(app.Spec.SparkVersion)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// answer is an error that the server of a store reported.
+// answer is an error response of a store's server. Errors of the AWS SDK implement this interface.
 type answer interface {
 	error
 	ErrorCode() string
 	ErrorMessage() string
 }
 
-// answerOf returns the answer of a store's server in an error.
+// answerOf returns the server's error response that err wraps, if there is one.
 func answerOf(err error) (answer, bool) { return errors.AsType[answer](err) }
 
 // credentialsHint names the places from which the client of S3 reads credentials.
@@ -23,7 +23,7 @@ const credentialsHint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS
 // regionHint names the places from which the client of S3 reads the region.
 const regionHint = "set the region of the bucket with ?region=REGION in the URL of --stage, or with AWS_REGION"
 
-// waysOut maps the codes of S3 to what a user can do.
+// waysOut maps S3's error codes to advice for the user.
 var waysOut = map[string]string{
 	"NoSuchBucket":                 "create the bucket, or correct its name in --stage",
 	"InvalidBucketName":            "correct the name of the bucket in --stage",
@@ -37,8 +37,7 @@ var waysOut = map[string]string{
 	"AccessDenied":                 "ask the owner of the bucket for the rights s3:GetObject, s3:PutObject and s3:DeleteObject, or " + credentialsHint,
 }
 
-// explained returns one line about an error of a store: the cause, without the internals of the client, and the way
-// out.
+// explained converts an error of a store's client into one line for users: the cause, and what to do about it.
 func explained(err error) error {
 	if found, ok := answerOf(err); ok {
 		text := found.ErrorCode()

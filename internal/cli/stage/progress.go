@@ -12,7 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// progressBar shows the progress of uploads: one line for each file, which is drawn again on a terminal.
+// progressBar shows the progress of uploads with one line for each file. On a terminal, it redraws the line during the
+// upload. Otherwise, it prints the line after the upload.
 type progressBar struct {
 	streams terminal.Streams
 	// current is the file whose line is drawn and not finished; drawn is its percentage.
@@ -23,7 +24,7 @@ type progressBar struct {
 // barWidth is the number of columns of the bar.
 const barWidth = 20
 
-// show is a Progress.
+// show draws the line of a file. It has the type Progress, so that Store.Upload can call it.
 func (b *progressBar) show(f *File, stored int64, existed bool) {
 	out, label := b.streams.Err, fmt.Sprintf("%s (%s)", f.Name(), Bytes(f.Size))
 	switch {
@@ -52,7 +53,7 @@ func (b *progressBar) show(f *File, stored int64, existed bool) {
 	}
 }
 
-// end finishes the line of a file, also if its upload failed.
+// end breaks the current line if its file is not finished, for example because the upload failed.
 func (b *progressBar) end() {
 	if b.current != nil {
 		fmt.Fprintln(b.streams.Err)
@@ -60,8 +61,8 @@ func (b *progressBar) end() {
 	}
 }
 
-// drawsOn reports whether a line can be drawn again on an output. The standard error can be a file while the standard
-// output is a terminal.
+// drawsOn reports whether a line can be redrawn on an output, because the output is not a plain file. Even if the
+// standard output is a terminal, the standard error can be a file.
 func drawsOn(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return !ok || term.IsTerminal(int(file.Fd()))

@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// TestS3 checks the life of staged files in an S3 server that stores objects as files of a directory (versitygw).
+// TestS3 checks how files are staged and deleted in S3. The server is versitygw, which stores objects as local files.
 func TestS3(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an S3 server")
@@ -32,7 +32,7 @@ func TestS3(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { storeFaults(t, address) })
 }
 
-// storeFaults checks that each fault of a store is one line with the way out, and that nothing is stored.
+// storeFaults checks that for each fault of a store, the error is one line that says what to do.
 func storeFaults(t *testing.T, address string) {
 	const parameters = "?region=us-east-1&use_path_style=true&endpoint=http://"
 	dir := write(t, map[string]string{"app.py": "main"})
