@@ -61,8 +61,8 @@ func TestSubmitStagesDryRun(t *testing.T) {
 	}
 }
 
-// TestSubmitStages checks on a real API server that submitted files are in a ConfigMap that belongs to the
-// applications, or in a store until the application is deleted.
+// TestSubmitStages checks on a real API server where the verb submit puts local files: into a ConfigMap that the
+// applications own, or into a store, which has the files until the application is deleted.
 func TestSubmitStages(t *testing.T) {
 	withoutSpark(t)
 	t.Setenv("SPARKCTL_STAGE", "")

@@ -46,9 +46,9 @@ func (s *Set) Size() (size int64) {
 	return size
 }
 
-// Find reads the local files that an application names as its main file, jars, files, Python files and archives. Such a
-// file has a URI with the scheme file, which is the scheme of paths in a command line of spark-submit. A pattern such
-// as lib/*.jar stands for the files that match it.
+// Find reads the local files that an application names as its main file, jars, files, Python files and archives. A file
+// is local if its URI has the scheme file. (Spark-submit converts plain paths into such URIs.) A pattern such as
+// lib/*.jar stands for the files that match it.
 func Find(app *v1beta2.SparkApplication) (*Set, error) {
 	s := &Set{byPath: map[string]*File{}}
 	err := walk(app, func(option, path string) (string, error) {
@@ -85,20 +85,22 @@ func (s *Set) checkNames() error {
 	return nil
 }
 
-// rewrite replaces the URI of each local file in the application. The function uri returns the new URI of a file that
-// an option of spark-submit names.
+// rewrite replaces the URI of each local file in the application. The function uri returns the new URI of a file. The
+// argument option is the option of spark-submit that names the file.
 func (s *Set) rewrite(app *v1beta2.SparkApplication, uri func(option string, f *File) string) error {
 	return walk(app, func(option, path string) (string, error) { return uri(option, s.byPath[path]), nil })
 }
 
-// The options of spark-submit whose files Spark gives to the working directories of driver and executors.
+// These are the options of spark-submit that make Spark copy files to the driver's and the executors' working
+// directories.
 const (
 	filesOption    = "--files"
 	archivesOption = "--archives"
 )
 
-// walk calls visit with each local file that an application names, and with the name of the option of spark-submit that
-// names the file. If visit returns a URI, it replaces that of the file, and keeps the URI's fragment.
+// walk calls visit for each local file that an application names. The argument option of visit is the option of
+// spark-submit that names the file. If visit returns a URI, walk writes this URI and the old URI's fragment into the
+// application.
 func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string, error)) error {
 	spec := &app.Spec
 	main, err := replaced("the application's file", []string{spec.MainApplicationFile}, visit)
@@ -106,7 +108,7 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 		return err
 	}
 	if len(main) > 1 {
-		return fmt.Errorf("the application's file: %d files match %s; name one", len(main), spec.MainApplicationFile)
+		return fmt.Errorf("%d files match the application's file %s; name one of them", len(main), spec.MainApplicationFile)
 	}
 	spec.MainApplicationFile = main[0]
 	for _, list := range []struct {
@@ -122,7 +124,7 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 	return nil
 }
 
-// replaced returns a copy of a list of URIs in which the results of visit replace the URIs of local files.
+// replaced returns a copy of a list of URIs, in which the URIs that visit returns replace the URIs of local files.
 func replaced(option string, uris []string, visit func(option, path string) (string, error)) ([]string, error) {
 	var out []string
 	for _, uri := range uris {
@@ -218,7 +220,7 @@ func read(path string) (*File, error) {
 	return &File{Path: path, Size: size, Digest: hex.EncodeToString(hash.Sum(nil))}, nil
 }
 
-// readError adds the way out to an error about reading a local file.
+// readError adds advice for the user to an error about reading a local file.
 func readError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -225,14 +225,15 @@ func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []
 	return lines
 }
 
-// TestDirectory checks the life of files in a directory as store: each content is stored once, the application names
-// the stored files, and they are deleted with the last application of the namespace that names them.
+// TestDirectory checks how files are staged and deleted if the store is a directory.
 func TestDirectory(t *testing.T) {
 	storeLife(t, "file://"+filepath.Join(t.TempDir(), "store"), "", nil)
 }
 
-// storeLife checks the life of staged files in the store with the given URL. The function list returns the contents of
-// the store by their keys below the URL. If list is nil, the store is a directory.
+// storeLife checks how files are staged and deleted in the store with the given URL. Each content must be stored once,
+// applications must name the stored files, and the files must be deleted with the last application of the namespace
+// that names them. The function list returns the store's contents by their keys below the URL. If list is nil, the
+// store is a directory.
 func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 	t.Helper()
 	if list == nil {
@@ -281,7 +282,8 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 	}
 }
 
-// TestRemoveCallsOnlyOwnServers checks that the credentials of a user reach no server that only the application names.
+// TestRemoveCallsOnlyOwnServers checks that Remove sends no requests to a server that the application names, unless the
+// user's own store names the same server.
 func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
@@ -299,9 +301,9 @@ func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 		name, own string
 		wantCalls bool
 	}{
-		{"no own store", "", false},
-		{"another server", "s3://bucket?endpoint=https://s3.example.com", false},
-		{"the same server", "s3://other?endpoint=" + server.URL, true},
+		{"the user has no store", "", false},
+		{"the user's store is on another server", "s3://bucket?endpoint=https://s3.example.com", false},
+		{"the user's store is on the same server", "s3://other?endpoint=" + server.URL, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv(storeVariable, test.own)
@@ -317,7 +319,8 @@ func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 	}
 }
 
-// TestRemoveTouchesNothingElse checks that an annotation which names other objects of a store deletes none of them.
+// TestRemoveTouchesNothingElse checks that Remove does not delete a store's other objects, even if the application's
+// annotation names them.
 func TestRemoveTouchesNothingElse(t *testing.T) {
 	digest := strings.Repeat("0", 32)
 	root := write(t, map[string]string{"a.txt": "a", "jobs/b.txt": "b", "elsewhere/" + digest + "/c.txt": "c"})
@@ -336,8 +339,8 @@ func TestRemoveTouchesNothingElse(t *testing.T) {
 	}
 }
 
-// TestDirectoryOfThePods checks the URIs of files in a directory that the pods mount. Spark copies files and archives
-// to the executors only if their scheme is not local.
+// TestDirectoryOfThePods checks the URIs of files in a directory that the pods mount. Files and archives must not have
+// the scheme local, because Spark does not copy such files to the executors.
 func TestDirectoryOfThePods(t *testing.T) {
 	dir := write(t, map[string]string{"app.py": "main", "a.py": "a", "x.txt": "x"})
 	app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py"}, Files: []string{"file:DIR/x.txt"}})

@@ -38,10 +38,12 @@ type Store struct {
 // schemes maps the scheme of a store's URL to the scheme by which Spark reads the store.
 var schemes = map[string]string{"s3": "s3a"}
 
-// Open opens the store that a URL such as s3://BUCKET/PREFIX?region=REGION names. Spark reads the files of the store
-// at URLs that begin with readAs. If readAs is empty, these URLs begin with the store's URL, in which the scheme of
-// Spark's client replaces the store's scheme (s3a for s3). For a directory (file:///DIR), they begin with
-// local:///DIR, because the pods have to mount the directory at the same path.
+// Open opens the store that a URL such as s3://BUCKET/PREFIX?region=REGION names. The argument readAs is the beginning
+// of the URLs by which Spark reads the files. If readAs is empty, Open derives it from the store's URL:
+//
+//   - s3://BUCKET/PREFIX becomes s3a://BUCKET/PREFIX.
+//   - azblob://CONTAINER/PREFIX becomes abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX.
+//   - file:///DIRECTORY becomes local:///DIRECTORY. The pods have to mount the directory at the same path.
 func Open(ctx context.Context, store, readAs string) (*Store, error) {
 	return open(ctx, store, readAs, true)
 }
@@ -103,7 +105,7 @@ func readBy(u *url.URL) string {
 // Close releases the connections of the store.
 func (s *Store) Close() error { return s.bucket.Close() }
 
-// staged is the content of the annotation.
+// staged is the content of the annotation Annotation.
 type staged struct {
 	// Store is the URL of the store.
 	Store string `json:"store"`
@@ -138,8 +140,9 @@ func (s *Store) Use(set *Set, app *v1beta2.SparkApplication) error {
 	return set.rewrite(app, func(_ string, f *File) string { return s.readAs + "/" + name(f) })
 }
 
-// Progress receives the progress of one file: the bytes that are stored, and whether the store had the file before. All
-// bytes are stored only after the store confirmed the file.
+// Progress receives the progress of one file. The argument stored is the number of bytes that were sent. It equals the
+// file's size only after the store has confirmed the file. The argument existed reports whether the store already had
+// the file.
 type Progress func(f *File, stored int64, existed bool)
 
 // Upload stores the files of the set that the store does not have, and returns their keys.
@@ -199,7 +202,7 @@ func (s *Store) upload(ctx context.Context, key string, f *File, progress Progre
 	return nil
 }
 
-// writerFunc is a function that is an io.Writer.
+// writerFunc makes a function an io.Writer.
 type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(part []byte) (int, error) { return w(part) }
@@ -222,19 +225,19 @@ func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1b
 	return s.remove(ctx, app, record.Keys, remaining)
 }
 
-// checkServer returns an error if the URL of an application's store chooses a server that is not the server of the
-// user's own store. The client of S3 would send it signed requests and the token of a session, and everybody who may
-// write the application can write the URL.
+// checkServer returns an error if the URL of an application's store names a server, and the user's own store is not on
+// this server. Everybody who may write the application can write this URL. The S3 client would send signed requests and
+// the user's session token to the server.
 func checkServer(store string) error {
 	server, own := endpoint(store), endpoint(os.Getenv(storeVariable))
 	if server == "" || server == own {
 		return nil
 	}
-	return fmt.Errorf("only the application names the server %s, and sparkctl sends your credentials to no such server; "+
-		"if it is yours, delete the files there, and set %s to the URL of the store before you delete other applications", server, storeVariable)
+	return fmt.Errorf("sparkctl does not send your credentials to the server %s, because only the application names it; "+
+		"if the server is yours, delete the files there, and set %s to the URL of the store before you delete other applications", server, storeVariable)
 }
 
-// endpoint returns the server that the URL of a store chooses, or an empty string if it chooses none.
+// endpoint returns the server that a store's URL names, or an empty string if it names none.
 func endpoint(store string) string {
 	u, err := url.Parse(store)
 	if err != nil {
@@ -243,8 +246,8 @@ func endpoint(store string) string {
 	return u.Query().Get("endpoint")
 }
 
-// remove deletes those of the keys in an application's namespace that no other application of the namespace names. It
-// returns the number of deleted files.
+// remove deletes the files with the given keys, and returns the number of deleted files. It keeps files that another
+// application of the namespace names, and files of other namespaces.
 func (s *Store) remove(ctx context.Context, app *v1beta2.SparkApplication, keys []string, remaining []*v1beta2.SparkApplication) (int, error) {
 	var inUse []string
 	for _, other := range remaining {
@@ -272,8 +275,8 @@ func (s *Store) remove(ctx context.Context, app *v1beta2.SparkApplication, keys 
 // stagedKey matches the part of a key after the namespace.
 var stagedKey = regexp.MustCompile(`^[0-9a-f]{32}/[^/]+$`)
 
-// owns reports whether a key is one of this package's keys for a namespace, so that an annotation cannot make a user
-// delete other objects of the store.
+// owns reports whether this package could have written a key for a namespace. An annotation could name other objects of
+// the store, and a user must not delete them by accident.
 func (s *Store) owns(key, namespace string) bool {
 	rest, ok := strings.CutPrefix(key, path.Join(s.prefix, namespace)+"/")
 	return ok && stagedKey.MatchString(rest)

@@ -100,8 +100,9 @@ func (s *Staging) Undo(ctx context.Context, c client.Client, app *v1beta2.SparkA
 // undoTimeout bounds the time that Undo takes.
 const undoTimeout = 10 * time.Second
 
-// Attach creates the ConfigMap of a created application, if it has one. In a store, it replaces files that were deleted
-// with another application before this application was created.
+// Attach completes the staging after the application has been created. If the files are in a ConfigMap, Attach creates
+// the ConfigMap. If they are in a store, Attach uploads missing files again, because the deletion of another
+// application may have deleted them in the meantime.
 func (s *Staging) Attach(ctx context.Context, c client.Client, app *v1beta2.SparkApplication) error {
 	if s.store != nil {
 		_, err := s.store.Upload(ctx, s.files, app.Namespace, func(*File, int64, bool) {})
@@ -150,7 +151,7 @@ func applications(ctx context.Context, c client.Client, namespace string) ([]*v1
 	return found, nil
 }
 
-// remain returns an error that says why staged files were not deleted.
+// remain adds to an error that the staged files remain in the store.
 func remain(err error) error {
 	if err == nil {
 		return nil
