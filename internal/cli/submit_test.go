@@ -62,9 +62,9 @@ func TestSubmitDryRun(t *testing.T) {
 	}
 }
 
-// TestSubmitBuildsWhatSparkSubmitBuilds checks that the operator builds from the manifest the same driver pod as
-// spark-submit builds from the command line, except for names, labels, and the settings that the operator adds to all
-// pods.
+// TestSubmitBuildsWhatSparkSubmitBuilds compares two driver pods: the operator's pod for the manifest, and
+// spark-submit's pod for the command line. They must be equal, except for names, labels, and settings that the operator
+// adds to every pod.
 func TestSubmitBuildsWhatSparkSubmitBuilds(t *testing.T) {
 	withoutSpark(t)
 	for name, line := range lines {

@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// user runs the program as a user of a real cluster would, in a namespace of its own in which an operator runs
+// user runs the program like a user of a real cluster. Each user has a namespace, in which an operator runs
 // applications.
 type user struct {
 	*scene.World
@@ -287,8 +287,8 @@ func (u *user) logs() {
 	}
 }
 
-// detaches checks that verbs print the states while they wait for a log, and that the text after Ctrl-C says how to
-// come back. Without the states, a user cannot see why there is no log, for example that an image is missing.
+// detaches checks that verbs print the states of an object while they wait for its log. The states show users why there
+// is no log, for example because an image is missing. It also checks that the text after Ctrl-C says how to come back.
 func (u *user) detaches() {
 	for _, args := range [][]string{{"create", "-f", u.manifest("slow", ""), "--wait", "--log"}, {"log", "slow", "-f"}, {"wait", "slow"}} {
 		s := u.begin(args...)

@@ -50,7 +50,7 @@ func (r *root) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the versions of this program and of the operator",
 		Long: "Prints the version of this program, and the versions of the Spark operators in the cluster. Without a cluster, or with\n" +
-			"--client or --short, it prints only the first.",
+			"--client or --short, it prints only the version of this program.",
 		Example: "  sparkctl version\n" +
 			"  sparkctl version --client -o json",
 		Args: cobra.NoArgs,
@@ -76,13 +76,14 @@ func (r *root) versionCommand() *cobra.Command {
 		}
 		return r.printVersions(b, operators, output)
 	}
-	cmd.Flags().BoolVar(&short, "short", false, "print only the number of this program")
+	cmd.Flags().BoolVar(&short, "short", false, "print only the version number of this program")
 	cmd.Flags().BoolVar(&onlyClient, "client", false, "print only the version of this program, and send no request")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output `format`: json")
 	return cmd
 }
 
-// printVersions prints the versions of the operators, or all versions as JSON.
+// printVersions prints one line for each operator. If the output is json, it prints one JSON object instead, which also
+// contains the build of this program.
 func (r *root) printVersions(b build, operators []doctor.Operator, output string) error {
 	if output == "json" {
 		text, err := json.Marshal(struct {

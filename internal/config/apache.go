@@ -79,8 +79,8 @@ type ApacheClusters struct {
 	Domain string `json:"domain,omitempty"`
 }
 
-// Sentinels configures how the operator probes itself with sentinel custom resources. Whatever these fields are, the
-// operator never launches Spark for a sentinel.
+// Sentinels configures how the operator probes itself with sentinels: custom resources with the label
+// spark.operator/sentinel=true. The operator never launches Spark for a sentinel, even if the probes are switched off.
 type Sentinels struct {
 	// Enabled makes the operator write to the sentinels in the served namespaces, and report by /healthz whether it
 	// receives these changes. It has no effect if there are no sentinels. Default false.

@@ -1,8 +1,8 @@
 // Package config holds the operator's configuration: one typed, versioned file, its defaults and its validation.
 //
 // All settings are in the file. The command line flags only name the file, and environment variables only say how to
-// reach the cluster. An unknown field is an error that names the field, so that a misspelt field never leaves the
-// default in place unnoticed.
+// reach the cluster. An unknown field is an error that names the field. Otherwise, the operator would use the default
+// for a misspelt field, and nobody would notice.
 package config
 
 import (
@@ -209,8 +209,8 @@ type Timeouts struct {
 	RunSeconds int64 `json:"runSeconds,omitempty"`
 }
 
-// String returns the configuration as one line of JSON, without passwords in addresses and without defaults that look
-// secret.
+// String returns the configuration as one line of JSON. It leaves out passwords in addresses, and the platform's
+// defaults that look like secrets.
 func (c Configuration) String() string {
 	c.Defaults = defaults.Redacted(c.Defaults)
 	c.Application.KubernetesMaster = conf.HideAddresses(c.Application.KubernetesMaster)

@@ -33,8 +33,8 @@ func examples(t *testing.T) []string {
 	return found
 }
 
-// TestPageOfTheConfiguration checks that the files on the page are valid and have the defaults, and that the page has
-// every field.
+// TestPageOfTheConfiguration checks that the configuration files on the page are valid, and that the values in them are
+// the defaults. It also checks that the long file has every field.
 func TestPageOfTheConfiguration(t *testing.T) {
 	found := examples(t)
 	if len(found) != 2 {
@@ -65,8 +65,8 @@ func TestPageOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// unwritten returns the fields of a struct, and of the structs in it, that are not among the keys of a written file. It
-// does not check the fields of list entries, because the page describes those fields in comments.
+// unwritten returns the paths of the fields that a struct and its nested structs have, but a written file does not set.
+// It does not check the fields of list entries, because the page describes these fields in comments.
 func unwritten(kind reflect.Type, written map[string]any, path string) (missing []string) {
 	for field := range kind.Fields() {
 		if !field.IsExported() {

@@ -16,9 +16,9 @@ const (
 	SourceFile      = "File"
 )
 
-// DynamicConfig lets a few settings change while the operator runs: the served namespaces of all kinds of custom
-// resources, and a few settings of section apache. The dynamic settings have the names of the properties of the
-// operator of spark.apache.org (docs/configuration.md lists them).
+// DynamicConfig lets a few settings change while the operator runs: the served namespaces, and a few settings of
+// section apache. The source contains properties with the same names as in the operator of spark.apache.org.
+// docs/configuration.md lists these properties.
 type DynamicConfig struct {
 	// Enabled makes the operator follow the source of dynamic settings. The operator then watches all namespaces, so it
 	// needs its rights in the whole cluster. Default false.

@@ -34,8 +34,8 @@ type Metrics struct {
 	JobStartLatencyBuckets []float64 `json:"jobStartLatencyBuckets,omitempty"`
 }
 
-// Tracing configures traces in the OpenTelemetry protocol over HTTP. Each pass is a span, and each of its requests to
-// the API server is a span below it.
+// Tracing configures traces, which the operator sends with the OpenTelemetry protocol over HTTP. Each pass is a span.
+// Each request to the API server is a child of its pass's span.
 type Tracing struct {
 	// Endpoint is the collector's URL, such as https://collector.observability:4318. If it has no path, spans are sent
 	// to /v1/traces. Default none: no traces.
@@ -62,7 +62,7 @@ func (t *Tracing) applyDefaults() {
 // maxMetricLabels limits the configured labels, because each label multiplies the number of series.
 const maxMetricLabels = 10
 
-// maxBuckets limits the buckets of a histogram, because every scrape has a line for each bucket of each of the
+// maxBuckets limits the buckets of a histogram. A scrape has a line for every bucket, multiplied by the number of the
 // histogram's series.
 const maxBuckets = 100
 

@@ -52,7 +52,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 			}
 			spec = map[string]any{"executor": map[string]any{"instances": replicas}}
 		default:
-			return exit.Errorf(exit.Usage, "%s cannot be scaled; only a SparkCluster or a SparkConnect can. Use dynamic allocation instead", screen.Title(object))
+			return exit.Errorf(exit.Usage, "%s cannot be scaled, because only a SparkCluster or a SparkConnect can; use dynamic allocation instead", screen.Title(object))
 		}
 		patch, err := json.Marshal(map[string]any{"spec": spec})
 		if err != nil {

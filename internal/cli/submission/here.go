@@ -57,7 +57,8 @@ func Here(line []string, sparkVersion string) (cmdline.Submitter, error) {
 	return s, err
 }
 
-// newest is a version of the Spark release line with the most options.
+// newest is a version of the newest supported Spark release line, which has the most options. It stands for the version
+// until versionIn knows which image the command line names.
 const newest = "4.3.0"
 
 // versionIn returns the version of Spark in the tag of the image that a command line names.

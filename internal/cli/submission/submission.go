@@ -52,8 +52,8 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 	return c.run(c.refuseFiles, c.references)
 }
 
-// FromRequest converts a submit.Request into an application. Unlike Convert, it leaves references to environment
-// variables in the configuration, because they do not refer to this machine.
+// FromRequest converts a submit.Request into an application. Unlike Convert, it does not replace references to
+// environment variables in the configuration, because such references do not refer to this machine.
 func FromRequest(r submit.Request) (Result, error) { return newConverter(r, nil).run() }
 
 func newConverter(r submit.Request, warnings []string) *converter {
@@ -62,7 +62,7 @@ func newConverter(r submit.Request, warnings []string) *converter {
 	return c
 }
 
-// run executes the given steps, and then the steps of every conversion.
+// run executes the given steps, and then the steps that every conversion has.
 func (c *converter) run(before ...func() error) (Result, error) {
 	for _, part := range append(before, c.identity, c.program, c.pods, c.dependencies, c.submitter, c.rest) {
 		if err := part(); err != nil {
@@ -91,7 +91,7 @@ func (c *converter) take(key string) (string, bool) {
 	return value, ok
 }
 
-// takeText does what take does, for an optional field. It returns nil if the key is not set.
+// takeText removes a key from the configuration and returns a pointer to its value, or nil if the key is not set.
 func (c *converter) takeText(key string) *string {
 	if value, ok := c.take(key); ok {
 		return &value
@@ -99,8 +99,8 @@ func (c *converter) takeText(key string) *string {
 	return nil
 }
 
-// refuseFiles returns an error if the command line needs the content of a local file for which a SparkApplication has
-// no field. For the files of SPARK_CONF_DIR, it only adds warnings.
+// refuseFiles returns an error if the command line needs a local file, but a SparkApplication has no field for the
+// file's content. For files in SPARK_CONF_DIR, it only adds warnings.
 func (c *converter) refuseFiles() error {
 	r := &c.request
 	credentials := r.DriverCredentials
@@ -125,16 +125,17 @@ func (c *converter) refuseFiles() error {
 	return nil
 }
 
-// readHere matches the configuration keys that spark-submit itself reads. In their values, spark-submit replaces
-// references to the environment of the local machine. The driver replaces the references in the values of all other
-// keys.
+// readHere matches the configuration keys that spark-submit itself reads. If the value of such a key refers to an
+// environment variable, spark-submit uses the variable of the local machine. For all other keys, the driver uses its
+// own variable.
 var readHere = regexp.MustCompile(`^spark\.(kubernetes\.|(driver|executor)\.(cores|memory)|jars|files|archives|submit\.pyFiles)`)
 
-// prefixed matches the keys below spark.kubernetes. in whose values Spark replaces no references.
+// prefixed matches keys that begin with spark.kubernetes., but are exceptions: Spark never replaces references in their
+// values.
 var prefixed = regexp.MustCompile(`\.(label|annotation|node\.selector|secrets|secretKeyRef|driverEnv|volumes)\.`)
 
-// references replaces the references to the local machine's environment and system properties, because the operator
-// does not have these values.
+// references replaces references to environment variables and system properties of the local machine by their values,
+// because the operator does not have them. It does so for the keys that spark-submit reads.
 func (c *converter) references() error {
 	here := c.request.Conf.Clone().WithEnvironment(c.request.Environment).WithSystemProperties(c.request.SystemProperties)
 	for key, value := range c.request.Conf.All() {
@@ -162,8 +163,8 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 // appends, and for the suffixes of Service names.
 const maxName = 40
 
-// identity sets the namespace and the beginning of the name. The API server completes the name, so that the same
-// command line can be submitted several times.
+// identity sets the namespace and generateName. The API server appends a suffix to generateName, so the same command
+// line can be submitted several times.
 func (c *converter) identity() error {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(c.request.AppName), "-"), "-")
 	if name == "" || name[0] < 'a' {
@@ -207,8 +208,8 @@ func (c *converter) program() error {
 	return nil
 }
 
-// pods moves configuration keys of the driver and the executors into fields of the spec: keys that are not allowed in a
-// SparkApplication, and keys that readers of a manifest expect as fields.
+// pods converts configuration keys of the driver and the executors into fields of the spec. It converts keys that a
+// SparkApplication must not contain, and keys that readers of a manifest expect as fields.
 func (c *converter) pods() error {
 	spec := &c.app.Spec
 	spec.Image = c.takeText("spark.kubernetes.container.image")

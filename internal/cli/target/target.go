@@ -1,5 +1,5 @@
-// Package target finds the objects to which a verb of sparkctl applies: the connection flags, the completion of names,
-// objects by name and by label, and the confirmation before a change.
+// Package target contains what the verbs of sparkctl share to choose their objects: the flags for the connection to a
+// cluster, the completion of names, the search by name or label, and the confirmation before a change.
 package target
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// Connect is a function that connects to the cluster that the flags of a verb choose. It sends no request.
+// Connect is a function that returns a client for the cluster that a verb's flags choose. It sends no request.
 type Connect func() (*cluster.Client, error)
 
 // Connection adds kubectl's connection flags to a verb, and returns a function that connects to the cluster.

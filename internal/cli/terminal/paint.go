@@ -5,8 +5,8 @@ import "os"
 // Paint colours words. The zero value colours nothing.
 type Paint bool
 
-// Colours returns the Paint for the output: it colours words only on a terminal, and not if the environment variable
-// NO_COLOR is set to any text (no-color.org) or if the terminal cannot show colours.
+// Colours returns a Paint that colours words if the output goes to a terminal that can show colours. If the environment
+// variable NO_COLOR has a value, the Paint uses no colours (no-color.org).
 func (s Streams) Colours() Paint {
 	return Paint(s.Width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
@@ -18,15 +18,16 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// colours are the colours of results and levels.
+// colours maps words to colours. The words are results of objects (package cluster) and levels of findings (package
+// doctor).
 var colours = map[string]string{
 	"failed": red, "error": red, "running": green, "ok": green, "warning": yellow, "suspended": yellow, "pending": yellow,
 }
 
-// Level returns a word in the colour of the result or level that it names. Other words have no colour.
+// Level returns a word in its own colour. A word without an entry in colours stays as it is.
 func (p Paint) Level(word string) string { return p.As(word, word) }
 
-// As returns a text in the colour of a result or level.
+// As returns a text in the colour of the given word.
 func (p Paint) As(word, text string) string {
 	colour, known := colours[word]
 	if !bool(p) || !known {

@@ -38,7 +38,8 @@ func (t Table) String(width int) string {
 	return b.String()
 }
 
-// Layout is the choice of columns and their widths, so that rows that are printed later stand below the others.
+// Layout holds the columns that a table shows, and their widths. Rows that are printed later use the same Layout, so
+// that their cells stand below those of the table.
 type Layout struct {
 	width        int
 	kept, widths []int

@@ -44,8 +44,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// TestLaterRowsStandBelowTheOthers checks that a row that is printed after its table has the same columns, and that it
-// fits the terminal.
+// TestLaterRowsStandBelowTheOthers checks that a row has the columns of the table before it, and fits the terminal.
 func TestLaterRowsStandBelowTheOthers(t *testing.T) {
 	table := Table{
 		Columns: []Column{{"NAME", 0}, {"STATE", 0}, {"EXECUTORS", 2}, {"AGE", 1}},

@@ -27,8 +27,8 @@ type stage struct {
 // defaultUIPort is the port of Spark's web UI, which serves the REST API, if the pod does not name one.
 const defaultUIPort = 4040
 
-// readStages returns the stages of the application in a driver's pod. If Spark's REST API does not answer, missing says
-// why.
+// readStages returns the stages of the application that runs in a driver pod. If Spark's REST API does not answer, the
+// result missing contains the reason.
 func readStages(ctx context.Context, c *cluster.Client, pod *corev1.Pod) (stages []stage, missing string) {
 	port := defaultUIPort
 	for _, container := range pod.Spec.Containers {
@@ -54,7 +54,7 @@ func readStages(ctx context.Context, c *cluster.Client, pod *corev1.Pod) (stages
 	return stages, ""
 }
 
-// read reads one answer of Spark's REST API. If there is no answer, missing says why.
+// read decodes one response of Spark's REST API. If there is no response, the result missing contains the reason.
 func read(ctx context.Context, c *cluster.Client, path string, into any) (missing string) {
 	text, err := c.Raw(ctx, path)
 	switch {

@@ -20,7 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// interval is the time between two screens with --watch. The metrics API has new values every 15 s, Spark at once.
+// interval is the time between two screens with --watch. The metrics API has new values every 15 s, but Spark's REST
+// API has new values at any time.
 const interval = 2 * time.Second
 
 // Command returns the verb top.

@@ -14,10 +14,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// used is what a pod uses: millicores and bytes.
+// used holds the CPU (in millicores) and the memory (in bytes) that a pod uses.
 type used struct{ cpu, memory int64 }
 
-// podMetrics is the part of a PodMetricsList of the metrics API that is shown.
+// podMetrics contains the fields of a PodMetricsList (metrics API) that the verb top shows.
 type podMetrics struct {
 	Items []struct {
 		Metadata   metav1.ObjectMeta `json:"metadata"`
@@ -27,8 +27,8 @@ type podMetrics struct {
 	} `json:"items"`
 }
 
-// readUsage returns what the pods of an object use, by the name of the pod. If the metrics API does not answer,
-// missing says why.
+// readUsage returns the CPU and memory that an object's pods use, by pod name. If the metrics API does not answer, the
+// result missing contains the reason.
 func readUsage(ctx context.Context, c *cluster.Client, object client.Object) (usage map[string]used, missing string) {
 	path := "/apis/metrics.k8s.io/v1beta1/namespaces/" + object.GetNamespace() + "/pods"
 	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))

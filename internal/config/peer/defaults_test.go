@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPropertiesOfApplications checks that Spark configuration in a properties file is the first entry of the defaults,
-// and that keys which cannot have a default are reported and do not stop the start.
+// TestPropertiesOfApplications checks that Spark configuration in a properties file becomes the first entry of the
+// platform's defaults. Keys that cannot have a default must be reported, but must not prevent the operator's start.
 func TestPropertiesOfApplications(t *testing.T) {
 	dir := t.TempDir()
 	properties, file := filepath.Join(dir, "p.properties"), filepath.Join(dir, "c.yaml")

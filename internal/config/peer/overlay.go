@@ -31,7 +31,7 @@ func (o overlay) set(path string, value any) {
 	below.set(rest, value)
 }
 
-// merge merges another overlay over the overlay o: maps are merged, all other values are replaced.
+// merge writes the values of the overlay over into o. It merges maps recursively, and replaces all other values.
 func (o overlay) merge(over overlay) {
 	for _, key := range slices.Sorted(maps.Keys(over)) {
 		below, isMap := over[key].(overlay)
@@ -67,7 +67,7 @@ func readOverlay(path string) (overlay, error) {
 	return file, nil
 }
 
-// asOverlay returns the content of a configuration file from which Parse would read the given configuration.
+// asOverlay converts a configuration into the content of a configuration file. Parse would convert it back.
 func asOverlay(c *config.Configuration) (overlay, error) {
 	data, err := json.Marshal(c)
 	if err != nil {

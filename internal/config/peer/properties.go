@@ -73,8 +73,8 @@ func LoadProperties(path string) (map[string]string, error) {
 }
 
 // propertiesOver returns the fields of the configuration file that a properties file sets, and the properties that have
-// no effect. It also reports a properties file that does not set the served namespaces, because the default of this
-// operator differs from that of the operator of spark.apache.org.
+// no effect. It also reports a properties file that does not set the served namespaces, because the two operators have
+// different defaults: the operator of spark.apache.org serves one namespace, and this operator serves all.
 func propertiesOver(path string) (overlay, []Unused, error) {
 	values, err := LoadProperties(path)
 	if err != nil {
@@ -97,13 +97,14 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 	return laid, unused, nil
 }
 
-// propertiesEntry is the name of the entry of defaults that contains the applications' properties of a properties file.
+// propertiesEntry is the name of an entry of the platform's defaults. The entry contains the Spark configuration from
+// the properties file.
 const propertiesEntry = "operator-properties"
 
 // applicationProperties splits the properties of the operator of spark.apache.org into three parts:
 //
+//   - sparkConf: Spark configuration, which becomes the default of all applications and clusters in both operators.
 //   - others: properties that configure the operator.
-//   - sparkConf: Spark configuration. That operator uses it as the defaults of all applications and clusters.
 //   - denied: Spark configuration that cannot have a default.
 func applicationProperties(values map[string]string) (sparkConf map[string]any, others map[string]string, denied []Unused) {
 	sparkConf, others = map[string]any{}, map[string]string{}
@@ -121,8 +122,8 @@ func applicationProperties(values map[string]string) (sparkConf map[string]any, 
 	return sparkConf, others, denied
 }
 
-// layProperties merges the properties into a configuration file, in the order of the table, and returns the properties
-// that have no effect. A blank value counts as no value.
+// layProperties writes the given properties into a configuration file, in the order of the table properties. It returns
+// the properties that have no effect. It treats a property with a blank value as not set.
 func layProperties(to overlay, values map[string]string) (unused []Unused, _ error) {
 	for _, p := range properties {
 		value := strings.TrimSpace(values[p.key])
@@ -144,7 +145,7 @@ func layProperties(to overlay, values map[string]string) (unused []Unused, _ err
 	return append(unused, unknownProperties(values)...), nil
 }
 
-// unknownProperties returns the given properties that are not in the table.
+// unknownProperties returns the given properties that are not in the table properties.
 func unknownProperties(values map[string]string) (unused []Unused) {
 	for key := range values {
 		if slices.ContainsFunc(properties, func(p property) bool { return p.key == key }) {

@@ -162,17 +162,17 @@ func TestDynamicProperties(t *testing.T) {
 }
 
 // TestValuesOfProperties checks that a blank value is ignored, and that an invalid value is ignored and reported. There
-// is one exception: if the operator would serve more namespaces without the invalid value, the value stops the start.
+// is one exception: the operator does not start with an invalid value if it would serve more namespaces without it.
 func TestValuesOfProperties(t *testing.T) {
 	const s = "spark.kubernetes.operator."
 	for _, test := range []struct{ name, properties, wants, err string }{
 		{"blank", s + "reconciler.parallelism=\n" + s + "name =  \n" + s + "periodicGC.intervalSeconds=\n", "", ""},
-		{"no number", s + "reconciler.parallelism=many\n", s + "reconciler.parallelism", ""},
-		{"threads without a bound", s + "reconciler.parallelism=0\n", s + "reconciler.parallelism", ""},
+		{"number of workers is no number", s + "reconciler.parallelism=many\n", s + "reconciler.parallelism", ""},
+		{"unlimited number of workers", s + "reconciler.parallelism=0\n", s + "reconciler.parallelism", ""},
 		{"too many workers", s + "reconciler.parallelism=5000\n", s + "reconciler.parallelism", ""},
 		{"no boolean", s + "leaderElection.enabled=yes\n", s + "leaderElection.enabled", ""},
-		{"no time", s + "informer.cacheSyncTimeoutSeconds=0\n", s + "informer.cacheSyncTimeoutSeconds", ""},
-		{"more time than there is", s + "reconciler.terminationTimeoutSeconds=9223372036854775807\n", s + "reconciler.terminationTimeoutSeconds", ""},
+		{"timeout of 0 seconds", s + "informer.cacheSyncTimeoutSeconds=0\n", s + "informer.cacheSyncTimeoutSeconds", ""},
+		{"timeout that overflows", s + "reconciler.terminationTimeoutSeconds=9223372036854775807\n", s + "reconciler.terminationTimeoutSeconds", ""},
 		{"no port", s + "metrics.port=70000\n", s + "metrics.port", ""},
 		{"a path of a pattern", s + "metrics.path=/{a b\n", s + "metrics.path", ""},
 		{"no path", s + "metrics.path=prometheus\n", s + "metrics.path", ""},
@@ -258,8 +258,8 @@ func TestPrecedenceOfProperties(t *testing.T) {
 	}
 }
 
-// TestNamespacesLeftOut checks that a properties file that does not set the served namespaces is reported, because the
-// default of this operator differs from that of the operator of spark.apache.org.
+// TestNamespacesLeftOut checks that a properties file is reported if it does not set the served namespaces. The two
+// operators have different defaults for them.
 func TestNamespacesLeftOut(t *testing.T) {
 	c, unused, err := withProperties(t, "", "spark.kubernetes.operator.name=mine\n")
 	if err != nil || len(c.Namespaces.Names) > 0 {
@@ -361,8 +361,8 @@ func TestConfigurationIsShown(t *testing.T) {
 	}
 }
 
-// TestPageOfTheProperties checks that docs/migrate-apache.md has a row for every property, and that the row says "no
-// effect" exactly if the table in the code gives a reason for that.
+// TestPageOfTheProperties checks that docs/migrate-apache.md has a row for every property. The row must say "no effect"
+// if the table properties gives a reason (property.why), and must not say so otherwise.
 func TestPageOfTheProperties(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-apache.md")
 	if err != nil {

@@ -8,9 +8,9 @@ const (
 	noGauge      = "the operator has metrics of its own, see docs/metrics.md"
 )
 
-// properties describes the properties of apache/spark-kubernetes-operator 1.0 and of its main branch
-// (docs/config_properties.md there). The order matters, because a property may depend on an earlier property. Our
-// docs/migrate-apache.md has the same table in words.
+// properties describes the properties of apache/spark-kubernetes-operator 1.0 and of its main branch. Their source is
+// docs/config_properties.md in that repository. The order matters, because a property may depend on an earlier
+// property. docs/migrate-apache.md in this repository explains the properties to users.
 var properties = []property{
 	{key: "spark.logConf", lay: boolTo("logging.configuration")},
 	{key: "spark.redaction.regex", why: "the operator redacts Spark configurations in its log and messages by Spark's own default expression"},
