@@ -111,9 +111,9 @@ func validateRoute(route *UIRoute) (errs field.ErrorList) {
 	return errs
 }
 
-// Warnings returns a warning for each address of web UIs that is configured and cannot work, with the field and with
-// how to correct it. The caller has to validate the configuration first. The operator logs the warnings at the start
-// and starts anyway. An application with such an address runs, and its condition Exposed gives the reason.
+// Warnings returns a warning for each configured address of web UIs that cannot work. A warning names the field and
+// says how to correct it. The caller has to validate the configuration first. The operator logs the warnings and starts
+// nevertheless. An application with such an address runs, and its condition Exposed gives the reason.
 func (c *Configuration) Warnings() (warnings field.ErrorList) {
 	path := field.NewPath("ui")
 	ingress, route := &c.UI.Ingress, &c.UI.Route
@@ -147,8 +147,8 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	return c.checkFormat(path, route.URLFormat, err)
 }
 
-// checkFormat returns the warning about the address format of a field. If err is set, the warning is err. Otherwise it
-// says which applications would share an address.
+// checkFormat returns a warning about an address format, or nil if the format is right. If err is set, err is the
+// warning. Otherwise, checkFormat warns if several applications would share one address.
 func (c *Configuration) checkFormat(path *field.Path, format string, err error) field.ErrorList {
 	address, _ := exampleAddress(format)
 	same := func(names expose.Names) bool {

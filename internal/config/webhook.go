@@ -27,16 +27,17 @@ type Webhook struct {
 	Executors ExecutorAdmission `json:"executors,omitzero"`
 }
 
-// ResourceQuotaEnforcement configures the comparison of custom resources with the ResourceQuotas of their namespaces,
-// at admission only. A pass does not compare: the API server decides about each pod when it is created.
+// ResourceQuotaEnforcement configures whether the webhook compares custom resources with the ResourceQuotas of their
+// namespaces. Passes do not compare them, because the API server checks the quotas when it creates a pod.
 type ResourceQuotaEnforcement struct {
 	// Enabled refuses a custom resource whose pods exceed a quota even if nothing else is in the namespace. Needs the
 	// rights to list and watch ResourceQuotas. Default: false.
 	Enabled bool `json:"enabled,omitempty"`
 }
 
-// ExecutorAdmission lists what changes executors' pods at admission. The chart sets it together with the objects that
-// it installs. Without them, the fields have no effect although the operator reports none.
+// ExecutorAdmission says which admission objects change executor pods in this cluster. The chart installs these objects
+// and sets the fields to match. If a field is set without its object, executor pods stay unchanged, and the operator
+// reports no error.
 type ExecutorAdmission struct {
 	// Webhook means that the API server sends the pods with the label sparkoperator.dev/executor-overlay: webhook to the
 	// webhook, which then must be on (bindAddress). With selfSigned, the MutatingWebhookConfiguration has the name

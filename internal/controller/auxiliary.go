@@ -33,8 +33,8 @@ func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.
 	return o.withAuxiliary(result), result.RequeueAfter
 }
 
-// withAuxiliary returns the outcome with the events, the deletions and the decision that resulted from the work on
-// auxiliary objects.
+// withAuxiliary adds the result of the work on auxiliary objects to the outcome: the events, the objects to delete, and
+// the changed plan, if the work changed it.
 func (o outcome) withAuxiliary(result auxiliary.Outcome) outcome {
 	o.events, o.remove = result.Events, result.Remove
 	if result.Plan != nil {
@@ -44,10 +44,12 @@ func (o outcome) withAuxiliary(result auxiliary.Outcome) outcome {
 	return o
 }
 
-// auxiliaryTimeout returns the time limit for the work on auxiliary objects: as long as the rest of the pass took
-// (spent), but at least auxiliary.Timeout and at most auxiliary.MaxTimeout. If the API server is slow, the rest of the
-// pass takes longer and the limit is higher, so that the status write at the end of the pass can still report the
-// Service. The limit is at most half of the remaining time (remaining), since the status has yet to be written.
+// auxiliaryTimeout returns the time limit for the work on auxiliary objects. The argument spent is the time that the
+// pass has taken before this work, and remaining is the time that the pass has left.
+//
+// The limit is spent, but at least auxiliary.Timeout and at most auxiliary.MaxTimeout. It grows with spent because all
+// requests take longer if the API server is slow. The limit is at most half of remaining, because the pass still has to
+// write the status.
 func auxiliaryTimeout(spent, remaining time.Duration) time.Duration {
 	return min(max(auxiliary.Timeout, spent), auxiliary.MaxTimeout, remaining/2)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 )
 
-// TestAuxiliaryTimeout checks that auxiliary objects get as much time as the rest of the pass took, within the bounds,
-// and at most half of the remaining time.
+// TestAuxiliaryTimeout checks that the work on auxiliary objects may take as long as the pass took before it. It checks
+// the lower and the upper bound of this limit, and that the limit is at most half of the remaining time.
 func TestAuxiliaryTimeout(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ spent, left, want time.Duration }{

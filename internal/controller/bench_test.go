@@ -50,8 +50,8 @@ func BenchmarkStatusPatch(b *testing.B) {
 	}
 }
 
-// atWork returns the outcome of a pass over an application whose driver and executors run. The status already shows
-// that.
+// atWork returns the outcome of a pass over an application whose driver and executors run. The application's status
+// already has the phase Running.
 func atWork(b *testing.B, kind Kind, executors int) outcome {
 	b.Helper()
 	app := &v1beta2.SparkApplication{

@@ -11,13 +11,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/queue"
 )
 
-// Class returns a function that returns how urgent a pass over a custom resource is. The function judges by the custom
-// resource's state in the cache. It does not return queue.Fresh for a new or edited object if our own last write is
-// newer than the cache, because an earlier pass has then already handled the object.
+// Class returns a function that returns how urgent a pass over a custom resource is. The function uses the custom
+// resource's state in the cache. If the operator's own last write is newer than the cache, an earlier pass has already
+// handled the object. So the function does not return queue.Fresh for such an object, even if the object is new or
+// edited in the cache.
 //
-// A key without an object is urgent only while orphans of the deleted object have to be deleted. A replica that becomes
-// the leader has the keys of all objects that were deleted during its standby, but the previous leader has already
-// swept their orphans.
+// If the object was deleted, its key is urgent only while this replica has to delete its orphans. A new leader's queue
+// contains the keys of all objects that were deleted during its standby. The previous leader has already swept their
+// orphans.
 //
 // The function waits until the cache is synced or ctx ends. Without ctx, a shutdown would wait for the cache.
 func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Class {

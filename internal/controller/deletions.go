@@ -10,11 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Deletions returns a predicate that passes on all events of the kind's own objects. While this process leads (the
-// channel elected is closed), the predicate notes deleted objects before their keys reach the queue, so that their
-// orphans are swept. It does not note objects that the operator does not select, or objects of a kind with runs. While
-// this process is on standby, the predicate notes no object, because the leader deletes the orphans. If the informer
-// missed the deletion event, the object is not noted either, since its dependents may have been orphaned on purpose.
+// Deletions returns a predicate that drops no events, but notes deleted objects before their keys reach the queue. A
+// pass later sweeps the orphans of a noted object. The predicate does not note an object in these cases:
+//
+//   - The operator does not select the object, or the object's kind has runs.
+//   - The informer missed the deletion event. The user may have orphaned the dependents on purpose.
+//   - This process is on standby (the channel elected is open). The leader deletes the orphans.
 func (r *Reconciler) Deletions(elected <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object := e.Object
@@ -30,8 +31,8 @@ func (r *Reconciler) Deletions(elected <-chan struct{}) predicate.Predicate {
 	}}
 }
 
-// Unexpected returns a predicate that drops the deletion events of auxiliary objects that a pass itself deleted after
-// the driver had ended. Such an event leaves nothing to do for the object's owner.
+// Unexpected returns a predicate that drops a deletion event of an auxiliary object if a pass deleted this object after
+// the driver had ended. Such an event requires no pass over the object's owner.
 func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
 	if !r.kind.Progress.Concludes { // without Concludes, a decision may wait for the deletion of objects
 		return predicate.Funcs{}

@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// TestEchoes checks that the event of our own status write is dropped unless a pass has read an older status and waits
-// for the event. Events of other writes and resent events are passed on.
+// TestEchoes checks that NoEchoes drops the event of the operator's own status write. It must not drop this event if a
+// pass has read an older status, because this pass waits for the event. It must not drop events of other writes, or
+// resent events.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
 	app := func(version string) *v1beta2.SparkApplication {
@@ -24,18 +25,18 @@ func TestEchoes(t *testing.T) {
 		what        string
 		concludes   bool
 		wrote       string
-		met         *v1beta2.SparkApplication // by a pass, in the meantime
+		met         *v1beta2.SparkApplication // the object that a pass has read from the cache; nil if there was no pass
 		before, now *v1beta2.SparkApplication
 		needsPass   bool
 	}{
-		{"ours", true, "10", nil, app("9"), app("10"), false},
-		{"ours, of a kind that looks at it", false, "10", nil, app("9"), app("10"), true},
-		{"ours, and a pass waits for it", true, "10", app("9"), app("9"), app("10"), true},
-		{"another's, after ours", true, "10", nil, app("9"), app("11"), true},
-		{"another's, before ours", true, "10", nil, app("8"), app("9"), true},
-		{"another's, and we never wrote", true, "", nil, app("9"), app("10"), true},
-		{"one of the name that was made anew", true, "10", nil, app("9"), again, true},
-		{"sent again", true, "10", nil, app("10"), app("10"), true},
+		{"own write", true, "10", nil, app("9"), app("10"), false},
+		{"own write, but the kind's decisions depend on its event", false, "10", nil, app("9"), app("10"), true},
+		{"own write, but a pass waits for its event", true, "10", app("9"), app("9"), app("10"), true},
+		{"another client's write after the own write", true, "10", nil, app("9"), app("11"), true},
+		{"another client's write before the own write", true, "10", nil, app("8"), app("9"), true},
+		{"another client's write without an own write", true, "", nil, app("9"), app("10"), true},
+		{"new object with the same name", true, "10", nil, app("9"), again, true},
+		{"resent event", true, "10", nil, app("10"), app("10"), true},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			r := &Reconciler{kind: Kind{Progress: kind.Progress{Concludes: test.concludes}}}
@@ -44,11 +45,11 @@ func TestEchoes(t *testing.T) {
 			}
 			if test.met != nil {
 				if ahead, _ := r.writes.CacheIsStale(test.met, time.Unix(100, 0)); !ahead {
-					t.Fatal("what was met is not older than what was written")
+					t.Fatal("the object that the pass read is not older than the written object")
 				}
 			}
 			if got := r.NoEchoes().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}); got != test.needsPass {
-				t.Errorf("it is news: %t", got)
+				t.Errorf("the event is passed on: %t", got)
 			}
 		})
 	}

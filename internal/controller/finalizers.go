@@ -13,9 +13,9 @@ import (
 )
 
 // release removes another operator's finalizers (Kind.Inherited.Finalizers) from a custom resource, and reports whether
-// the custom resource had such finalizers. Kubernetes' garbage collector does the cleanup for which these finalizers
-// delayed the deletion, since the application or its driver owns all dependents. If the object was changed or deleted
-// meanwhile, a later pass handles it.
+// the custom resource had such finalizers. The other operator used them to clean up before a deletion. This is not
+// necessary: the application or its driver owns all dependents, so Kubernetes' garbage collector deletes them. If the
+// object was changed or deleted meanwhile, a later pass handles it.
 func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, error) {
 	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Inherited.Finalizers, finalizer) }
 	has := stored.GetFinalizers()

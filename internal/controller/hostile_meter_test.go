@@ -101,9 +101,8 @@ func meterOf(scheme *apiruntime.Scheme, kind Kind, review reviewOf) meter {
 	}
 }
 
-// decoders returns two functions that decode an object of a kind. The first function decodes an object from the event
-// of a watch, as controller-runtime's informer for the type does. The second function decodes an object as the client
-// does after it has read one object.
+// decoders returns two functions that decode an object of a kind. The function watched decodes an object from a watch
+// event, like controller-runtime's informer. The function asked decodes the response to a GET request, like the client.
 func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte) (client.Object, error)) {
 	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
 	info, _ := apiruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), apiruntime.ContentTypeJSON)
@@ -128,8 +127,8 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte)
 	return watched, func(object []byte) (client.Object, error) { return typed(apiruntime.Decode(objects, object)) }
 }
 
-// lead sends two reviews of an object to the webhook, of its creation and of an update, and makes four passes over it:
-// a first pass, a pass while its pods run, a pass after its driver failed, and a pass when no pods exist any more.
+// lead sends an object to the webhook twice, as a creation and as an update. It then makes four passes over the object:
+// a first pass, a pass with running pods, a pass with a failed driver, and a pass without pods.
 func (l *hostileLife) lead(raw []byte) error {
 	o := &outcome{View: dependents.View{Now: scene.Noon}}
 	var failed error
@@ -257,8 +256,9 @@ func (l *hostileLife) pass(o *outcome) error {
 	return nil
 }
 
-// apply renders the objects of the plan's actions and returns them. The returned fact is nil, or the rejection of an
-// object, or the result of a live read that confirms everything.
+// apply renders the objects of the plan's actions and returns them. In two cases it stops early and returns a fact. If
+// an object cannot be rendered, the fact is a rejection. If an action is a live read, the fact says that the read
+// confirmed everything.
 func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	var sent []client.Object
 	for _, action := range o.plan.Actions {

@@ -23,8 +23,8 @@ import (
 // reviewOf sends a review of an object to the webhook. If there is an old object, it is the review of an update.
 type reviewOf func(object, old []byte) error
 
-// reviewsOf returns the reviews of all kinds, by APIVersion and Kind. The namespace has a quota into which no object
-// fits, so that the pods of each object are rendered, and those of an old object as well.
+// reviewsOf returns the reviews of all kinds, by APIVersion and Kind. The namespace has a quota that allows no pods. It
+// forces the webhook to render the pods of each object, and also the pods of the old object in an update.
 func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 	t.Helper()
 	quota := corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}}}
@@ -69,7 +69,7 @@ func post(handler http.Handler, path string, object, old []byte) error {
 	return nil
 }
 
-// edited returns an object with another spec that costs as much as the object's own.
+// edited returns the object with one more field in its spec. The review of the edited object costs about the same.
 func edited(object []byte) []byte {
 	return bytes.Replace(object, []byte(`"spec":{`), []byte(`"spec":{"edited":0,`), 1)
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
 )
 
-// The bounds for the cost of one object in one pass: CPU time, allocated memory, and the number of objects that the
-// operator creates for the object. docs/validation.md documents the bound of that number.
+// These are the bounds for the cost of one custom resource in one pass: CPU time, allocated memory, and the number of
+// objects that the operator creates. docs/validation.md documents hostileObjects.
 const (
 	hostileCPU     = 250 * time.Millisecond
 	hostileBytes   = 64 << 20
@@ -54,8 +54,8 @@ type report struct {
 	Stack string // of an abandoned case
 }
 
-// TestHostileObjects measures the cost of the most expensive objects that our definitions admit. By default it measures
-// a sample. With SOAK=1 it measures all of them, which takes long.
+// TestHostileObjects measures the cost of the most expensive custom resources that the CustomResourceDefinitions allow.
+// By default it measures a sample. With SOAK=1 it measures all of them, which takes long.
 func TestHostileObjects(t *testing.T) {
 	if os.Getenv(workerVariable) != "" {
 		work(t)

@@ -31,7 +31,7 @@ func (o overlay) set(path string, value any) {
 	below.set(rest, value)
 }
 
-// merge writes the values of the overlay over into o. It merges maps recursively, and replaces all other values.
+// merge copies the values of another overlay into o. It merges maps recursively, and replaces all other values.
 func (o overlay) merge(over overlay) {
 	for _, key := range slices.Sorted(maps.Keys(over)) {
 		below, isMap := over[key].(overlay)
