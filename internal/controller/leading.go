@@ -9,14 +9,16 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
-// whileLeading returns the context of a pass. It returns leading = false if this replica may no longer have the lease.
-// In that case no pass may be made. For example, a process that was suspended resumes with events and timers in its
-// queue, while its elector still retries for another renewDeadline before it gives up.
+// whileLeading returns the context of a pass. If this replica may have lost the lease, the result leading is false, and
+// the caller must not make a pass. For example, a process resumes after a suspension, and its queue still contains
+// events. Its elector gives up the lease only after another renewDeadline.
 //
-// The context has a time limit. It does not end with a requested shutdown, since the lease is renewed until the passes
-// in flight have ended. It ends when the lease ends, also during a shutdown, because another replica may act
-// leaderElection.leaseDuration - renewDeadline later. That replica could end the attempt and clean up. A creation by
-// this replica that arrives after that cleanup would succeed and leave an orphan.
+// The context has a time limit. It does not end when a shutdown is requested, because the operator renews the lease
+// until the passes in flight have ended.
+//
+// The context ends when the lease ends, also during a shutdown. Another replica may become the leader
+// leaderElection.leaseDuration - renewDeadline later, end the attempt and clean up. If this replica created an object
+// after that cleanup, the object would be an orphan.
 func (r *Reconciler) whileLeading(reconciling context.Context) (_ context.Context, done func(), leading bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(reconciling), r.limit)
 	ctx, end := context.WithCancelCause(ctx)

@@ -21,8 +21,8 @@ func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	return subject
 }
 
-// standing returns the state of an object according to its status. If the kind has no function that reads the state,
-// the result is the zero Standing, which has no gauges.
+// standing returns the state that an object's status shows (Progress.Standing). If the kind does not define this
+// function, the result is the zero Standing, which sets no gauges.
 func (r *Reconciler) standing(object client.Object) lifecycle.Standing {
 	if r.kind.Progress.Standing == nil {
 		return lifecycle.Standing{}

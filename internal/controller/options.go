@@ -56,5 +56,5 @@ func New(o Options) *Reconciler {
 	}
 }
 
-// Ended returns the memory of executors that ended and that no pass has counted yet.
+// Ended returns the list of executors that have ended, but that no pass has counted yet.
 func (r *Reconciler) Ended() *feed.Ended { return &r.ends }

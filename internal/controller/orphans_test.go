@@ -176,7 +176,7 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 		patch string
 		left  []string
 	}{
-		{"let go", `{"metadata":{"ownerReferences":null}}`, []string{"map pi-conf"}},
+		{"removed owner", `{"metadata":{"ownerReferences":null}}`, []string{"map pi-conf"}},
 		{"changed", `{"data":{"a":"b"}}`, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,8 +214,8 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 	}
 }
 
-// TestSweepOfAChangedExecutor checks an executor that only its driver owns and that changed after the sweep had read
-// it. If its owners are still the same, it is deleted with its driver; otherwise it is kept.
+// TestSweepOfAChangedExecutor checks an executor that changes after the sweep has read it. The executor's only owner is
+// its driver. The sweep must delete the executor if it still has this owner, and keep it otherwise.
 func TestSweepOfAChangedExecutor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -223,8 +223,8 @@ func TestSweepOfAChangedExecutor(t *testing.T) {
 		patch string
 		left  []string
 	}{
-		{"changed", `{"metadata":{"annotations":{"a":"b"}}}`, []string{"pod pi-driver"}},
-		{"let go", `{"metadata":{"ownerReferences":null}}`, []string{"pod exec-1", "pod pi-driver"}},
+		{"changed annotation", `{"metadata":{"annotations":{"a":"b"}}}`, []string{"pod pi-driver"}},
+		{"removed owner", `{"metadata":{"ownerReferences":null}}`, []string{"pod exec-1", "pod pi-driver"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -253,7 +253,7 @@ func TestSweepOfAChangedExecutor(t *testing.T) {
 			w.Create(executor)
 			waitCached(w, r, app.UID, 2)
 			r.deleted.Note(app)
-			released := c.name == "let go"
+			released := c.name == "removed owner"
 			if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil || again != released {
 				t.Errorf("sweep = %v, %v", again, err)
 			}

@@ -83,8 +83,8 @@ type memories struct {
 	caught    statuswrite.CaughtUp
 }
 
-// forget drops all facts about a custom resource except the note that orphans of a deleted object with its name have to
-// be swept.
+// forget drops all facts about a custom resource except memories.deleted: the orphans of a deleted object with the same
+// name still have to be swept.
 func (m *memories) forget(key types.NamespacedName) {
 	for _, forget := range []func(types.NamespacedName){
 		m.writes.Forget, m.waits.Forget, m.auxiliary.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget,
@@ -94,8 +94,8 @@ func (m *memories) forget(key types.NamespacedName) {
 	m.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
 }
 
-// outcome is the result of a pass so far: the view with all new facts, the decision that was carried out, and the
-// results of carrying it out.
+// outcome is the result of a pass so far: the view with all new facts, the last decision, and the results of its
+// actions.
 type outcome struct {
 	dependents.View
 	object  client.Object // the custom resource with the status that Decide wrote
@@ -115,11 +115,11 @@ type Scope interface {
 
 // Reconcile makes one pass over a custom resource. Only Reconcile combines the steps:
 //
-//	observe   reads the dependents from the cache; waits if the object itself is stale
-//	decide    the dialect, pure
-//	render    the dialect, pure
-//	apply     creates, adopts and deletes; a new fact (rejected, found live) leads back to decide
-//	auxiliary ensures the objects beside the driver that Spark itself does not need; its failures never stop a pass
+//	observe   reads the dependents from the cache; waits if the custom resource in the cache is stale
+//	decide    computes the plan; a pure function of the dialect
+//	render    computes the objects to create; a pure function of the dialect
+//	apply     creates, adopts and deletes objects; a new fact (rejected, found live) leads back to decide
+//	auxiliary ensures the auxiliary objects, which Spark itself does not need; its failures never stop a pass
 //	record    writes one status patch, or nothing if nothing changed
 //	report    emits events and metrics of the stored status
 //
@@ -208,10 +208,14 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, next
 	return reconcile.Result{}, r.dependents.SweepStrays(ctx, key, r.kind.New())
 }
 
-// handledElsewhere reports whether this pass makes no decision about an object. There are five possible reasons: this
-// operator does not select the object, the object is a sentinel, its finalizers were released in this pass, its launch
-// yields to a rush of runs (yields), or the caches that its kind needs are not synced. The returned Result contains the
-// time until the next pass.
+// handledElsewhere reports whether this pass makes no decision about an object. The returned Result contains the time
+// until the next pass. There are five possible reasons:
+//
+//   - This operator does not select the object.
+//   - The object is a sentinel.
+//   - This pass has removed another operator's finalizers from the object.
+//   - The launch is postponed, because too many runs are due (yields).
+//   - The caches that the object's kind needs are not synced.
 func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: requeueSoon}
 	if r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
@@ -234,9 +238,9 @@ func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object)
 	return r.yields(stored) || !r.dependents.Optional.Has(r.kind.Definition.RequiredKinds), later, nil
 }
 
-// conclude decides, applies and records, or waits if a request failed. A failure that lasts becomes a fact
-// (Observed.TransientError). The next decision then requests nothing that is impossible now, so the rest of the
-// decision can be stored together with the wait reason.
+// conclude decides, applies the decision and records it. If a request fails, conclude requeues the object. If the
+// failure lasts, conclude adds it to the observed facts (Observed.TransientError) and decides again. That decision
+// leaves out what is impossible now, so conclude can store it together with the wait reason.
 func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sight observe.Observation, began time.Time) (reconcile.Result, error) {
 	note := func(err error) *hold.Hold { return r.waits.Note(key, sight.Now, r.clock(), err) }
 	done, err := r.settle(ctx, outcome{View: sight.View})
@@ -273,15 +277,15 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 	return result, err
 }
 
-// passLimit returns the time limit of a pass. The limit is shorter than the time for a shutdown (shutdown), so that
-// passes end and write their Events before the shutdown is over. At the end of the shutdown, the lease is released even
-// if passes are still running.
+// passLimit returns the time limit of a pass. The argument shutdown is the time that a shutdown may take. The limit is
+// shorter, so that passes end and write their Events during the shutdown. At the end of the shutdown, the operator
+// releases the lease even if passes are still running.
 func passLimit(shutdown time.Duration) time.Duration {
 	return min(passTimeout, shutdown-shutdown/4)
 }
 
-// settle decides and applies again until applying yields no new fact. Each decision starts from the stored object, so
-// that no part of a discarded decision is kept.
+// settle decides and applies the decision. If this leads to a new fact, such as a rejection, settle decides again. Each
+// decision starts from the stored object, so it contains no part of an earlier decision.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Budgets: auxiliary.Budgets{Client: r.dependents, Replies: &r.budgets}}
 	for range maxRounds {
@@ -303,8 +307,8 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 	return o, fmt.Errorf("the pass ended without a final decision after %d rounds; last actions: %v", maxRounds, o.plan.Actions)
 }
 
-// finish ensures the auxiliary objects, records the status and reports. A conflict ends the pass without an error,
-// since the change that caused the conflict triggers an event.
+// finish ensures the auxiliary objects, records the status and reports. A conflict is no error: it ends the pass and
+// requeues the object soon.
 func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o outcome, sight observe.Observation, began time.Time) (reconcile.Result, error) {
 	if o.applied.Expired {
 		r.forget(key)

@@ -62,9 +62,9 @@ func (o outcome) acted() bool {
 	return len(o.events)+len(o.applied.Warnings)+len(o.Created) > 0 || o.applied.Rejected != nil
 }
 
-// metadataOf returns an object that has only the metadata of a custom resource. If that object is the target of a
-// patch, the API server answers with metadata alone. Encoding and decoding the whole custom resource would cost the API
-// server and the operator more than the status write itself.
+// metadataOf returns an object that has only the metadata of a custom resource. If this object is the target of the
+// status patch, the API server's response contains only metadata. To encode and decode the whole custom resource would
+// be more work than the status write itself.
 func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(stored, r.dependents.Client.Scheme())
 	if err != nil {
@@ -86,9 +86,9 @@ func writeResult(err error) string {
 	return telemetry.WriteFailed
 }
 
-// NoEchoes returns a predicate that drops the event of our own status write, because that event would cause a useless
-// pass. It drops no event of a kind whose next decision may depend on that event (a kind without Progress.Concludes),
-// and no event whose resourceVersion did not change.
+// NoEchoes returns a predicate that drops the event of the operator's own status write, because this event would cause
+// a useless pass. There are two exceptions. If the kind does not set Progress.Concludes, the next decision may depend
+// on the event. If the resourceVersion did not change, the informer has resent an old event.
 func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.IsEcho(e.ObjectNew)

@@ -193,9 +193,9 @@ func TestWriteMissingAfterARestore(t *testing.T) {
 	stale(2*time.Hour+31*time.Second, false)
 }
 
-// TestWriteArrivesDuringThePass checks that a pass uses our own write if the write reaches the cache while the pass
-// runs: after the pass has read the object, and before the pass checks whether that object is stale. The pass cannot
-// wait for the event of that write, which may already have been dropped as an echo.
+// TestWriteArrivesDuringThePass checks a pass that reads an object from the cache before the operator's own write
+// arrives there. The pass must then continue with the new object. It must not wait for the event of the write, because
+// NoEchoes may have dropped this event.
 func TestWriteArrivesDuringThePass(t *testing.T) {
 	t.Parallel()
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
@@ -204,22 +204,22 @@ func TestWriteArrivesDuringThePass(t *testing.T) {
 	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return scene.Noon }, dependents: dependents.Client{Client: frozen{app: written}}}
 	r.writes.Wrote(written)
 	if !r.writes.IsEcho(written) {
-		t.Error("the event that brings a write back is no echo")
+		t.Error("the event of the operator's own write is no echo")
 	}
 	read := older.DeepCopy()
 	if stale, err := r.stale(t.Context(), read); stale || err != nil {
 		t.Errorf("stale is %t, %v", stale, err)
 	}
 	if diff := cmp.Diff(written, read); diff != "" {
-		t.Errorf("the pass goes on from (-want +got):\n%s", diff)
+		t.Errorf("the pass continues with this object (-want +got):\n%s", diff)
 	}
-	r.dependents.Client = frozen{app: older} // whose event is still to come
+	r.dependents.Client = frozen{app: older} // the event of the write has not arrived yet
 	r.writes.Wrote(written)
 	if stale, err := r.stale(t.Context(), older.DeepCopy()); !stale || err != nil {
-		t.Errorf("of a cache that has it neither time, stale is %t, %v", stale, err)
+		t.Errorf("stale is %t, %v, although the cache never shows the write", stale, err)
 	}
 	if r.writes.IsEcho(written) {
-		t.Error("an event that a pass waits for would be left out as an echo")
+		t.Error("the event that a pass waits for is an echo, so NoEchoes would drop it")
 	}
 }
 

@@ -68,8 +68,8 @@ func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 	return ref
 }
 
-// reportRuns logs and counts the runs that this pass started, the results that its notices report (Runs.Result), and
-// the runs that it deleted. It runs after the status is stored.
+// reportRuns logs the runs that this pass started or deleted. It also updates the metrics with the started runs, and
+// with the results of runs that the plan's notices contain (Runs.Result). It is called after the status is stored.
 func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 	if r.kind.Runs == nil {
 		return

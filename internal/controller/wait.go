@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// wait logs and reports why a pass has to wait, and returns the time until the next try. In the first second it returns
-// a transient error as an error instead, since most transient errors are over by then.
+// wait logs and reports why a pass has to wait, and returns the time until the next try. If the wait began less than a
+// second ago because of a transient error, wait returns this error instead. Most transient errors are over after a
+// second, and need no report.
 func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view dependents.View, h *hold.Hold) (time.Duration, error) {
 	r.metrics.RecordWait(r.kind.Name, key, h.Reason)
 	if err := h.RecentError(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxYield is the age at which a custom resource stops yielding to a rush of runs (yields).
+// maxYield is the age from which the launch of a custom resource is no longer postponed (yields).
 const maxYield = 15 * time.Second
 
 // yields reports whether the launch of a custom resource is postponed because more runs are due than can start at once.

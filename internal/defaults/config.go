@@ -52,7 +52,7 @@ func Selects(entries []Default) bool {
 	return false
 }
 
-// Redacted returns a copy of the entries for a log: values that look secret are hidden.
+// Redacted returns a copy of the entries for the log, in which values that look like secrets are hidden.
 func Redacted(entries []Default) []Default {
 	out := slices.Clone(entries)
 	for i := range out {

@@ -111,8 +111,8 @@ func TestVersionFollowsContent(t *testing.T) {
 	}
 }
 
-// TestImageOfConfReplacesLines checks that a later spark.kubernetes.container.image overrides the images that earlier
-// entries set, even if these images are for single lines of Spark (such as 4.1).
+// TestImageOfConfReplacesLines checks an entry that sets spark.kubernetes.container.image. It must override all images
+// of earlier entries, also the images for one release line of Spark (such as 4.1).
 func TestImageOfConfReplacesLines(t *testing.T) {
 	s := New(parse(t, `[{images: {"4.1": a}}, {sparkConf: {spark.kubernetes.container.image: b}}]`)).For(nil)
 	if image, setting := s.Image("4.1.4"); image != "b" || s.Origins[setting] != "defaults[1]" {

@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The keys that eventLogDirectory and imagePullSecrets stand for.
+// These are the Spark configuration keys that the fields eventLogDirectory and imagePullSecrets set.
 const (
 	eventLogKey        = "spark.eventLog.dir"
 	eventLogEnabledKey = "spark.eventLog.enabled"
@@ -28,8 +28,8 @@ const (
 type Set struct {
 	entries   []Default
 	selectors []labels.Selector
-	// known contains the settings that were evaluated, by the selected entries. Its size is limited by the number of
-	// combinations of entries that namespaces select.
+	// known caches the evaluated settings. Namespaces with the same selected entries share their settings. A key has one
+	// character for each entry: + if it is selected, - otherwise.
 	mu    sync.Mutex
 	known map[string]*platform.Settings
 }
@@ -47,7 +47,7 @@ func New(entries []Default) *Set {
 	return s
 }
 
-// maxKnown limits Set.known.
+// maxKnown is the largest number of settings that Set.known caches.
 const maxKnown = 1024
 
 // For returns the settings of a namespace with the given labels, or nil if no entry selects the namespace.

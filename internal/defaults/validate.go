@@ -17,7 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Limits of the list. A cluster stores its settings in its status, and every attempt stores a part of them.
+// These are limits for the list of entries. They keep statuses small: the status of a cluster contains the settings for
+// the cluster, and the status of an application contains a part of the settings for each attempt.
 const (
 	maxEntries = 100
 	maxSize    = 64 << 10 // of all entries, as JSON, in bytes
