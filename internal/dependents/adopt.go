@@ -29,8 +29,8 @@ type Creation struct {
 }
 
 // CreateOne creates an object of an attempt. It reads the existing object only if the API server answers AlreadyExists.
-// The argument mount is the attempt's pod that mounts the object, or the object itself if the object is that pod. A
-// returned error is transient, or a *apianswer.Wait.
+// The argument mount is the attempt's driver or submitter pod, which mounts the object. If the object is this pod,
+// mount is the pod itself. A returned error is transient, or a *apianswer.Wait.
 func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
 	err := c.Create(ctx, object) // changes the object only if it was created
 	switch {
@@ -60,7 +60,7 @@ func creationRefused(object client.Object, err error) (Creation, error) {
 //	another operator      replace it, if this custom resource is its controller
 //	another operator      replace it, if it is a PodGroup that the other operator created for this application
 //	another attempt       return it as a fact: the decision did not know that it still exists
-//	this very attempt     adopt it: an earlier pass created it and could not store that
+//	this very attempt     adopt it: an earlier pass created it, but did not record it in the status
 //	  but being deleted   wait until it is deleted
 //	  but different       replace an immutable ConfigMap of an older spec, unless a driver already uses it
 //
@@ -127,9 +127,10 @@ func (c Client) GroupKind(owner client.Object) schema.GroupKind {
 	return gvk.GroupKind()
 }
 
-// WhyPodFreesName returns why the name of an existing object will become free. It returns "" unless all owners of the
-// object are pods that are deleted or being deleted. Another operator makes the driver pod the owner of the driver's
-// objects, and the garbage collector deletes these objects some time after the pod.
+// WhyPodFreesName returns why the name of an existing object will become free, or "" if it will not. The name becomes
+// free if all owners of the object are pods that are deleted or being deleted. This happens after a take-over: another
+// operator makes the driver pod the owner of the driver's objects, and the garbage collector deletes these objects some
+// time after the pod.
 func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kind string, owner client.Object) (string, error) {
 	refs := existing.GetOwnerReferences()
 	for _, ref := range refs {
@@ -148,7 +149,7 @@ func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kin
 	if len(refs) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%s %q still exists; Kubernetes deletes it after pod %q, which is gone or being deleted, and the operator waits for that",
+	return fmt.Sprintf("%s %q still exists; Kubernetes deletes it after pod %q, which is gone or being deleted; the operator waits until then",
 		kind, existing.GetName(), refs[0].Name), nil
 }
 
@@ -159,8 +160,8 @@ func NameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 		kind, existing.GetName(), identity.DescribeOwner(existing))}
 }
 
-// sameContent reports whether two ConfigMaps have the same data and so need no replacement: the data of our ConfigMaps
-// cannot be changed in place. For other kinds it returns true.
+// sameContent reports whether two ConfigMaps have the same data. If they differ, the existing ConfigMap has to be
+// replaced, because the operator's ConfigMaps are immutable. For other kinds sameContent returns true.
 func sameContent(existing, wanted client.Object) bool {
 	config, ok := wanted.(*corev1.ConfigMap)
 	if !ok {
@@ -170,8 +171,8 @@ func sameContent(existing, wanted client.Object) bool {
 	return equality.Semantic.DeepEqual(have.Data, config.Data) && equality.Semantic.DeepEqual(have.BinaryData, config.BinaryData)
 }
 
-// mounted reports whether the attempt's pod that mounts the object exists. If the pod exists, the object has to stay as
-// it is.
+// mounted reports whether the pod mount exists and belongs to the same owner and attempt as the object. The operator
+// must not change an object that an existing pod mounts.
 func (c Client) mounted(ctx context.Context, owner, object client.Object, mount *corev1.Pod) (bool, error) {
 	pod, _, err := c.ReadLive(ctx, mount)
 	if err != nil {

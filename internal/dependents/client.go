@@ -68,9 +68,9 @@ func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev
 	return list.Items, others, nil
 }
 
-// Live lists are read in pages, because a tenant may have any number of objects with our labels, of 1.5 MiB each, and
-// the objects in a live list are not trimmed as they are in a cache. Only a few pages are in memory at a time, counted
-// over all namespaces.
+// Live lists are read in pages to limit the operator's memory. A tenant may create any number of objects with the
+// operator's labels, each up to 1.5 MiB. Unlike the objects in a cache, the objects in a live list are not trimmed. All
+// passes together hold at most livePages pages in memory at a time.
 const (
 	// LivePage is the number of objects in a page.
 	LivePage  = 20
@@ -134,8 +134,8 @@ func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]c
 	return pods, err
 }
 
-// ReadLive reads the object with the kind and name of the given object from the API server, and returns it with its
-// kind. For an optional kind it reads only metadata.
+// ReadLive reads an object from the API server, and returns it with its kind. The argument object gives the kind, the
+// namespace and the name. For an optional kind ReadLive reads only metadata.
 func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Object, schema.GroupVersionKind, error) {
 	gvk, err := apiutil.GVKForObject(object, c.Scheme())
 	if err != nil {
@@ -155,7 +155,8 @@ func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Obje
 	return existing, gvk, nil
 }
 
-// ReadLiveMetadata reads the metadata of the object with the kind and name of the given object from the API server.
+// ReadLiveMetadata reads the metadata of an object from the API server. The argument object gives the kind, the
+// namespace and the name.
 func (c Client) ReadLiveMetadata(ctx context.Context, object client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(object, c.Scheme())
 	if err != nil {

@@ -29,8 +29,8 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
-// TestLivePagesWaitNoLongerThanTheirPass checks that a read that waits for its turn to load a page stops waiting when
-// its pass ends.
+// TestLivePagesWaitNoLongerThanTheirPass checks a read that waits, because other reads hold the largest number of pages
+// in memory. The read must return an error when its pass ends.
 func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

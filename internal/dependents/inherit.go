@@ -22,8 +22,8 @@ import (
 // their names: an object of ours replaces an object that the custom resource controls. All others are deleted with the
 // custom resource.
 
-// Inherited returns the pods in the cache that another operator created for a custom resource, with the identity that
-// the dialect gives them.
+// Inherited returns the pods in the cache that another operator created for a custom resource. The dialect
+// (kind.Inherited.Adopt) gives them an identity: the labels and the controller that this operator's own pods have.
 func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.Object) ([]corev1.Pod, error) {
 	if in.Adopt == nil {
 		return nil, nil
@@ -36,8 +36,9 @@ func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.O
 	return in.Adopt(owner, pods.Items), nil
 }
 
-// InheritedGroup reads the pod group that another operator created for an attempt. Such a group is in no cache, because
-// it lacks our labels. The result has the identity of the argument group, and is nil if no such pod group exists.
+// InheritedGroup reads the pod group that another operator created for an attempt. The caches do not contain such a
+// group, because it lacks our labels. The argument group gives the name, and the labels that InheritedGroup sets in the
+// result. The result is nil if no such pod group exists.
 func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectMetadata, owner client.Object) (*metav1.PartialObjectMetadata, error) {
 	existing := identity.MetadataOnly(group.GroupVersionKind())
 	err := c.Live.Get(ctx, client.ObjectKeyFromObject(group), existing)
@@ -70,7 +71,8 @@ func WithIdentities(in kind.Inherited, owner client.Object, pods []corev1.Pod) [
 	return pods
 }
 
-// withIdentity does for one object what WithIdentities does for pods.
+// withIdentity gives an object an identity if the object is a pod that another operator created for the owner. It
+// returns other objects unchanged.
 func withIdentity(in kind.Inherited, owner, object client.Object) client.Object {
 	pod, isPod := object.(*corev1.Pod)
 	if !isPod || !identity.Unlabelled(pod) {

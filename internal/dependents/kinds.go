@@ -30,8 +30,8 @@ var Kinds = []schema.GroupVersionKind{
 // KindOf returns the kind in an object's own type information. It is empty for a typed object whose kind was not set.
 func KindOf(object client.Object) string { return object.GetObjectKind().GroupVersionKind().Kind }
 
-// AlwaysWatched reports whether the kind of an object is one of Kinds. If it is not, the watch of that kind may not
-// have started yet, and the operator would miss a deletion of the object before the watch starts.
+// AlwaysWatched reports whether the kind of an object is one of Kinds, which the operator always watches. The watch of
+// another kind may start later. If the object is deleted before that, the operator receives no event.
 func AlwaysWatched(object client.Object) bool {
 	return slices.ContainsFunc(Kinds, func(kind schema.GroupVersionKind) bool { return kind.Kind == KindOf(object) })
 }

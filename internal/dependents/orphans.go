@@ -105,9 +105,9 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 	return orphans, ownedByDrivers, nil
 }
 
-// deleteOrphans deletes orphans, and then the objects that only the deleted drivers own. If a driver was released from
-// its owner in the meantime, the driver and its objects stay. The objects are deleted only after their driver, because
-// a release changes the driver and not its objects.
+// deleteOrphans deletes the orphans, and then the objects that only drivers own. If a driver has lost its owner in the
+// meantime (kubectl delete --cascade=orphan), the driver and its objects stay. Only the driver shows this change, so
+// deleteOrphans deletes the objects of a driver only if it could delete the driver.
 func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []client.Object) (changed bool, err error) {
 	changed, kept, err := deleteEach(orphans, func(object client.Object) error { return c.deleteUnchanged(ctx, object) })
 	ownedByDrivers = slices.DeleteFunc(ownedByDrivers, func(object client.Object) bool {
@@ -123,9 +123,10 @@ func (c Client) deleteUnchanged(ctx context.Context, object client.Object) error
 	return c.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())})
 }
 
-// deleteUnlessReleased deletes an object even if it has changed since it was read, unless its owners have changed. A
-// change is likely, because executors that wait for a node change often. A changed object cannot be left to the next
-// sweep, because the caches then no longer show its driver, and the sweep would not find the object.
+// deleteUnlessReleased deletes an object that only a driver owns, unless the object's owners have changed. It also
+// deletes an object that has changed in another way since it was read. Such changes are likely, because executors that
+// wait for a node change often. The next sweep could not delete the object: the caches would no longer contain the
+// driver, so the sweep would not find the driver's objects.
 func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) error {
 	conflict := c.deleteUnchanged(ctx, object)
 	if !apierrors.IsConflict(conflict) {

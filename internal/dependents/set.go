@@ -1,5 +1,5 @@
-// Package dependents finds the objects in the cluster that belong to one custom resource, by their identity, and reads
-// and deletes these objects. The decisions about them are made elsewhere.
+// Package dependents finds the objects in the cluster that belong to one custom resource, and reads and deletes them.
+// It finds the objects by their identity (package identity). Other packages decide what happens to the objects.
 package dependents
 
 import (
@@ -33,10 +33,10 @@ type Set struct {
 	setDrivers map[identity.SetDriver]bool
 }
 
-// SortPods divides the pods of a custom resource into drivers, submitters and executors. The controller of a driver or
-// submitter is the custom resource with the given UID. An executor is owned by the custom resource or by such a driver,
-// or belongs to a StatefulSet or Deployment of the driver. SortPods leaves out pods that only carry our labels, because
-// anybody who may create pods can set a label.
+// SortPods divides the pods of a custom resource into drivers, submitters and executors. The argument uid is the UID of
+// the custom resource. A pod is a driver or a submitter only if the custom resource is its controller. A pod is an
+// executor only if the custom resource or one of these drivers owns it, or if it belongs to a StatefulSet or Deployment
+// of a driver. The labels of a pod are not enough, because anybody who may create pods can set labels.
 func SortPods(pods []corev1.Pod, uid types.UID) Set {
 	var s Set
 	executors := 0
@@ -160,7 +160,8 @@ func (s *Set) Facts() lifecycle.Observed {
 }
 
 // DriverFacts returns what decisions need to know about a driver pod. For an inherited driver it leaves out the version
-// of Spark, because the pod shows the version of the spark-submit in the other operator's image and not the driver's.
+// of Spark. Such a pod names the version of spark-submit in the other operator's image, and the driver's image may have
+// another version.
 func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
 	d := lifecycle.DriverFacts(pod, trim.SparkContainer(pod))
 	if d.AttemptID != "" {
@@ -169,7 +170,7 @@ func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
 	return d
 }
 
-// Has reports whether the set contains an object with the object's UID. It does not search executors, members and runs.
+// Has reports whether the set contains the given object, by its UID. It does not search executors, members and runs.
 func (s *Set) Has(object metav1.Object) bool {
 	uid := object.GetUID()
 	hasUID := func(pod corev1.Pod) bool { return pod.UID == uid }
@@ -177,9 +178,9 @@ func (s *Set) Has(object metav1.Object) bool {
 		slices.ContainsFunc(s.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == uid })
 }
 
-// Behind reports whether pods that were read live differ from this set: a driver is missing in the set or has another
-// phase or readiness, or an executor is missing in the set or has another phase. Executors are compared only if the
-// argument executors is true.
+// Behind reports whether this set, which was read from the cache, is older than the set live. It compares the phase and
+// the readiness of each live driver. If the argument executors is true, it also compares the phase of each live
+// executor. A pod that is missing in this set counts as a difference.
 func (s *Set) Behind(live Set, executors bool) bool {
 	type state struct {
 		phase lifecycle.DriverPhase
