@@ -21,8 +21,9 @@ const (
 // requests a second. A busy API server takes a fifth of a second for each request, and an operator that queried every
 // pending pod would keep the API server busy.
 //
-// Saved time lets several requests follow each other at once. The zero value begins with as much saved time as an
-// Allowance can have. A nil Allowance bounds nothing.
+// Requests may use 1/allowedShare of the time on average. Time that is not used is saved, up to allowedMost, so that
+// several requests may follow each other without a delay. The zero value begins with allowedMost. A nil Allowance has
+// no limits.
 type Allowance struct {
 	mu         sync.Mutex
 	all        account
@@ -30,13 +31,14 @@ type Allowance struct {
 	last       time.Duration      // the duration of the last request, used as the estimate for the next
 }
 
-// account holds the part of allowedMost that is used up, either for one namespace or for all namespaces together.
+// account holds the time that requests have used and that is not made up for yet. There is an account for each
+// namespace, and one for all namespaces together.
 type account struct {
 	owed time.Duration
 	at   time.Time // the time at which owed was computed
 }
 
-// decayed returns the account as it is at the given time: the owed time shrinks by 1/share of the elapsed time.
+// decayed returns the account at a later time. The owed time shrinks by 1/share of the time that has passed.
 func (a account) decayed(now time.Time, share time.Duration) account {
 	if !a.at.IsZero() {
 		a.owed = max(0, a.owed-max(0, now.Sub(a.at))/share)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestAllowance checks that, after the saved time is used up, all explanations together take at most a tenth of the
-// time, and explanations of one namespace at most a twentieth. This limit does not depend on the duration of a request
-// or on the number of calls.
+// TestAllowance checks the limits after the saved time is used up. All explanations together may take a tenth of the
+// time, and the explanations of one namespace may take a twentieth. The limits must not depend on the duration of a
+// request or on the number of calls.
 func TestAllowance(t *testing.T) {
 	t.Parallel()
 	const tick, span = 20 * time.Millisecond, time.Minute
@@ -54,22 +54,22 @@ func TestAllowanceOfOne(t *testing.T) {
 		}
 	}
 	if _, may := a.take("greedy", now); may {
-		t.Error("who has had its part is given more")
+		t.Error("a namespace may send requests after it has used its share")
 	}
 	if _, may := a.take("another", now); !may {
-		t.Error("another has no part")
+		t.Error("another namespace may not send a request")
 	}
 	var none *Allowance
 	if done, may := none.take("any", now); !may {
-		t.Error("without an allowance something is refused")
+		t.Error("a nil Allowance does not allow a request")
 	} else {
 		done(time.Hour)
 	}
 }
 
-// TestAllowanceSideBySide checks concurrent requests. A request that still runs counts with the duration of the request
-// that ended last. If the system clock is set back, the allowance does not grow. If all concurrent requests time out,
-// explanations are blocked only briefly.
+// TestAllowanceSideBySide checks concurrent requests. While a request runs, the Allowance assumes that it takes as long
+// as the last request that ended. If all concurrent requests time out, explanations must be blocked only briefly. If
+// the system clock is set back, the saved time must not grow.
 func TestAllowanceSideBySide(t *testing.T) {
 	t.Parallel()
 	var a Allowance
@@ -87,21 +87,21 @@ func TestAllowanceSideBySide(t *testing.T) {
 	at := noon.Add(2 * owedMost * allowedShare)
 	under := take(at)
 	if len(under) != 4 { // at 300 ms each, the fourth uses up the allowed second
-		t.Errorf("%d are under way at a time", len(under))
+		t.Errorf("%d concurrent requests are allowed, want 4", len(under))
 	}
 	for _, done := range under {
 		done(time.Millisecond)
 	}
 	if under = take(at.Add(-time.Hour)); len(under) == 0 {
-		t.Error("what took less than expected is not given back")
+		t.Error("the time that a request did not need is not given back")
 	}
 	for _, done := range under {
 		done(timeout)
 	}
 	if len(take(at.Add(-2*time.Hour))) > 0 {
-		t.Error("a clock that was set back gives time")
+		t.Error("a clock that was set back increases the saved time")
 	}
 	if len(take(at.Add(-2*time.Hour+2*owedMost*allowedShare))) == 0 {
-		t.Errorf("nothing may be asked %s later", 2*owedMost*allowedShare)
+		t.Errorf("no request is allowed %s later", 2*owedMost*allowedShare)
 	}
 }

@@ -66,10 +66,10 @@ func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cau
 	return cause
 }
 
-// executorCause returns the cause that prevents another executor, or an empty cause. If the operator cannot build an
-// executor from the spec and finds no other cause, the cause is the error of the build, because Spark usually cannot
-// build the executor either. There is one exception: if building the executor needs a JVM, which Spark has and the
-// operator does not have, the error is not a cause.
+// executorCause returns the cause that prevents another executor, or an empty cause. The operator renders an executor
+// from the spec to find the cause. If this fails and there is no other cause, the cause is the error of the rendering,
+// because Spark usually fails as well. There is one exception: if only Spark's JVM can render the executor, the error
+// is not a cause.
 func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	if s.Executor == nil {
 		return lifecycle.Cause{}, nil
@@ -93,8 +93,9 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 	return cause, err
 }
 
-// accountCause returns a cause that names the right that the driver's account lacks, or an empty cause. Only the result
-// that no right is missing is kept, so that a right that is granted later is noticed soon.
+// accountCause returns a cause that names the right that the driver's account lacks, or an empty cause. If no right is
+// missing, accountCause remembers this for rightsLifetime. It does not remember a missing right, so that it soon
+// notices when somebody grants the right.
 func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: s.Of, Part: partAllowed}
 	if _, fresh := e.replies.Last(asked, s.Driver, s.Attempt, now); fresh {

@@ -17,8 +17,8 @@ import (
 // timeout bounds the reads for one explanation.
 const timeout = 3 * time.Second
 
-// These are the values of apianswer.Question.Part for the questions of this package, in addition to
-// lifecycle.Executors.
+// These are values of apianswer.Question.Part. They distinguish the questions of this package, as lifecycle.Executors
+// does.
 const (
 	partWarnings lifecycle.Part = "Warnings" // the Events of a pending pod
 	partRights   lifecycle.Part = "Rights"   // the rights of a failed driver

@@ -248,8 +248,8 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWhoIsBusy checks that, while no request is allowed, the last answer is returned, or an answer that
-// is marked as Skipped if no last answer exists.
+// TestNobodyIsAskedWhoIsBusy checks that Pod returns its last answer while the Allowance allows no request. If Pod has
+// no last answer, it must return an answer that is marked as Skipped.
 func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 	reads := &warnings{causes: map[types.UID]string{"d": "FailedMount"}}
 	busy := &Allowance{}
@@ -261,14 +261,14 @@ func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 	owe := func() { busy.all, busy.namespaces = account{owed: owedMost, at: time.Now()}, nil }
 	owe()
 	if got := ask(20 * time.Second); got.Cause.Reason != "" || !got.Skipped || got.QueryAfter != lifecycle.QueryInterval(0) || reads.lists != 0 {
-		t.Errorf("nobody was asked: %+v, %d reads", got, reads.lists)
+		t.Errorf("without a request and a last answer: %+v, %d reads", got, reads.lists)
 	}
 	busy.all = account{}
 	if got := ask(20 * time.Second); got.Cause.Reason != "FailedMount" || got.Skipped {
-		t.Errorf("asked: %+v", got)
+		t.Errorf("with a request: %+v", got)
 	}
 	owe()
 	if got := ask(time.Hour); got.Cause.Reason != "FailedMount" || got.Skipped || reads.lists != 1 {
-		t.Errorf("asked an hour ago: %+v, %d reads", got, reads.lists)
+		t.Errorf("with an answer of an hour ago: %+v, %d reads", got, reads.lists)
 	}
 }

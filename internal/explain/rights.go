@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// rightsWindow is the time after a driver's failure in which the driver's rights are reviewed. Later the operator has
-// decided about the failure, and nothing needs the answer any more.
+// rightsWindow is the time after a driver's failure in which the operator reviews the driver's rights. Later it has
+// already stored the reason of the failure, and a review would have no use.
 const rightsWindow = time.Minute
 
 // driverRights are the rights that Spark's scheduler backend (KubernetesClusterSchedulerBackend, ExecutorPodsAllocator)
@@ -29,10 +29,12 @@ var driverRights = []authorizationv1.ResourceAttributes{
 	{Verb: "create", Resource: "configmaps"},
 }
 
-// FailedDriver returns why a driver failed. The cause is the driver's own, with one exception: if the driver failed
-// with exit code 1 within rightsWindow and its service account lacks a right, the reason and the beginning of the
-// message are those of the missing right. The rights are reviewed once for each driver. If the review fails,
-// FailedDriver returns the driver's own cause, and a later pass may repeat the review.
+// FailedDriver returns why a driver failed. Usually this is driver.Why, the cause that the pod shows. If the driver
+// ended with exit code 1 less than rightsWindow ago, FailedDriver also reviews the rights of its service account. If a
+// right is missing, FailedDriver uses the reason Forbidden and puts the missing right before the message.
+//
+// The rights are reviewed once for each driver. If the review fails, FailedDriver returns driver.Why, and a later pass
+// may repeat the review.
 func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName, driver *lifecycle.Driver, account string, now time.Time) lifecycle.Cause {
 	// A JVM exits with 1 after an uncaught exception.
 	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow {
@@ -69,7 +71,7 @@ func (e *Explainer) missingRightCause(ctx context.Context, namespace, account, d
 	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: missingRightMessage(account, missing, namespace)}, rightsWindow
 }
 
-// missingRightMessage returns the message about a missing right, with what to do about it.
+// missingRightMessage returns the message about a missing right. The message also says how to grant the right.
 func missingRightMessage(account, right, namespace string) string {
 	return fmt.Sprintf("service account %q has no right to %s in namespace %q; bind it to a Role like the one that the chart creates for drivers",
 		account, right, namespace)
