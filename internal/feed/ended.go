@@ -40,13 +40,14 @@ type Ended struct {
 	held map[endsOf]int
 }
 
-// endsOf identifies a group of remembered executors whose number is bounded separately.
+// endsOf identifies a group of remembered executors. Each group has its own bound: maxEnds for failed executors, and
+// maxGone for deleted executors (gone).
 type endsOf struct {
 	namespace string // "" for all namespaces
 	gone      bool
 }
 
-// full reports whether no more executors of a namespace can be remembered.
+// full reports whether the bound of a group is reached, so that Ended cannot remember another executor of the group.
 func (e *Ended) full(namespace string, gone bool) bool {
 	most := maxEnds
 	if gone {
@@ -56,7 +57,8 @@ func (e *Ended) full(namespace string, gone bool) bool {
 	return own >= most || own >= most/ownEnds && e.held[endsOf{"", gone}] >= most*allEnds
 }
 
-// reserve adds a number to the count of the remembered executors of a namespace and to the count of all namespaces.
+// reserve adds more, which may be negative, to two counts of remembered executors: the count of the namespace, and the
+// count of all namespaces.
 func (e *Ended) reserve(namespace string, gone bool, more int) {
 	for _, group := range []endsOf{{namespace, gone}, {"", gone}} {
 		if e.held[group] += more; e.held[group] == 0 {
@@ -126,8 +128,8 @@ func (e *Ended) Forget(key types.NamespacedName) {
 	delete(e.keys, key)
 }
 
-// LastState returns a deleted executor in the form in which Ended remembers it. An executor that was about to fail
-// counts as failed, and any other executor that has not failed counts as completed.
+// LastState converts a deleted executor into the form in which Ended remembers it. A failed executor stays unchanged.
+// An executor that was about to fail gets the phase Failed, and any other executor gets the phase Succeeded.
 func LastState(pod *corev1.Pod) corev1.Pod {
 	facts := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
 	if facts.Phase == lifecycle.DriverFailed {

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Listener is one informer event handler for one kind of dependents. It passes each event on to the controllers of all
-// kinds of custom resources. If each controller had its own handler at the informer, each handler would have two
-// goroutines that every event wakes, mostly without need, and that costs more than the work on the event.
+// Listener is an informer event handler for one kind of dependents. All controllers share it: it passes each event on
+// to the controllers of all kinds of custom resources. The informer starts two goroutines for each of its handlers, and
+// every event wakes them. With one handler for each controller, this would cost more than the work on the event.
 //
 // A controller that is created while the operator runs has its own handler, because the informer has already delivered
 // the existing objects to the shared handler.

@@ -17,10 +17,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// gatherDelay is the delay for events that no decision waits for, so that one pass handles several of them. For
-// example, five executors that start cause fifteen events within a second or two, and one pass costs as much as all
-// these events. Users do not notice the delay, because changes of executors are written to the status with an even
-// longer delay (statuswrite.Quiet).
+// gatherDelay is the delay for events that no decision waits for. It lets one pass handle several events. For example,
+// five executors that start cause fifteen events within a second or two. A pass costs about as much as the delivery of
+// all these events, so a pass for each of them would be expensive. Users do not notice the delay, because changes of
+// executors are written to the status with an even longer delay (statuswrite.Quiet).
 const gatherDelay = time.Second
 
 // delayedQueue is a queue whose Add delays the key by gatherDelay.
@@ -30,9 +30,9 @@ type delayedQueue struct {
 
 func (q delayedQueue) Add(request reconcile.Request) { q.AddAfter(request, gatherDelay) }
 
-// Arrivals puts the owners of dependents into the queue, and delays the events of creations. If this operator created
-// the dependent, the pass that created it is probably still running. If another operator created the dependent, the
-// creation of the owner is an event as well.
+// Arrivals puts the owners of dependents into the queue. It delays the creation events, because they need no pass at
+// once. If this operator created the dependent, the pass that created it is probably still running. If another operator
+// created the dependent, the owner was created as well, and the event of that creation starts a pass.
 type Arrivals struct{ handler.EventHandler }
 
 // Create puts the owner of a new dependent into the queue, with a delay.
@@ -90,8 +90,9 @@ func gatherUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingIn
 	return q
 }
 
-// isStart reports whether a driver is starting without a problem. The status does not show the changes of such a
-// driver, with one exception: the name of a driver that spark-submit creates, which can be written a little later.
+// isStart reports whether a driver is pending without a problem. The status does not show the changes of such a driver,
+// so events about it can wait. There is one exception: if spark-submit created the driver, the status shows its name.
+// The name can be written a little later.
 func isStart(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {

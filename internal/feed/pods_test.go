@@ -115,8 +115,9 @@ func TestLastState(t *testing.T) {
 	}
 }
 
-// TestDeletedRunningExecutorIsTaken checks that an executor counts as deleted by somebody else if its pod ran in the
-// last state before the deletion. If the watch was broken, the last state may be outdated and does not count.
+// TestDeletedRunningExecutorIsTaken checks End.Taken, which means that somebody else deleted a running executor. It
+// must be true if the pod was running in its last state before the deletion. If the watch was broken, the last state
+// may be outdated, so Taken must be false.
 func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 	t.Parallel()
 	runs, leads := endedExecutor("1", -1), make(chan struct{})
@@ -128,10 +129,10 @@ func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 		want    bool
 	}{
 		"it ran":                       {event.DeleteEvent{Object: runs}, true},
-		"it ran when it was seen last": {event.DeleteEvent{Object: runs, DeleteStateUnknown: true}, false},
+		"it ran before a broken watch": {event.DeleteEvent{Object: runs, DeleteStateUnknown: true}, false},
 		"it had ended":                 {event.DeleteEvent{Object: endedExecutor("1", 0)}, false},
 		"it had not begun":             {event.DeleteEvent{Object: endedExecutor("1", -1)}, false},
-		"its pod has no grace period":  {event.DeleteEvent{Object: graceless(runs)}, false},
+		"it had no grace period":       {event.DeleteEvent{Object: graceless(runs)}, false},
 	} {
 		w := Pods{handler.Funcs{}, owner, &Ended{}, leads, true}
 		w.Delete(t.Context(), c.deleted, nil)

@@ -28,8 +28,8 @@ func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	}
 }
 
-// createdOrDeleted returns a predicate that passes on creations and deletions, but no updates. It is for dependents on
-// whose content no decision depends.
+// createdOrDeleted returns a predicate that passes on creations and deletions, but no updates. It is for dependents
+// whose content has no effect on decisions.
 func createdOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
@@ -43,9 +43,9 @@ func ChangesOf(kind string, vital []string) predicate.Predicate {
 	return createdOrDeleted()
 }
 
-// createdOrChanged returns a predicate that passes on all creations and deletions, and the changes of auxiliary
-// objects. Any change of the resourceVersion counts: a Service has no generation, and the cache keeps no
-// managedFields, which would show the writer of each field.
+// createdOrChanged returns a predicate that passes on all creations and deletions, and all updates of auxiliary objects
+// with a new resourceVersion. It cannot select the edits by others: a Service has no generation, and the cache does not
+// keep managedFields.
 func createdOrChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
@@ -53,7 +53,8 @@ func createdOrChanged() predicate.Predicate {
 }
 
 // CreatedOrEdited returns a predicate that passes on creations, deletions, and edits of auxiliary objects by others. An
-// update is an edit by others if it changes the generation but not the digest of the wanted content.
+// edit by others changes the generation of the object, but not the label with the digest of the wanted content. A write
+// by the operator changes both.
 func CreatedOrEdited() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew

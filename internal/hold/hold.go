@@ -105,8 +105,9 @@ func brief(why string) string {
 	return why
 }
 
-// begin remembers that a pass had to wait. It returns the start of the first pass in the present series of passes that
-// had to wait, and whether the reason of this pass differs from the reason of the previous pass.
+// begin remembers that a pass had to wait, and returns two facts. The result since is the time at which the wait began:
+// the start of the first pass that had to wait after the last successful pass. The result first is true if the reason
+// differs from the reason of the previous pass.
 func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	digest := sha256.Sum256([]byte(why))
 	m.Update(key, func(current state, known bool) (state, bool) {
@@ -135,8 +136,8 @@ func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool
 	return due
 }
 
-// Begun returns the start of the first pass in the present series of passes that had to wait, or now if the last pass
-// succeeded.
+// Begun returns the time at which the wait of a key began: the start of the first pass that had to wait after the last
+// successful pass. If the key does not wait, Begun returns now.
 func (m *Memory) Begun(key types.NamespacedName, now time.Time) time.Time {
 	if current, known := m.Get(key); known {
 		return current.begun

@@ -9,9 +9,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// TestMemory checks that a wait is reported when it has lasted for some time, and periodically after that. If the
-// reason changes, the wait is reported again when the new reason has lasted for that time, but the reported start
-// remains the start of the first wait.
+// TestMemory checks that a wait is reported after 3 s, and periodically after that. If the reason changes, the wait is
+// reported again when the new reason has lasted for 3 s. A new reason must not change the start of the wait.
 func TestMemory(t *testing.T) {
 	var w Memory
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}

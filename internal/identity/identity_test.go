@@ -212,8 +212,8 @@ func TestSoleOwner(t *testing.T) {
 	}
 }
 
-// TestWhose checks that a pod belongs only to an owner that is its controller, and that an object is inherited only if
-// it is unlabelled and the owner controls it.
+// TestWhose checks BelongsTo and Inherited. A pod must belong to an owner only if the owner is its controller. An
+// object must be inherited only if it lacks AppUIDLabel and the owner is its controller.
 func TestWhose(t *testing.T) {
 	owner := podWith(nil)
 	owner.UID = "u"
@@ -229,7 +229,7 @@ func TestWhose(t *testing.T) {
 		"a controlled Service":          {serviceWith(ours, application("u")), true, false},
 		"an owned Service":              {serviceWith(ours, application("u", notController)), true, false},
 		"another operator's Service":    {serviceWith(nil, application("u")), true, true},
-		"another's, without control":    {serviceWith(nil, application("u", notController)), true, false},
+		"another's owned Service":       {serviceWith(nil, application("u", notController)), true, false},
 		"somebody else's Service":       {serviceWith(nil, application("v")), false, false},
 		"a labelled, unowned Service":   {serviceWith(ours), false, false},
 		"a Service with several owners": {serviceWith(ours, application("v"), application("u", notController)), true, false},

@@ -94,9 +94,9 @@ func IsLaunched(object metav1.Object) bool {
 // IsAuxiliary reports whether an object is an auxiliary object of a driver, such as the UI Service, or a part of a
 // standalone cluster.
 //
-// Some objects beside a driver belong to the attempt instead, because Spark deletes them when it stops. An example is
-// the Service through which executors reach their driver. These objects have Spark's selector label, so IsAuxiliary
-// returns false for them, whatever other labels a user gave them.
+// Some other objects of a driver belong to its attempt, because Spark deletes them when it stops. An example is the
+// Service through which executors reach their driver. These objects have Spark's selector label, so IsAuxiliary returns
+// false for them, whatever other labels a user gave them.
 func IsAuxiliary(object metav1.Object) bool {
 	labels := object.GetLabels()
 	return labels[lifecycle.ContentLabel] != "" && labels[submit.SelectorLabel] == ""

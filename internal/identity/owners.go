@@ -96,10 +96,14 @@ func Verify(object, owner client.Object, attempt int32) error {
 }
 
 // CustomResource returns the key of the custom resource of the given kind that has to be reconciled when a dependent
-// changes. This is the owner to which both the UID label and an owner reference of the dependent refer. If no such
-// owner exists, the dependent's label with the key nameLabel contains the name of the custom resource. If nameLabel is
-// empty then, the result is false. No such owner exists if another operator created the dependent, if a workload
-// controller owns it, or if the dependent is an executor that only a Connect server's pod owns.
+// changes. It finds the custom resource in one of two ways:
+//
+//   - by an owner reference of the kind, if AppUIDLabel of the dependent has the same UID
+//   - otherwise by name: the dependent's label with the key nameLabel contains the name
+//
+// The second way is for dependents without such an owner reference. These are dependents that another operator created
+// or that a workload controller owns, and executors that only a Connect server's pod owns. If neither way finds a
+// custom resource, the second result is false.
 //
 // The key says only which custom resource to reconcile. The pass decides who owns the dependent.
 func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel string) (types.NamespacedName, bool) {
@@ -115,9 +119,9 @@ func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel st
 	return types.NamespacedName{}, false
 }
 
-// SoleOwner returns the only owner reference of a pod. It returns nil if the pod has several owner references, or if
-// the reference does not refer to the kind, is not the controller, or contradicts the pod's AppUIDLabel. A second owner
-// that exists would keep the garbage collector from deleting the pod.
+// SoleOwner returns the owner reference of a pod if the pod has exactly one, and nil otherwise. It also returns nil if
+// the owner is not of the given kind, is not the controller, or contradicts the pod's AppUIDLabel. If a pod had a
+// second owner, Kubernetes' garbage collector would not delete it with the first.
 func SoleOwner(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 	if len(pod.OwnerReferences) != 1 {
 		return nil
