@@ -105,9 +105,9 @@ type Auxiliary struct {
 	// Its arguments are the object after Decide and the facts that Decide got. If the function is nil, the kind has no
 	// auxiliary objects.
 	Wanted func(client.Object, lifecycle.Observed) AuxiliaryObjects
-	// Vital names kinds of auxiliary objects that clients cannot do without. An unwanted object of such a kind stays
-	// until the wanted objects of that kind exist, and edits by others of such an object are reversed. Objects of all
-	// other kinds are created and deleted with the driver.
+	// Vital names kinds of auxiliary objects that clients need all the time. An unwanted object of such a kind stays
+	// until the wanted objects of the kind exist. If others edit an object of such a kind, the operator reverses the
+	// edit. Objects of all other kinds are created and deleted with the driver.
 	Vital []string
 	// Sets is true if StatefulSets among the wanted objects own the kind's pods. Then each pod belongs to the custom
 	// resource that owns its StatefulSet, and the Secrets of these pods are deleted once no pod mounts them.
@@ -120,15 +120,15 @@ type Auxiliary struct {
 // Inherited describes the objects that another operator of the same API created and that this operator continues to
 // use.
 type Inherited struct {
-	// Adopt returns those of the candidates that another operator created for the object, with the identity that they
-	// lack: identity.AppUIDLabel, identity.AttemptLabel, and a controller for a driver. Candidates carry none of the
-	// labels of our identity. They have the object's name as the value of the label NameLabel, as our pods do. If the
-	// function is nil, no other operator is known.
+	// Adopt returns the candidates that another operator created for the object. It adds the identity that they lack:
+	// identity.AppUIDLabel, identity.AttemptLabel and, for a driver, a controller. A candidate has no AppUIDLabel, but
+	// its label NameLabel contains the object's name, as in our own pods. If the function is nil, no other operator is
+	// known.
 	Adopt     func(object client.Object, candidates []corev1.Pod) []corev1.Pod
 	NameLabel string
-	// PodGroup returns the identity, with our labels, of the pod group that another operator created for the object's
-	// attempt, because such a group cannot be found through its pods. The result is nil if no such group is expected.
-	// If the function is nil, the kind has no such groups.
+	// PodGroup returns the name and our labels of the pod group that another operator created for the object's attempt.
+	// The operator needs the name, because it cannot find such a group through its pods. The result is nil if no such
+	// group is expected. If the function is nil, the kind has no such groups.
 	PodGroup func(client.Object, lifecycle.Observed) *metav1.PartialObjectMetadata
 	// Finalizers are finalizers of another operator of the API, which kept its custom resources until it had cleaned
 	// up. No other program removes these finalizers, so a deleted custom resource would stay for ever.
@@ -145,9 +145,9 @@ type ExecutorChurn struct {
 	// Such a transition is debounced like other executor changes, and the next transition replaces it. If the function
 	// is nil, no transition is minor.
 	Minor func(lifecycle.Transition) bool
-	// DebounceEvents is true if the events of failed executors are debounced too. A failed executor is remembered until
-	// the status with it is stored, whether or not its pod still exists then. Such an event must not need facts that a
-	// later pass does not have.
+	// DebounceEvents is true if the events of failed executors are debounced too. The operator remembers a failed
+	// executor until it is counted in a stored status, but its pod may no longer exist then. So a later pass must be
+	// able to emit the event without facts about the pod.
 	DebounceEvents bool
 }
 
@@ -188,10 +188,10 @@ type AuxiliaryObjects struct {
 }
 
 // Runs describes to the reconciler the runs of a kind that creates applications. Each run is a custom resource that
-// another Kind handles. The functions are pure, as a Kind's are.
+// another Kind handles. The functions are pure, like the functions of a Kind.
 //
-// A run belongs to an owner if its owner references contain the owner's UID, whatever labels the run has. Its name is
-// computed from its purpose, so that a second creation finds the run of the first.
+// A run belongs to an owner if its owner references contain the owner's UID, whatever labels the run has. The name of a
+// run depends only on its purpose. If a pass tries to create the same run again, it finds the existing run.
 type Runs struct {
 	// New returns an empty run, and List returns an empty list of runs.
 	New  func() client.Object

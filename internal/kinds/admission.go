@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// Admitted is what admission needs to know about a kind of custom resource. Its functions are pure.
+// Admitted describes a kind of custom resource to the admission webhook. Its functions are pure.
 type Admitted struct {
 	Kind schema.GroupVersionKind
 	// New returns an empty object.
@@ -29,7 +29,8 @@ type Admitted struct {
 	Restarts func(cfg config.Configuration, old, edited client.Object) string
 }
 
-// Admission returns the five kinds as admission needs them. The labels of namespaces select the platform's defaults.
+// Admission returns the descriptions of the five kinds for the admission webhook. The function in labels returns the
+// labels of a namespace, which select the platform's defaults.
 func Admission(labels ...NamespaceLabels) []Admitted {
 	of := evaluatedOnce(labels)
 	review := func(cfg config.Configuration, labels map[string]string, object client.Object, now time.Time) dialect.Review {

@@ -15,18 +15,20 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/defaults"
 )
 
-// NamespaceLabels returns the labels of a namespace, by which the configuration selects platform defaults. It returns
-// nil if the labels are unknown.
+// NamespaceLabels returns the labels of a namespace, or nil if the labels are unknown. The labels select the platform's
+// defaults for the objects in the namespace.
 //
-// The rules of the platform are selected by Observed.NamespaceLabels instead, from the same cache. Rules judge only
-// decisions and auxiliary objects, both of which get the observed facts. A pass must end with an error if the labels
-// are unknown, because no rule may be skipped. Defaults are also needed where nothing is observed: to render objects
-// and executors, to emit events, and to adopt pods. Without the labels, the defaults of all namespaces apply there. A
-// single source would have to pass the labels through each of these functions of a kind.
+// The labels also select the platform's rules, but the rules read them from Observed.NamespaceLabels. Both sources read
+// the same cache. There are two sources, because rules and defaults have different needs:
+//
+//   - Rules judge only decisions and auxiliary objects. The functions for both receive the observed facts. If the
+//     labels are unknown, the pass ends with an error, because it must not skip a rule.
+//   - Defaults are also needed by functions that receive no observed facts: the functions that render objects and
+//     executors, emit events and adopt pods. If the labels are unknown, only the defaults for all namespaces apply.
 type NamespaceLabels func(namespace string) map[string]string
 
-// platformDefaults returns a function that returns the platform's defaults for an object. Only the first function in
-// labels is used. If labels is empty, the entries of the configuration that have a selector are not used.
+// platformDefaults returns a function that returns the platform's defaults for an object. The first function in labels
+// returns the labels of the object's namespace. If labels is empty, only the defaults for all namespaces apply.
 func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(client.Object) *platform.Settings {
 	if len(cfg.Defaults) == 0 {
 		return func(client.Object) *platform.Settings { return nil }
@@ -41,8 +43,8 @@ func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(c
 	}
 }
 
-// evaluatedOnce returns a function that does the same as platformDefaults for the given configuration. The function
-// evaluates the entries again only if they differ from the entries of the previous call.
+// evaluatedOnce returns a function that returns the platform's defaults for an object in a given configuration. The
+// function prepares the configuration's entries only if they differ from the entries of the previous call.
 func evaluatedOnce(labels []NamespaceLabels) func(config.Configuration, client.Object) *platform.Settings {
 	type evaluated struct {
 		first *defaults.Default
@@ -67,9 +69,9 @@ func Defaults(cfg config.Configuration, object client.Object, labels ...Namespac
 	return platformDefaults(cfg, labels)(object)
 }
 
-// requiredFields returns the fields that a definition must have. If the configuration has defaults, the result includes
-// the status field that records the defaults of a running custom resource. This record keeps a change of the defaults
-// from changing what runs.
+// requiredFields returns the fields that a CustomResourceDefinition must have. If the configuration has platform
+// defaults, the result includes status.operator.defaults. This field records the defaults of a running custom resource,
+// so that a change of the configuration does not change what already runs.
 func requiredFields(cfg config.Configuration, fields ...string) []string {
 	if len(cfg.Defaults) > 0 {
 		fields = append(fields, "status.operator.defaults")

@@ -48,8 +48,8 @@ func TestAdmissionUsesDefaults(t *testing.T) {
 	}
 }
 
-// TestRulesAndQuotasSeeDefaults checks for each kind that a required key may come from the platform's defaults, and
-// that the pods which are compared with quotas are rendered with the defaults.
+// TestRulesAndQuotasSeeDefaults checks for each kind that the platform's defaults may set a key that a rule requires.
+// It also checks that the pods for the comparison with quotas are rendered with the defaults.
 func TestRulesAndQuotasSeeDefaults(t *testing.T) {
 	cfg := config.Default()
 	cfg.Defaults = []defaults.Default{{SparkConf: map[string]string{"spark.eventLog.enabled": "true"}, Images: map[string]string{"4.1": "example.org/spark:4.1"}}}

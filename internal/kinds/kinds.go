@@ -28,8 +28,8 @@ func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind
 	return LiveSparkApplications(func() config.Configuration { return cfg }, labels...)
 }
 
-// LiveSparkApplications returns the same kind as SparkApplications, with settings that may change while the operator
-// runs: each decision calls settings for the current rules of the platform.
+// LiveSparkApplications returns the same kind as SparkApplications, but the platform's rules may change while the
+// operator runs. Each decision calls settings to read the current rules.
 func LiveSparkApplications(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	cfg := settings()
 	fixed := sparkapp.Dialect{Options: dialectOptions(cfg)} // for functions that do not depend on defaults

@@ -73,12 +73,12 @@ func configWithRules(t *testing.T, rules string) config.Configuration {
 	return cfg
 }
 
-// This piece of YAML changes nothing.
+// none is a piece of YAML that does not change a manifest.
 const none = "{}"
 
-// TestPolicyOfAllKinds checks for each rule and each kind that the rule refuses an object of the kind, that the refusal
-// names the field, the rule and the owner, and that a pass creates nothing and reports the same words. The same object
-// is accepted without the rule.
+// TestPolicyOfAllKinds checks each rule with an object of each kind. The review must accept the object without the
+// rule, and reject it with the rule. The rejection must name the field, the rule and the owner. A pass must then create
+// nothing and write the same message into the status.
 func TestPolicyOfAllKinds(t *testing.T) {
 	t.Parallel()
 	const hostPath = `volumes: [{name: host, hostPath: {path: /}}]`
@@ -256,7 +256,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 	}
 }
 
-// checkPass checks that a pass creates nothing and writes the words into the status.
+// checkPass checks that a pass creates nothing, and that it writes the message words into the status.
 func checkPass(t *testing.T, k kind.Kind, object client.Object, words string) {
 	t.Helper()
 	for _, action := range k.Decide(object, lifecycle.Observed{}, noon.Add(24*time.Hour)).Actions {
@@ -282,8 +282,8 @@ const hardened = `spec: {
   driver: {podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}},
   executor: {podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}}`
 
-// TestPolicyOfSparkSubmit checks that the rules judge the driver and the pod that runs spark-submit if spark-submit
-// creates the driver. An application that meets the level restricted is accepted in both modes.
+// TestPolicyOfSparkSubmit checks the rules in the submission mode SparkSubmit. They must judge both the driver and the
+// submitter pod. In both submission modes, an application that meets the level restricted must be accepted.
 func TestPolicyOfSparkSubmit(t *testing.T) {
 	t.Parallel()
 	const bySparkSubmit = `spec: {submission: {mode: SparkSubmit}}`

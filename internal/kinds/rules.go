@@ -20,7 +20,7 @@ func Review(cfg config.Configuration, labels map[string]string, object client.Ob
 	return reviewWith(cfg, labels, settings, object, now)
 }
 
-// reviewWith does the same as Review, with the given defaults of the platform for the object.
+// reviewWith returns the review of an object. The argument settings contains the platform's defaults for the object.
 func reviewWith(cfg config.Configuration, labels map[string]string, settings *platform.Settings, object client.Object, now time.Time) dialect.Review {
 	rules := cfg.Policy.For(labels)
 	switch object := object.(type) {

@@ -23,8 +23,8 @@ func Schedules(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	return LiveSchedules(func() config.Configuration { return cfg }, labels...)
 }
 
-// LiveSchedules returns the same kind as Schedules, with settings that may change while the operator runs: each
-// decision calls settings for the current rules of the platform.
+// LiveSchedules returns the same kind as Schedules, but the platform's rules may change while the operator runs. Each
+// decision calls settings to read the current rules.
 func LiveSchedules(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	cfg := settings()
 	fixed := scheduleDialect(cfg) // for functions that do not depend on defaults
@@ -98,9 +98,9 @@ func resultOf(notice lifecycle.Notice) string {
 	return ""
 }
 
-// dueOf returns when a run was due: its time in the schedule plus the jitter. The jitter is known only if the status
-// still has the time of the run as the time of the next run; otherwise dueOf returns the time in the schedule. It
-// returns the zero time for a run that somebody requested.
+// dueOf returns when a run was due: its time in the schedule plus the jitter. This sum is the field nextRun of the
+// status until the next run is planned. After that the jitter is no longer known, and dueOf returns the time in the
+// schedule. For a run that somebody requested, dueOf returns the zero time.
 func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	due, err := time.Parse(time.RFC3339, run.GetAnnotations()[v1beta2.ScheduledAtAnnotation])
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package typed adapts the functions of a dialect to the reconciler. A dialect's function takes its own type of custom
-// resource, but the reconciler needs a function that takes any client.Object. The functions of a kind are adapted when
-// the kind is registered. The reconciler calls them only with objects that the kind's New created or that its cache
-// decoded as that type.
+// resource, but the reconciler needs a function that takes any client.Object. Package kinds adapts the functions when
+// it builds a kind. The reconciler calls the adapted functions only with objects of the right type: the kind's New
+// created them, or the cache decoded them.
 package typed
 
 import (
