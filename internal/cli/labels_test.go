@@ -17,7 +17,7 @@ import (
 
 // TestLabelsOfTheNamespaceAreReadFromTheCluster checks that explain and diff read the labels of the object's namespace
 // if the operator's configuration selects namespaces by labels. Without the right to read them, the verbs print a
-// line with the reason and leave out what the labels would select.
+// line with the reason and leave out the defaults and rules that the labels would select.
 func TestLabelsOfTheNamespaceAreReadFromTheCluster(t *testing.T) {
 	withoutSpark(t)
 	u := newUser(t, scene.New(t))

@@ -44,8 +44,8 @@ func TestLintAcceptsTheExamples(t *testing.T) {
 	}
 }
 
-// TestLintReadsStandardInput checks that the file name - means the standard input, and that the findings fit a narrow
-// terminal.
+// TestLintReadsStandardInput checks that the file name "-" stands for the standard input, and that the findings fit a
+// narrow terminal.
 func TestLintReadsStandardInput(t *testing.T) {
 	in, err := os.Open("testdata/lint/faults.yaml")
 	if err != nil {

@@ -40,8 +40,8 @@ ui:
 	}
 }
 
-// TestUIIsSwitchedOn checks that Ingresses and routes are on if their formats or Gateways are set, unless the file says
-// otherwise.
+// TestUIIsSwitchedOn checks that Ingresses and routes are on if their formats or Gateways are set, unless the
+// configuration file switches them off.
 func TestUIIsSwitchedOn(t *testing.T) {
 	for _, test := range []struct {
 		file                    string

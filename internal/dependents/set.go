@@ -178,9 +178,9 @@ func (s *Set) Has(object metav1.Object) bool {
 		slices.ContainsFunc(s.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == uid })
 }
 
-// Behind reports whether this set, which was read from the cache, is older than the set live. It compares the phase and
-// the readiness of each live driver. If the argument executors is true, it also compares the phase of each live
-// executor. A pod that is missing in this set counts as a difference.
+// Behind reports whether this set, which was read from the cache, differs from a set that was read live. It compares
+// the phase and the readiness of each live driver. If the argument executors is true, it also compares the phase of
+// each live executor. A pod that is missing in this set counts as a difference.
 func (s *Set) Behind(live Set, executors bool) bool {
 	type state struct {
 		phase lifecycle.DriverPhase

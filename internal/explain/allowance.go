@@ -31,8 +31,8 @@ type Allowance struct {
 	last       time.Duration      // the duration of the last request, used as the estimate for the next
 }
 
-// account holds the time that requests have used and that is not made up for yet. There is an account for each
-// namespace, and one for all namespaces together.
+// account holds the owed time. It grows with the duration of each request and shrinks as time passes (decayed). There
+// is an account for each namespace, and one for all namespaces together.
 type account struct {
 	owed time.Duration
 	at   time.Time // the time at which owed was computed

@@ -91,7 +91,7 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 }
 
 // rightsClient is a client for an API server that accepts every executor. If the client sends a review of rights, the
-// API server answers that the account has all rights except the verb lacks.
+// API server answers that the account has all rights except those with the verb lacks.
 type rightsClient struct {
 	client.Client
 	lacks                 string // the verb of the missing right

@@ -17,8 +17,8 @@ import (
 // timeout bounds the reads for one explanation.
 const timeout = 3 * time.Second
 
-// These are values of apianswer.Question.Part. They distinguish the questions of this package, as lifecycle.Executors
-// does.
+// These are values of apianswer.Question.Part. Each stands for one sort of question of this package. Questions about
+// missing executors have the value lifecycle.Executors.
 const (
 	partWarnings lifecycle.Part = "Warnings" // the Events of a pending pod
 	partRights   lifecycle.Part = "Rights"   // the rights of a failed driver

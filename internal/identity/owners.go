@@ -119,9 +119,9 @@ func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel st
 	return types.NamespacedName{}, false
 }
 
-// SoleOwner returns the owner reference of a pod if the pod has exactly one, and nil otherwise. It also returns nil if
-// the owner is not of the given kind, is not the controller, or contradicts the pod's AppUIDLabel. If a pod had a
-// second owner, Kubernetes' garbage collector would not delete it with the first.
+// SoleOwner returns the owner reference of a pod if the pod has exactly one, and if the owner is of the given kind, is
+// the controller, and agrees with the pod's AppUIDLabel. Otherwise it returns nil. If a pod had a second owner,
+// Kubernetes' garbage collector would not delete the pod with the first.
 func SoleOwner(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 	if len(pod.OwnerReferences) != 1 {
 		return nil

@@ -26,8 +26,9 @@ type tunnel struct {
 	done  chan error // receives the reason for which the tunnel ended
 }
 
-// open opens a tunnel to the port remote of a pod. The tunnel is closed when the context is canceled. If local is 0,
-// the tunnel uses the local port with the same number or, if that port is taken, any free port.
+// open opens a tunnel from the port local of this machine to the port remote of a pod. If local is 0, the tunnel uses
+// the same number as remote or, if that port is taken, any free port. The tunnel is closed when the context is
+// canceled.
 func open(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remote int) (*tunnel, error) {
 	if local != 0 {
 		return openAt(ctx, c, pod, local, remote)
@@ -70,8 +71,8 @@ func openAt(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remo
 	return t, nil
 }
 
-// dialerOf returns a dialer for the port-forward of a pod. It uses a websocket or, if the API server does not support
-// websockets for port-forwards, SPDY.
+// dialerOf returns a dialer for the port-forward of a pod. The dialer uses a websocket. If the API server does not
+// support websockets for port-forwards, the dialer uses SPDY.
 func dialerOf(c *cluster.Client, pod *corev1.Pod) (httpstream.Dialer, error) {
 	config := c.Config()
 	core, err := typedcorev1.NewForConfig(config)

@@ -109,7 +109,7 @@ func portNamed(pod *corev1.Pod, otherwise int, names ...string) int {
 	return otherwise
 }
 
-// showHistory opens the page of an application that has ended in the History Server.
+// showHistory handles an application that has ended: it opens the application's page in the History Server.
 func (u *ui) showHistory(cmd *cobra.Command, c *cluster.Client, object client.Object) error {
 	base := cmp.Or(u.history, os.Getenv(historyVariable))
 	if base == "" {

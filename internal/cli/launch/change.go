@@ -21,8 +21,8 @@ type Change struct {
 	Beside []string
 }
 
-// Change computes the effect of an edit of a stored object. The stored object is live. The edit gives it the spec and
-// the labels of wanted. Change computes the operator's next passes twice, with the edit and without it, and returns the
+// Change computes the effect of an edit of the stored object live. The edit replaces its spec and its labels by those
+// of the object wanted. Change computes the operator's next passes twice, with the edit and without it, and returns the
 // differences.
 func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change Change, err error) {
 	k, err := o.Kind(live)

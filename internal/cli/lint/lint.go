@@ -166,7 +166,7 @@ func faultsOf(o launch.Operator, object client.Object) (string, []*dialect.Field
 	return RulePolicy, review.Faults, nil
 }
 
-// ignored maps each field that is accepted but has no effect to a text that says what to do instead.
+// ignored contains the fields that are accepted but have no effect. The value of each entry says what to do instead.
 var ignored = func() map[string]string {
 	fields := map[string]string{}
 	for _, spec := range []string{"spec.", "spec.template."} {

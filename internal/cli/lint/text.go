@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// Text returns the report as lines in the format of compiler messages, followed by a summary. The width is that of the
-// terminal; 0 means no limit.
+// Text returns the report as lines in the format of compiler messages, followed by a summary. The argument width is the
+// width of the terminal; 0 means no limit.
 func (r *Report) Text(width int) string {
 	var b strings.Builder
 	for i := range r.Findings {

@@ -16,7 +16,8 @@ type Loaded struct {
 }
 
 // Objects reads the custom resources of the operator's kinds from files and directories; "-" is the standard input. It
-// returns an error at the first document that cannot be read, and if the files have no such custom resources.
+// returns an error at the first document that cannot be read. It also returns an error if the files contain no such
+// custom resources.
 func Objects(names []string, in io.Reader) (found []Loaded, err error) {
 	files, err := Files(names)
 	if err != nil {

@@ -18,8 +18,7 @@ var (
 // completeNames returns a completion function that offers the names of the objects in the cluster.
 func completeNames(connect target.Connect) cobra.CompletionFunc { return target.CompleteNames(connect) }
 
-// confirm requests a confirmation from the user before objects are changed, if the program runs in a terminal. It
-// returns an error if the user declines.
+// confirm requests a confirmation from the user before objects are changed (target.Confirm).
 func (r *verbs) confirm(what string, objects []client.Object, yes bool) error {
 	return target.Confirm(r.Streams, what, objects, yes)
 }

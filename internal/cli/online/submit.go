@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// submitOptions are those flags of the verb submit that spark-submit does not have.
+// submitOptions are the flags that the verb submit has in addition to spark-submit's options.
 type submitOptions struct {
 	afterwards
 	staging                  stage.Staging

@@ -153,9 +153,9 @@ func localFile(value string, files map[string][]byte) string {
 	return value
 }
 
-// withoutMarks removes owners, labels and annotations from a pod template that only the operator needs. It returns the
-// remaining template. The result needed is false if the remaining template has no settings, so that spark-submit can
-// run without it.
+// withoutMarks removes from a pod template the owners, labels and annotations that only the operator needs. It returns
+// the remaining template. The result needed is false if this template has no settings, so that spark-submit can run
+// without it.
 func withoutMarks(text []byte, marks map[string]string) (template []byte, needed bool, err error) {
 	var pod map[string]any
 	if err := json.Unmarshal(text, &pod); err != nil {

@@ -53,7 +53,8 @@ func (b *progressBar) show(f *File, stored int64, existed bool) {
 	}
 }
 
-// end breaks the current line if its file is not finished, for example because the upload failed.
+// end finishes the current line with a line break. It does nothing if there is no current line. If an upload fails, its
+// line would otherwise run into the error message.
 func (b *progressBar) end() {
 	if b.current != nil {
 		fmt.Fprintln(b.streams.Err)
@@ -61,8 +62,8 @@ func (b *progressBar) end() {
 	}
 }
 
-// drawsOn reports whether a line can be redrawn on an output, because the output is not a plain file. Even if the
-// standard output is a terminal, the standard error can be a file.
+// drawsOn reports whether an output can redraw a line. A plain file cannot. The standard error can be a file even if
+// the standard output is a terminal.
 func drawsOn(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return !ok || term.IsTerminal(int(file.Fd()))

@@ -124,7 +124,7 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 	return nil
 }
 
-// replaced returns a copy of a list of URIs, in which the URIs that visit returns replace the URIs of local files.
+// replaced returns a copy of a list of URIs. It replaces the URI of each local file by the URIs that visit returns.
 func replaced(option string, uris []string, visit func(option, path string) (string, error)) ([]string, error) {
 	var out []string
 	for _, uri := range uris {

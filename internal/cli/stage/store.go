@@ -105,7 +105,7 @@ func readBy(u *url.URL) string {
 // Close releases the connections of the store.
 func (s *Store) Close() error { return s.bucket.Close() }
 
-// staged is the content of the annotation Annotation.
+// staged is the value of the application's annotation (Annotation), as JSON.
 type staged struct {
 	// Store is the URL of the store.
 	Store string `json:"store"`

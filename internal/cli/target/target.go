@@ -100,8 +100,8 @@ func Chosen(cmd *cobra.Command, c *cluster.Client, names []string, selector stri
 	return objects, err
 }
 
-// Confirm requests a confirmation from the user before objects are changed, if the program runs in a terminal. It
-// returns an error if the user declines.
+// Confirm requests a confirmation from the user before objects are changed. It returns an error if the user declines.
+// If yes is true, or the program does not run in a terminal, it requests nothing.
 func Confirm(streams terminal.Streams, what string, objects []client.Object, yes bool) error {
 	if yes || !streams.Interactive {
 		return nil
