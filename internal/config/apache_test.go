@@ -10,12 +10,12 @@ func TestSwitchedOffAPIDisablesItsKinds(t *testing.T) {
 		name, file string
 		want       served
 	}{
-		{"both", "", served{true, true, true, true, true}},
-		{"one", "apache: {enabled: false}\n", served{true, true, true, false, false}},
-		{"the other", "sparkOperator: {enabled: false}\n", served{false, false, false, true, true}},
-		{"what depends asks in vain", "sparkOperator: {enabled: false}\nconnect: {enabled: true}\nscheduledApplications: {enabled: true}\n", served{false, false, false, true, true}},
+		{"both APIs", "", served{true, true, true, true, true}},
+		{"only sparkoperator.k8s.io", "apache: {enabled: false}\n", served{true, true, true, false, false}},
+		{"only spark.apache.org", "sparkOperator: {enabled: false}\n", served{false, false, false, true, true}},
+		{"Connect and schedules without their API", "sparkOperator: {enabled: false}\nconnect: {enabled: true}\nscheduledApplications: {enabled: true}\n", served{false, false, false, true, true}},
 		{"no clusters", "apache: {clusters: {enabled: false}}\n", served{true, true, true, true, false}},
-		{"clusters ask in vain", "apache: {enabled: false, clusters: {enabled: true}}\n", served{true, true, true, false, false}},
+		{"clusters without their API", "apache: {enabled: false, clusters: {enabled: true}}\n", served{true, true, true, false, false}},
 	} {
 		c, err := Parse([]byte(header + test.file))
 		if err != nil {

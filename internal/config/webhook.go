@@ -10,18 +10,19 @@ import (
 // Webhook configures admission. The operator does not depend on the validating webhook, because each pass checks every
 // spec again.
 type Webhook struct {
-	// BindAddress as host:port, where every replica serves the webhook by TLS. Default "0": off. The chart sets
-	// ":9443".
+	// BindAddress is the address, as host:port, at which every replica serves the webhook over TLS. Default "0": off.
+	// The chart sets ":9443".
 	BindAddress string `json:"bindAddress,omitempty"`
 	// CertDir is a directory with the files tls.crt and tls.key, such as a mounted Secret of cert-manager. They are
 	// read again when they change. Either CertDir or SelfSigned is required with BindAddress.
 	CertDir string `json:"certDir,omitempty"`
 	// SelfSigned lets the operator issue and rotate the certificate. Default: it does not.
 	SelfSigned SelfSigned `json:"selfSigned,omitzero"`
-	// ShutdownDelay is how long a replica serves the webhook after SIGTERM, because the API server may call it until it
-	// has learned that the replica is not ready. Default 5s.
+	// ShutdownDelay is how long a replica serves the webhook after SIGTERM. The API server may call the replica until it
+	// has observed that the replica is not ready. Default 5s.
 	ShutdownDelay metav1.Duration `json:"shutdownDelay,omitzero"`
-	// ResourceQuotaEnforcement lets the webhook refuse what can never fit the ResourceQuotas of a namespace.
+	// ResourceQuotaEnforcement lets the webhook reject custom resources whose pods can never fit the ResourceQuotas of
+	// their namespace.
 	ResourceQuotaEnforcement ResourceQuotaEnforcement `json:"resourceQuotaEnforcement,omitzero"`
 	// Executors configures the changes of executors' pods at admission, for fields that Spark overwrites.
 	Executors ExecutorAdmission `json:"executors,omitzero"`
@@ -30,8 +31,8 @@ type Webhook struct {
 // ResourceQuotaEnforcement configures whether the webhook compares custom resources with the ResourceQuotas of their
 // namespaces. Passes do not compare them, because the API server checks the quotas when it creates a pod.
 type ResourceQuotaEnforcement struct {
-	// Enabled refuses a custom resource whose pods exceed a quota even if nothing else is in the namespace. Needs the
-	// rights to list and watch ResourceQuotas. Default: false.
+	// Enabled makes the webhook reject a custom resource if its pods alone exceed a quota of the namespace. The operator
+	// then needs the rights to list and watch ResourceQuotas. Default: false.
 	Enabled bool `json:"enabled,omitempty"`
 }
 
@@ -58,9 +59,10 @@ type SelfSigned struct {
 	Configuration string `json:"configuration,omitempty"`
 	// Service is the name of the Service through which the API server calls the webhook.
 	Service string `json:"service,omitempty"`
-	// Namespace of the Secret and the Service. Default: identity.namespace.
+	// Namespace is the namespace of the Secret and the Service. Default: identity.namespace.
 	Namespace string `json:"namespace,omitempty"`
-	// Lifetime of a certificate. It is rotated when a third is left. Default 2160h, which is 90 days.
+	// Lifetime is the lifetime of a certificate. The operator replaces a certificate when a third of its lifetime is
+	// left. Default 2160h, which is 90 days.
 	Lifetime metav1.Duration `json:"lifetime,omitzero"`
 }
 

@@ -13,9 +13,9 @@ func TestShutdownLetsPassesFinish(t *testing.T) {
 		asked func() bool
 		ends  bool
 	}{
-		{"asked for", func() bool { return true }, false},
-		{"the lease is lost", func() bool { return false }, true},
-		{"a reconciler without an operator", nil, false},
+		{"requested shutdown", func() bool { return true }, false},
+		{"lost lease", func() bool { return false }, true},
+		{"no function that reports a shutdown", nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			looked := make(chan struct{})

@@ -364,13 +364,13 @@ func TestDeletionsAreNoted(t *testing.T) {
 		gone []*v1beta2.SparkApplication
 		want []types.UID
 	}{
-		{"one", tiny.Kind(), []*v1beta2.SparkApplication{named("a")}, []types.UID{"a"}},
-		{"one after the other", tiny.Kind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")}, []types.UID{"a", "b"}},
-		{"in the foreground", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)}, []types.UID{"a"}},
-		{"not one whose children stay", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
-		{"not one that another operator serves", Kind{Served: kind.Served{Selects: func(client.Object) bool { return false }}},
+		{"one application", tiny.Kind(), []*v1beta2.SparkApplication{named("a")}, []types.UID{"a"}},
+		{"several applications", tiny.Kind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")}, []types.UID{"a", "b"}},
+		{"foreground deletion", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)}, []types.UID{"a"}},
+		{"orphaned dependents", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
+		{"application of another operator", Kind{Served: kind.Served{Selects: func(client.Object) bool { return false }}},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
-		{"not one whose children are applications", Kind{Runs: &Runs{}},
+		{"kind with runs", Kind{Runs: &Runs{}},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

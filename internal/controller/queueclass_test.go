@@ -66,15 +66,15 @@ func TestClassOfDeletedObject(t *testing.T) {
 	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "gone", UID: "1"}}
 	request := reconcile.Request{NamespacedName: identity.Key(gone)}
 	if got := class(request); got != queue.Settled {
-		t.Errorf("of one that left nothing: class %d", got)
+		t.Errorf("without orphans: class %d", got)
 	}
 	left.Note(gone)
 	if got := class(request); got != queue.Leaving {
-		t.Errorf("of one that left something: class %d", got)
+		t.Errorf("with orphans: class %d", got)
 	}
 	left.DropUID(identity.Key(gone), gone.UID)
 	if got := class(request); got != queue.Settled {
-		t.Errorf("once that is deleted: class %d", got)
+		t.Errorf("after the orphans were swept: class %d", got)
 	}
 }
 
@@ -90,16 +90,16 @@ func testClasses[T client.Object](t *testing.T, kind Kind, decided func(T, int64
 		phase    lifecycle.Phase
 		want     queue.Class
 	}{
-		{"it had no pass yet", false, 0, lifecycle.New, queue.Fresh},
-		{"its spec was edited", false, 1, lifecycle.Running, queue.Fresh},
-		{"its spec was edited after its end", false, 1, lifecycle.Done, queue.Fresh},
-		{"it goes on", false, 2, lifecycle.Launched, queue.Changed},
-		{"it waits", false, 2, lifecycle.Waiting, queue.Changed},
-		{"it is over", false, 2, lifecycle.Done, over},
-		{"it is over, and its driver is kept", false, 2, lifecycle.Retained, over},
-		{"it is deleted", true, 2, lifecycle.Running, queue.Leaving},
-		{"it is deleted after its end", true, 2, lifecycle.Done, queue.Leaving},
-		{"it is deleted before its first pass", true, 0, lifecycle.New, queue.Leaving},
+		{"no pass yet", false, 0, lifecycle.New, queue.Fresh},
+		{"edited spec", false, 1, lifecycle.Running, queue.Fresh},
+		{"edited spec after the end", false, 1, lifecycle.Done, queue.Fresh},
+		{"launched", false, 2, lifecycle.Launched, queue.Changed},
+		{"waiting", false, 2, lifecycle.Waiting, queue.Changed},
+		{"ended", false, 2, lifecycle.Done, over},
+		{"ended, driver kept", false, 2, lifecycle.Retained, over},
+		{"deleted", true, 2, lifecycle.Running, queue.Leaving},
+		{"deleted after the end", true, 2, lifecycle.Done, queue.Leaving},
+		{"deleted before the first pass", true, 0, lifecycle.New, queue.Leaving},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -124,7 +124,7 @@ func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {
 	w := scene.New(t)
 	app := w.Application("pi")
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	for operator := 1; operator <= 3; operator++ { // each has forgotten, or never had, the write of the other
+	for operator := 1; operator <= 3; operator++ { // no operator knows the pods that the others created
 		r := &Reconciler{
 			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: time.Now,
 			dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},
@@ -234,8 +234,8 @@ func TestActed(t *testing.T) {
 		{"nothing", outcome{}, false},
 		{"an event of an auxiliary object", outcome{events: []Event{{}}}, true},
 		{"a warning", outcome{applied: apply.Outcome{Warnings: []string{"w"}}}, true},
-		{"something was made", outcome{View: dependents.View{Created: []client.Object{&corev1.Pod{}}}}, true},
-		{"something cannot be deleted", outcome{applied: apply.Outcome{Rejected: &apianswer.Wait{}}}, true},
+		{"a created object", outcome{View: dependents.View{Created: []client.Object{&corev1.Pod{}}}}, true},
+		{"a rejected deletion", outcome{applied: apply.Outcome{Rejected: &apianswer.Wait{}}}, true},
 	} {
 		if got := test.pass.acted(); got != test.want {
 			t.Errorf("%s: got %t", test.name, got)

@@ -26,8 +26,8 @@ type Default struct {
 	// EventLogDirectory is the directory or bucket of the event logs. It sets spark.eventLog.dir, and switches event
 	// logs on.
 	EventLogDirectory string `json:"eventLogDirectory,omitempty"`
-	// Images maps lines of Spark, such as "4.1", to the images of applications, Connect servers and clusters that set
-	// none.
+	// Images maps release lines of Spark, such as "4.1", to images. The images are for applications, Connect servers and
+	// clusters that set none.
 	Images map[string]string `json:"images,omitempty"`
 	// ImagePullSecrets are names of Secrets in the namespace of the pods. They are for pods that have no pull secrets.
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
@@ -35,8 +35,8 @@ type Default struct {
 	Driver platform.Pod `json:"driver,omitzero"`
 	// Executor is for the pods of executors and workers.
 	Executor platform.Pod `json:"executor,omitzero"`
-	// Timeouts limit the phases of applications. Applications without own time-outs have these, and for settings that
-	// are missing here those of the section application.
+	// Timeouts limit the phases of applications that do not set spec.timeouts. A time-out that is missing here has the
+	// value of section application.
 	Timeouts platform.Timeouts `json:"timeouts,omitzero"`
 	// TimeToLiveSeconds is how long a finished application is kept if it does not set this itself. 0 means forever.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`

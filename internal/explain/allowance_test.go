@@ -18,12 +18,12 @@ func TestAllowance(t *testing.T) {
 		namespaces int
 		want       int // allowed requests in a minute, if one is wanted every 20 ms
 	}{
-		{"of an idle API server", time.Millisecond, 1, 3000},
-		{"of one that has much to do", 20 * time.Millisecond, 1, 175},
-		{"the same, for many", 20 * time.Millisecond, 5, 350},
-		{"of one at its limit", 200 * time.Millisecond, 1, 18},
-		{"the same, for many", 200 * time.Millisecond, 5, 35},
-		{"of one that does not answer", timeout, 1, 2},
+		{"idle API server", time.Millisecond, 1, 3000},
+		{"busy API server", 20 * time.Millisecond, 1, 175},
+		{"busy API server, many namespaces", 20 * time.Millisecond, 5, 350},
+		{"overloaded API server", 200 * time.Millisecond, 1, 18},
+		{"overloaded API server, many namespaces", 200 * time.Millisecond, 5, 35},
+		{"API server that does not answer", timeout, 1, 2},
 	} {
 		var a Allowance
 		made := 0

@@ -40,17 +40,17 @@ func TestLatestWarning(t *testing.T) {
 		events []corev1.Event
 		want   string
 	}{
-		{"none", nil, ""},
+		{"no events", nil, ""},
 		{"a warning", []corev1.Event{event(normal, "Scheduled", 0), event(warning, "FailedMount", 1)}, "FailedMount"},
 		{"the order of the list does not matter", []corev1.Event{event(warning, "FailedMount", 1), event(normal, "Scheduled", 0)}, "FailedMount"},
 		{"the latest warning", []corev1.Event{event(warning, "FailedMount", 1), event(warning, "FailedScheduling", 0)}, "FailedMount"},
-		{"overcome", []corev1.Event{event(warning, "FailedScheduling", 0), event(normal, "Scheduled", 5)}, ""},
-		{"in the same second a warning wins", []corev1.Event{event(warning, "FailedMount", 1), event(normal, "Scheduled", 1)}, "FailedMount"},
-		{"of another pod", []corev1.Event{event(warning, "FailedMount", 1, func(e *corev1.Event) { e.InvolvedObject.UID = "v" })}, ""},
-		{"by the newer API", []corev1.Event{event(normal, "Scheduled", 2), event(warning, "FailedScheduling", 0, func(e *corev1.Event) {
+		{"a normal event after the warning", []corev1.Event{event(warning, "FailedScheduling", 0), event(normal, "Scheduled", 5)}, ""},
+		{"a warning and a normal event in the same second", []corev1.Event{event(warning, "FailedMount", 1), event(normal, "Scheduled", 1)}, "FailedMount"},
+		{"a warning about another pod", []corev1.Event{event(warning, "FailedMount", 1, func(e *corev1.Event) { e.InvolvedObject.UID = "v" })}, ""},
+		{"an event of the newer API", []corev1.Event{event(normal, "Scheduled", 2), event(warning, "FailedScheduling", 0, func(e *corev1.Event) {
 			e.LastTimestamp, e.EventTime = metav1.Time{}, metav1.NewMicroTime(noon.Add(3*time.Second))
 		})}, "FailedScheduling"},
-		{"of a series", []corev1.Event{event(normal, "Scheduled", 2), event(warning, "FailedScheduling", 0, func(e *corev1.Event) {
+		{"an event series", []corev1.Event{event(normal, "Scheduled", 2), event(warning, "FailedScheduling", 0, func(e *corev1.Event) {
 			e.Series = &corev1.EventSeries{LastObservedTime: metav1.NewMicroTime(noon.Add(9 * time.Second))}
 		})}, "FailedScheduling"},
 	} {
@@ -106,11 +106,11 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 		age    time.Duration
 		check  time.Duration
 	}{
-		{"young", lifecycle.Driver{Phase: lifecycle.DriverPending}, 500 * time.Millisecond, 1500 * time.Millisecond},
-		{"of a clock ahead of ours", lifecycle.Driver{Phase: lifecycle.DriverPending}, -time.Hour, pendingGrace},
-		{"made by spark-submit", lifecycle.Driver{Phase: lifecycle.DriverPending, Submitter: "s"}, 3 * time.Second, 7 * time.Second},
-		{"explained by its status", lifecycle.Driver{Phase: lifecycle.DriverPending, Why: lifecycle.Cause{Reason: "Unschedulable"}}, time.Hour, 0},
-		{"going", lifecycle.Driver{Phase: lifecycle.DriverPending, Deleting: true}, time.Hour, 0},
+		{"pending for half a second", lifecycle.Driver{Phase: lifecycle.DriverPending}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		{"created in the future", lifecycle.Driver{Phase: lifecycle.DriverPending}, -time.Hour, pendingGrace},
+		{"created by spark-submit", lifecycle.Driver{Phase: lifecycle.DriverPending, Submitter: "s"}, 3 * time.Second, 7 * time.Second},
+		{"wait reason in the status", lifecycle.Driver{Phase: lifecycle.DriverPending, Why: lifecycle.Cause{Reason: "Unschedulable"}}, time.Hour, 0},
+		{"being deleted", lifecycle.Driver{Phase: lifecycle.DriverPending, Deleting: true}, time.Hour, 0},
 		{"running", lifecycle.Driver{Phase: lifecycle.DriverRunning}, time.Hour, 0},
 	} {
 		test.driver.CreatedAt = noon.Add(-test.age)
@@ -173,18 +173,18 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 		again   time.Duration
 	}{
 		{"the oldest", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
-		{"one of hours", []corev1.Pod{pendingPod("exec-1", "old", 9*time.Hour)}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, time.Minute},
-		{"one of a few seconds", []corev1.Pod{pendingPod("exec-1", "old", 4*time.Second)}, lifecycle.DriverRunning, 0, nil, 0, 6 * time.Second},
-		{"one of a clock ahead of ours", []corev1.Pod{pendingPod("exec-1", "old", -time.Hour)}, lifecycle.DriverRunning, 0, nil, 0, submittedGrace},
-		{"another says it", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, lifecycle.DriverRunning, 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
+		{"pending for hours", []corev1.Pod{pendingPod("exec-1", "old", 9*time.Hour)}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, time.Minute},
+		{"pending for a few seconds", []corev1.Pod{pendingPod("exec-1", "old", 4*time.Second)}, lifecycle.DriverRunning, 0, nil, 0, 6 * time.Second},
+		{"created in the future", []corev1.Pod{pendingPod("exec-1", "old", -time.Hour)}, lifecycle.DriverRunning, 0, nil, 0, submittedGrace},
+		{"another executor with a wait reason", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, lifecycle.DriverRunning, 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
 		{"a pod that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, lifecycle.DriverRunning, 0, nil, 0, 0},
 		{"a pod that runs", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, running)}, lifecycle.DriverRunning, 0, nil, 0, 0},
-		{"of another attempt", []corev1.Pod{oldest}, lifecycle.DriverRunning, 2, nil, 0, 0},
-		{"their driver ended", []corev1.Pod{oldest}, lifecycle.DriverFailed, 0, nil, 0, 0},
-		{"nobody knows", []corev1.Pod{pendingPod("exec-4", "silent", time.Minute)}, lifecycle.DriverRunning, 0, nil, 1, 4 * time.Second},
-		{"none", nil, lifecycle.DriverRunning, 0, nil, 0, 0},
-		{"of a cluster, which has no driver", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, "", 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
-		{"of a cluster, another says it", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, "", 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
+		{"an executor of another attempt", []corev1.Pod{oldest}, lifecycle.DriverRunning, 2, nil, 0, 0},
+		{"driver ended", []corev1.Pod{oldest}, lifecycle.DriverFailed, 0, nil, 0, 0},
+		{"no warning", []corev1.Pod{pendingPod("exec-4", "silent", time.Minute)}, lifecycle.DriverRunning, 0, nil, 1, 4 * time.Second},
+		{"no executors", nil, lifecycle.DriverRunning, 0, nil, 0, 0},
+		{"pods of a cluster", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, "", 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
+		{"another pod of the cluster with a wait reason", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, "", 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
 		{"a pod of a cluster that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, "", 0, nil, 0, 0},
 	} {
 		reads := &warnings{causes: map[types.UID]string{"old": "FailedMount", "young": "OfAnother"}}

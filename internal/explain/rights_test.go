@@ -38,10 +38,10 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 		api := &rightsClient{lacks: "get"}
 		why := New(nil, api, nil).FailedDriver(t.Context(), pi, test.driver, "powerless", noon)
 		if !test.asked && (why != message || api.rightsSeen != 0) {
-			t.Errorf("%s: told %+v, asked %d times", test.name, why, api.rightsSeen)
+			t.Errorf("%s: cause %+v, %d reviews", test.name, why, api.rightsSeen)
 		}
 		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" has no right to get pods`) || !strings.HasSuffix(why.Message, "at frame")) {
-			t.Errorf("%s: told %+v", test.name, why)
+			t.Errorf("%s: cause %+v", test.name, why)
 		}
 	}
 }

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// maxEnds is the largest number of failed executors of a namespace that Ended remembers. Each is as large as a pod
-	// in the cache, so that all take a few megabytes.
+	// maxEnds is the largest number of failed executors of a namespace that Ended remembers. An entry is as large as a
+	// pod in the cache, so all entries take a few megabytes.
 	maxEnds = 1000
-	// maxGone is the largest number of deleted executors of a namespace that Ended remembers in addition. Each is
-	// little more than its name; together they take some megabytes.
+	// maxGone is the largest number of deleted executors of a namespace that Ended remembers in addition. An entry is
+	// hardly larger than the executor's name, so all entries take a few megabytes.
 	maxGone = 4000
 	// allEnds and ownEnds are factors for the bounds maxEnds and maxGone. All namespaces together may use at most
 	// allEnds times each bound. However much the other namespaces use, each namespace may use 1/ownEnds of each bound,

@@ -22,10 +22,10 @@ func TestMissedDeletionReachesTheQueue(t *testing.T) {
 		object any
 		want   []string
 	}{
-		{"seen", pod, []string{"went gone"}},
-		{"unseen", toolscache.DeletedFinalStateUnknown{Key: "gone", Obj: pod}, []string{"went gone"}},
-		{"unseen, and nothing is known of it", toolscache.DeletedFinalStateUnknown{Key: "gone"}, nil},
-		{"none", nil, nil},
+		{"deletion event", pod, []string{"went gone"}},
+		{"missed deletion", toolscache.DeletedFinalStateUnknown{Key: "gone", Obj: pod}, []string{"went gone"}},
+		{"missed deletion without a last state", toolscache.DeletedFinalStateUnknown{Key: "gone"}, nil},
+		{"no object", nil, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var reported []string

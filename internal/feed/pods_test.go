@@ -63,13 +63,13 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 		{"runs", closed, true, runs, runs, 0},
 		{"a driver", closed, true, nil, driver, 0},
 		{"no pod", closed, true, nil, &corev1.ConfigMap{}, 0},
-		{"fails while another replica acts", open, true, runs, failed, 0},
+		{"fails while another replica leads", open, true, runs, failed, 0},
 		{"is deleted", closed, true, runs, nil, 1},
 		{"is deleted after it failed", closed, true, failed, nil, 1},
-		{"is deleted while another replica acts", open, true, runs, nil, 0},
+		{"is deleted while another replica leads", open, true, runs, nil, 0},
 		{"a driver is deleted", closed, true, driver, nil, 0},
-		{"is deleted, and deleted ones are not counted", closed, false, runs, nil, 0},
-		{"fails, and deleted ones are not counted", closed, false, runs, failed, 1},
+		{"is deleted, kind does not count deletions", closed, false, runs, nil, 0},
+		{"fails, kind does not count deletions", closed, false, runs, failed, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			owner := OwnerOf(v1beta2.Kind("SparkApplication"), "")
@@ -101,11 +101,11 @@ func TestLastState(t *testing.T) {
 		pod  *corev1.Pod
 		want lifecycle.DriverPhase
 	}{
-		"it ran":               {runs, lifecycle.DriverSucceeded},
-		"it never ran":         {endedExecutor("1", -1), lifecycle.DriverSucceeded},
-		"it had done its work": {endedExecutor("1", 0), lifecycle.DriverSucceeded},
-		"it had failed":        {endedExecutor("1", 1), lifecycle.DriverFailed},
-		"it was evicted":       {evicted, lifecycle.DriverFailed},
+		"it ran":           {runs, lifecycle.DriverSucceeded},
+		"it never ran":     {endedExecutor("1", -1), lifecycle.DriverSucceeded},
+		"it had completed": {endedExecutor("1", 0), lifecycle.DriverSucceeded},
+		"it had failed":    {endedExecutor("1", 1), lifecycle.DriverFailed},
+		"it was evicted":   {evicted, lifecycle.DriverFailed},
 	} {
 		last := LastState(c.pod)
 		facts := lifecycle.ExecutorFacts(&last, overlay.ExecutorContainer)
@@ -197,7 +197,7 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	}{
 		{"of a driver", driver, driver, 102, map[time.Duration]int{}},
 		{"of a driver that is about to start", waits, waits, 1, map[time.Duration]int{gatherDelay: 101}},
-		{"of a driver that lacks something", stuck, stuck, 102, map[time.Duration]int{}},
+		{"of an unschedulable driver", stuck, stuck, 102, map[time.Duration]int{}},
 		{"of a driver that is deleted before it starts", going, going, 102, map[time.Duration]int{}},
 		{"of a driver that starts", waits, driver, 101, map[time.Duration]int{gatherDelay: 1}},
 		{"of an executor that fails", runs, failed, 100, map[time.Duration]int{gatherDelay: 2}},

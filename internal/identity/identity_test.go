@@ -126,17 +126,17 @@ func TestIndexKeys(t *testing.T) {
 		labels map[string]string
 		want   []string
 	}{
-		"the operator's":   {map[string]string{AppUIDLabel: "u", sparkoperator.LabelAppName: "x"}, []string{"u"}},
-		"another's driver": {map[string]string{sparkoperator.LabelAppName: "x"}, []string{sparkoperator.LabelAppName + "=x"}},
-		"another's server with the label of an application": {
+		"pod of this operator":       {map[string]string{AppUIDLabel: "u", sparkoperator.LabelAppName: "x"}, []string{"u"}},
+		"driver of another operator": {map[string]string{sparkoperator.LabelAppName: "x"}, []string{sparkoperator.LabelAppName + "=x"}},
+		"server of another operator with an application's label": {
 			map[string]string{ConnectNameLabel: "x", sparkoperator.LabelAppName: "x"},
 			[]string{sparkoperator.LabelAppName + "=x", ConnectNameLabel + "=x"},
 		},
-		"another's of spark.apache.org": {
+		"pod of another operator of spark.apache.org": {
 			map[string]string{ApacheAppNameLabel: "x", ClusterNameLabel: "y"},
 			[]string{ApacheAppNameLabel + "=x", ClusterNameLabel + "=y"},
 		},
-		"a Spark without an operator": {map[string]string{RoleLabel: RoleDriver}, nil},
+		"driver without an operator": {map[string]string{RoleLabel: RoleDriver}, nil},
 	} {
 		if diff := cmp.Diff(test.want, IndexKeys(podWith(test.labels))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -169,7 +169,7 @@ func TestCustomResource(t *testing.T) {
 			podWith(map[string]string{AppUIDLabel: "u", nameLabel: "pi"}, application("v", named("other"))), nameLabel, "pi",
 		},
 		"a kind without a name label": {podWith(map[string]string{nameLabel: "pi", "": "pi"}), "", ""},
-		"neither":                     {podWith(nil, application("u")), nameLabel, ""},
+		"neither label":               {podWith(nil, application("u")), nameLabel, ""},
 	} {
 		want := types.NamespacedName{}
 		if test.want != "" {
@@ -188,15 +188,15 @@ func TestSoleOwner(t *testing.T) {
 		pod  *corev1.Pod
 		want types.UID
 	}{
-		"a run's":                     {podWith(agrees, application("1")), "1"},
-		"another version's":           {podWith(agrees, application("1", ofVersion("sparkoperator.k8s.io/v2"))), "1"},
-		"another operator's":          {podWith(nil, application("1")), "1"},
-		"a label that does not agree": {podWith(map[string]string{AppUIDLabel: "2"}, application("1")), ""},
-		"no owner":                    {podWith(agrees), ""},
-		"not the controller":          {podWith(agrees, application("1", notController)), ""},
-		"another kind's":              {podWith(agrees, application("1", kindOf("SparkConnect"))), ""},
-		"another group's":             {podWith(agrees, application("1", ofVersion("example.com/v1beta2"))), ""},
-		"a version that is none":      {podWith(agrees, application("1", ofVersion("a/b/c"))), ""},
+		"driver of an application":      {podWith(agrees, application("1")), "1"},
+		"owner of another version":      {podWith(agrees, application("1", ofVersion("sparkoperator.k8s.io/v2"))), "1"},
+		"pod of another operator":       {podWith(nil, application("1")), "1"},
+		"a label that does not agree":   {podWith(map[string]string{AppUIDLabel: "2"}, application("1")), ""},
+		"no owner":                      {podWith(agrees), ""},
+		"not the controller":            {podWith(agrees, application("1", notController)), ""},
+		"owner of another kind":         {podWith(agrees, application("1", kindOf("SparkConnect"))), ""},
+		"owner of another group":        {podWith(agrees, application("1", ofVersion("example.com/v1beta2"))), ""},
+		"owner with an invalid version": {podWith(agrees, application("1", ofVersion("a/b/c"))), ""},
 		"two owners": {
 			podWith(agrees, application("1"),
 				metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "3"}), "",
@@ -253,8 +253,8 @@ func TestWhyFreed(t *testing.T) {
 		deleting bool
 		want     string
 	}{
-		"of the application before":        {[]metav1.OwnerReference{application("first")}, false, "of the same name"},
-		"of the one before, being deleted": {[]metav1.OwnerReference{application("first")}, true, "of the same name"},
+		"of an earlier application":                {[]metav1.OwnerReference{application("first")}, false, "of the same name"},
+		"of an earlier application, being deleted": {[]metav1.OwnerReference{application("first")}, true, "of the same name"},
 		"of this application, not its controller": {
 			[]metav1.OwnerReference{application("second", notController)}, false, "",
 		},
@@ -269,8 +269,8 @@ func TestWhyFreed(t *testing.T) {
 			[]metav1.OwnerReference{application("first", kindOf("ReplicaSet"))}, true,
 			`owned by ReplicaSet "pi") and is being deleted`,
 		},
-		"of nobody":                {nil, false, ""},
-		"of nobody, being deleted": {nil, true, "it has no owner"},
+		"without an owner":                {nil, false, ""},
+		"without an owner, being deleted": {nil, true, "it has no owner"},
 	} {
 		pod := podWith(nil, test.owners...)
 		if test.deleting {

@@ -27,7 +27,7 @@ type Kind struct {
 	Status func(client.Object) any
 	// Decide computes the object's status, in memory, from the observed facts, and returns the plan.
 	Decide func(client.Object, lifecycle.Observed, time.Time) lifecycle.Plan
-	// Events returns the Events of a plan, which are emitted once its status is stored.
+	// Events returns the Events of a plan. They are emitted after the status that belongs to the plan is stored.
 	Events func(client.Object, lifecycle.Plan) []Event
 	// Render returns the objects that a Create action creates. Objects.Driver is created last, and may be a pod that
 	// creates the driver pod. An error is a fault of the user: no attempt of this spec can be rendered. If the function

@@ -20,11 +20,11 @@ type Admitted struct {
 	Kind schema.GroupVersionKind
 	// New returns an empty object.
 	New func() client.Object
-	// Enabled reports whether the configuration serves the kind, and Selects whether the operator acts on an object.
+	// Enabled reports whether the operator serves the kind. Selects reports whether the operator acts on an object.
 	Enabled func(config.Configuration) bool
 	Selects func(config.Configuration, client.Object) bool
-	// Review returns what a pass would report about an object in a namespace with the given labels, and Restarts a
-	// warning if an edit restarts something that runs.
+	// Review returns what a pass would report about an object in a namespace with the given labels. Restarts returns a
+	// warning if an edit restarts something that runs, and "" otherwise.
 	Review   func(cfg config.Configuration, labels map[string]string, object client.Object, now time.Time) dialect.Review
 	Restarts func(cfg config.Configuration, old, edited client.Object) string
 }

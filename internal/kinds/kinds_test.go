@@ -41,14 +41,14 @@ func TestDueOf(t *testing.T) {
 		next       time.Time
 		want       time.Time
 	}{
-		"on time":                   {at.Format(time.RFC3339), nil, at, at},
-		"with its jitter":           {at.Format(time.RFC3339), new(int64(60)), at.Add(40 * time.Second), at.Add(40 * time.Second)},
-		"another one came next":     {at.Format(time.RFC3339), new(int64(60)), at.Add(-time.Hour), at},
-		"an older one":              {at.Format(time.RFC3339), new(int64(60)), at.Add(time.Hour), at},
-		"the jitter was taken away": {at.Format(time.RFC3339), nil, at.Add(40 * time.Second), at},
-		"nothing was known to come": {at.Format(time.RFC3339), new(int64(60)), time.Time{}, at},
-		"it was asked for":          {"", new(int64(60)), at, time.Time{}},
-		"somebody wrote into it":    {"noon", nil, at, time.Time{}},
+		"on time":                      {at.Format(time.RFC3339), nil, at, at},
+		"with its jitter":              {at.Format(time.RFC3339), new(int64(60)), at.Add(40 * time.Second), at.Add(40 * time.Second)},
+		"next run is earlier":          {at.Format(time.RFC3339), new(int64(60)), at.Add(-time.Hour), at},
+		"next run is later":            {at.Format(time.RFC3339), new(int64(60)), at.Add(time.Hour), at},
+		"jitter removed from the spec": {at.Format(time.RFC3339), nil, at.Add(40 * time.Second), at},
+		"no next run":                  {at.Format(time.RFC3339), new(int64(60)), time.Time{}, at},
+		"requested run":                {"", new(int64(60)), at, time.Time{}},
+		"invalid annotation":           {"noon", nil, at, time.Time{}},
 	} {
 		s := &v1beta2.ScheduledSparkApplication{}
 		s.Spec.JitterSeconds, s.Status.NextRun = test.jitter, metav1.NewTime(test.next)
@@ -66,10 +66,10 @@ func TestKindsOutside(t *testing.T) {
 		change func(*config.Configuration)
 		want   int
 	}{
-		"by default":                   {func(*config.Configuration) {}, 0},
-		"exposure":                     {func(c *config.Configuration) { c.Exposure.Enabled = true }, 3},
-		"exposure, and no such family": {func(c *config.Configuration) { c.Exposure.Enabled, c.Apache.Enabled = true, new(false) }, 0},
-		"Ingresses of web UIs":         {func(c *config.Configuration) { c.UI.Ingress.Enabled = new(true) }, 1},
+		"by default":                        {func(*config.Configuration) {}, 0},
+		"exposure":                          {func(c *config.Configuration) { c.Exposure.Enabled = true }, 3},
+		"exposure without spark.apache.org": {func(c *config.Configuration) { c.Exposure.Enabled, c.Apache.Enabled = true, new(false) }, 0},
+		"Ingresses of web UIs":              {func(c *config.Configuration) { c.UI.Ingress.Enabled = new(true) }, 1},
 	} {
 		cfg := config.Default()
 		test.change(&cfg)

@@ -234,7 +234,7 @@ func (c *converter) pods() error {
 		}
 	}
 	if spec.Executor.Instances == nil && !c.conf.Has("spark.executor.instances") && !c.conf.Has("spark.dynamicAllocation.enabled") {
-		spec.Executor.Instances = new(int32(2)) // spark-submit's default; that of the API is 1
+		spec.Executor.Instances = new(int32(2)) // the default of spark-submit; the default of the API is 1
 	}
 	spec.Driver.KubernetesMaster = c.takeText("spark.kubernetes.driver.master")
 	if t := c.request.DriverTemplate; t != nil {

@@ -48,10 +48,11 @@ type known struct {
 	name string
 	// kind is the type of the flag's value. The help shows it, and it determines how the value is parsed.
 	kind kind
-	// field is the path in the configuration file that the flag is an alias of. It is empty if the flag has no effect
-	// or if apply is set.
+	// field is the path of the field in the configuration file that the flag sets. It is empty if the flag has no
+	// effect or if apply is set.
 	field string
-	// apply sets fields of the configuration file, if a path alone does not describe that. It may reject a value.
+	// apply sets the fields of the configuration file, if the flag does more than set one field to its value. It may
+	// reject a value.
 	apply func(overlay, string) error
 	// why is the reason why the flag has no effect; empty if it has one. lost returns the reason why a part of a value
 	// has no effect.
