@@ -37,7 +37,7 @@ func unknownFields(tree any, t reflect.Type) any {
 	switch tree.(type) {
 	case map[string]any, []any:
 	default:
-		return nil // most nodes of a tree
+		return nil // a scalar; most nodes of a tree are scalars
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

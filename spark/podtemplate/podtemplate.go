@@ -35,7 +35,7 @@ type Template struct {
 }
 
 // Read parses a Pod or PodTemplateSpec in JSON or YAML. If data is empty, the pod is empty. The error says why the text
-// is not a pod template; its text continues a sentence that begins with the name of the field in which the template is.
+// is not a pod template. Its text continues a sentence that begins with the name of the field that contains data.
 func Read(data []byte) (Template, error) {
 	t := Template{Pod: &corev1.Pod{}}
 	if len(data) == 0 {
@@ -82,8 +82,9 @@ func (t *Template) dropMeta() {
 	}
 }
 
-// FindOrAdd returns the index of a container of the pod: the container named wanted or, if there is none, the first
-// container. If the pod has no containers, FindOrAdd adds one. A container without a name gets name as its name.
+// FindOrAdd returns the index of the container named wanted. If no container has this name, it returns the index of the
+// first container; if the pod has no containers, it adds one. If the container has no name, FindOrAdd sets its name to
+// the argument name.
 func (t *Template) FindOrAdd(wanted, name string) int {
 	spec := &t.Pod.Spec
 	if len(spec.Containers) == 0 {
@@ -205,7 +206,7 @@ func decodeJSON(data []byte, shape *bounds.Shape) (map[string]any, error) {
 const maxDepth = 100
 
 // checkDepth returns an error for JSON that is nested more deeply than maxDepth. The later parsers process the text
-// repeatedly, with one function call for each level.
+// several times, with a nested function call for each level.
 func checkDepth(data []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {

@@ -12,12 +12,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// UnknownField is a field of a template that the type of a pod does not have at its place.
+// UnknownField is a field of a template whose path does not exist in the type of a pod.
 type UnknownField struct {
-	// Path is where the template has the field, such as "spec.capabilities".
+	// Path is the field's path in the template, such as "spec.capabilities".
 	Path string
-	// Place is where a pod has a field of this name, such as "spec.containers[].securityContext.capabilities", even if
-	// the letters differ in case. It is empty if a pod has no such field.
+	// Place is the path of a pod's field with the same name, such as "spec.containers[].securityContext.capabilities".
+	// The names may differ in case. Place is empty if a pod has no field with this name.
 	Place string
 }
 
@@ -57,8 +57,8 @@ func walkUnknown(tree any, t reflect.Type, path string, found *[]UnknownField) {
 	}
 }
 
-// places maps the names of a pod's fields, in small letters, to their places in a pod. If a name occurs at several
-// places, the map contains the place with the shortest path.
+// places maps the names of a pod's fields, in lower case, to their paths in a pod. If several fields have the same
+// name, the map contains the shortest path.
 var places = func() map[string]string {
 	known := map[string]string{}
 	type node struct {

@@ -15,15 +15,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// parseYAML parses a YAML text. At most one document of the text may have content; parseYAML returns nil if no
-// document has any.
+// parseYAML parses a YAML text. At most one document of the text may have content. If no document has content,
+// parseYAML returns nil.
 //
 // It gives a value the type that Spark gives it. Spark's Kubernetes client parses YAML with SnakeYAML Engine and the
 // JSON schema of YAML 1.2 (io.fabric8.kubernetes.client.utils.KubernetesSerialization), so words such as yes, on, 010,
 // 0x1f, True and ~ are text. Numbers are of type json.Number.
 //
-// Aliases, merge keys and tags of other types than those of JSON are errors. A key that is given twice and a second
-// document are errors too, because a reader would not notice which of the two counts. The text of an error continues a
+// Aliases, merge keys and tags of types that JSON does not have are errors. Duplicate keys and a second document are
+// errors too, because a reader would not notice that one of the two is ignored. The text of an error continues a
 // sentence that begins with the name of the text's source.
 func parseYAML(data []byte) (any, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(withoutVersion(data)))
@@ -44,7 +44,7 @@ func parseYAML(data []byte) (any, error) {
 				return nil, err
 			case value == nil:
 			case found != nil:
-				return nil, fmt.Errorf("has a second YAML document at line %d, and only one is read; remove the others", root.Line)
+				return nil, fmt.Errorf("has a second YAML document at line %d, but only one is allowed; remove the others", root.Line)
 			default:
 				found = value
 			}
@@ -71,7 +71,7 @@ func withoutVersion(data []byte) []byte {
 	return data
 }
 
-// valueOf returns the value of a node of YAML at a depth.
+// valueOf returns the value of a YAML node as decoded JSON. The argument depth is its nesting depth.
 func valueOf(node *yaml.Node, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("is nested more than %d deep", maxDepth)
@@ -114,7 +114,7 @@ func valueOf(node *yaml.Node, depth int) (any, error) {
 	return fields, nil
 }
 
-// keyOf returns the text of a key. If the key is a number or a truth value, keyOf returns its text.
+// keyOf returns the text of a key of an object. A number or a truth value is a key too, and is converted to text.
 func keyOf(node *yaml.Node) (string, error) {
 	if node.Kind == yaml.ScalarNode && node.Value == "<<" && isPlain(node) {
 		return "", fmt.Errorf("has the merge key << at line %d: merge keys are not supported, and Spark does not merge either; write out the fields", node.Line)
@@ -131,7 +131,7 @@ func keyOf(node *yaml.Node) (string, error) {
 	return "", fmt.Errorf("has a key at line %d that is not text; put quotation marks around it", node.Line)
 }
 
-// isPlain reports whether a scalar has neither quotation marks nor a tag, and is not a block of text.
+// isPlain reports whether a scalar has neither quotation marks nor a tag, and is not a block scalar (| or >).
 func isPlain(node *yaml.Node) bool { return node.Style&^yaml.FlowStyle == 0 }
 
 // checkTag returns an error if a node has an explicit tag that is not one of the wanted tags.
@@ -147,7 +147,7 @@ func checkTag(node *yaml.Node, wanted ...string) error {
 	return fmt.Errorf("has the tag %s at line %d, which means nothing in a pod; remove the tag", conf.Shorten(node.ShortTag()), node.Line)
 }
 
-// The forms of numbers in the JSON schema (org.snakeyaml.engine.v2.resolver.JsonScalarResolver).
+// The patterns of numbers in the JSON schema of YAML 1.2 (org.snakeyaml.engine.v2.resolver.JsonScalarResolver).
 var (
 	wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 	otherNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
@@ -175,11 +175,12 @@ func scalarOf(node *yaml.Node) (any, error) {
 	case tag == "!!int" && isNumber && wholeNumber.MatchString(number.String()), tag == "!!float" && isNumber, tag == "!!bool" && isBool:
 		return value, nil
 	}
-	return nil, fmt.Errorf("has at line %d the tag %s before %q, which is no value of this type; remove the tag", node.Line, tag, conf.Shorten(node.Value))
+	return nil, fmt.Errorf("has at line %d the tag %s before %q, but this value has another type; remove the tag", node.Line, tag, conf.Shorten(node.Value))
 }
 
-// plainValue returns the value of a scalar that has neither quotation marks nor a tag. The text of a number that is not
-// whole is that of java.lang.Double, because it becomes the content of fields that hold text.
+// plainValue returns the value of a scalar that has neither quotation marks nor a tag. If a number has a fraction or an
+// exponent, plainValue returns the text to which java.lang.Double formats it, because a field of type string gets this
+// text.
 func plainValue(text string) any {
 	switch text {
 	case "", "null":
@@ -201,7 +202,7 @@ func plainValue(text string) any {
 	case otherNumber.MatchString(text):
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return conf.FormatDouble(f) // it is infinite
+			return conf.FormatDouble(f) // f is infinite, because the number is too large
 		}
 		return json.Number(conf.FormatDouble(f))
 	}

@@ -213,7 +213,8 @@ func TestPods(t *testing.T) {
 }
 
 // TestSelectors checks that a StatefulSet's selector equals that of the Java operator, because a selector cannot be
-// changed later. The exception is a cluster whose autoscaler would otherwise measure pods of other clusters.
+// changed later. The workers of an autoscaled cluster are an exception: their selector also contains the cluster's
+// name, because the autoscaler would otherwise measure pods of other clusters.
 func TestSelectors(t *testing.T) {
 	for name, c := range map[string]struct {
 		request         Request

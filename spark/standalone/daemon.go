@@ -10,7 +10,7 @@ import (
 )
 
 // prelude is the beginning of both scripts. It reads the files that Spark's own start scripts read, and sets a locale
-// if there is none, since text beyond ASCII would be lost otherwise. It contains no text of the user, and no "$(" or
+// if there is none, since text beyond ASCII would be lost otherwise. It contains no text from the user, and no "$(" or
 // "$$", which Kubernetes would expand.
 const prelude = `: "${SPARK_HOME:=/opt/spark}"
 export SPARK_HOME
@@ -35,7 +35,8 @@ case "$SPARK_WORKER_PORT" in *[!0-9]*) unset SPARK_WORKER_PORT ;; esac
 exec $init "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.worker.Worker --webui-port "$2" "$1"
 `
 
-// port is a port of a daemon. If known is false, Spark chooses the daemon's actual port when it starts.
+// port is a port of a daemon. If known is false, the number is only the default, and Spark chooses the daemon's actual
+// port when it starts.
 type port struct {
 	name   string
 	number int32
@@ -102,9 +103,10 @@ func addEnv(c *corev1.Container, name, value string) {
 	}
 }
 
-// addOptions appends the option files to the options that the template gives a daemon, so that the configuration
-// overrides the template: if an option occurs twice, the later one counts. If the template's options have a source
-// (valueFrom), addOptions moves that source to a variable of its own, to which the daemon's variable then refers.
+// addOptions appends the option files to the variable with the daemon's options (SPARK_MASTER_OPTS or
+// SPARK_WORKER_OPTS). The configuration in these files overrides the template's options, because the JVM uses the last
+// occurrence of an option. If the template sets the variable from a source (valueFrom), addOptions moves the source to
+// the variable SPARK_TEMPLATE_OPTS, and the daemon's variable refers to it.
 func (d *draft) addOptions(c *corev1.Container, name string) {
 	const from = "SPARK_TEMPLATE_OPTS"
 	e := envOf(c, name)
@@ -119,8 +121,8 @@ func (d *draft) addOptions(c *corev1.Container, name string) {
 	}
 }
 
-// ignoredEnv contains, for each role, the variables that Spark's start scripts read but the scripts of this package
-// ignore. The value is the alternative.
+// ignoredEnv maps each role to the environment variables that Spark's start scripts read but the scripts of this
+// package ignore. The value of a variable is the end of a warning that says what to do instead.
 var ignoredEnv = map[string]map[string]string{
 	RoleMaster: {"SPARK_MASTER_PORT": "the Service always has port 7077", "SPARK_MASTER_WEBUI_PORT": "set " + masterUIKey},
 	RoleWorker: {"SPARK_WORKER_WEBUI_PORT": "set " + workerUIKey, "SPARK_WORKER_INSTANCES": "each pod is one worker; use more workers"},

@@ -212,8 +212,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestOptionsOfTheTemplate checks that the options that a template gives a daemon are kept, whatever their source, and
-// that the configuration follows them.
+// TestOptionsOfTheTemplate checks that Build keeps the daemon options of a template, both literal values and values
+// from a source (valueFrom), and adds the option files of the configuration after them.
 func TestOptionsOfTheTemplate(t *testing.T) {
 	for env, want := range map[string][]corev1.EnvVar{
 		``:                             {{Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
