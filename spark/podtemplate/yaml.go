@@ -179,8 +179,7 @@ func scalarOf(node *yaml.Node) (any, error) {
 }
 
 // plainValue returns the value of a scalar that has neither quotation marks nor a tag. If a number has a fraction or an
-// exponent, plainValue returns the text to which java.lang.Double formats it, because a field of type string gets this
-// text.
+// exponent, plainValue formats it as java.lang.Double does, because a field of type string gets this text.
 func plainValue(text string) any {
 	switch text {
 	case "", "null":

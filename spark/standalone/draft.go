@@ -110,7 +110,8 @@ func CheckWorkers(field string, n int64) error {
 	return nil
 }
 
-// checkMeta returns an error for metadata that an object cannot have, and warns of metadata that has no effect.
+// checkMeta returns an error for metadata that the API server or the caller does not allow, and adds a warning for
+// metadata that has no effect.
 func (d *draft) checkMeta(field, name string, m Metadata) error {
 	if err := checkLabels(field+".labels", m.Labels); err != nil {
 		return err

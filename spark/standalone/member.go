@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// member is the parsed template of a role's StatefulSet.
+// member is the parsed template of a role's StatefulSet, to which Build applies its changes. Errors name its field of
+// Request. The map extra contains the fields of the template that the Go types do not have.
 type member struct {
 	role, field string
 	spec        *appsv1.StatefulSetSpec
@@ -181,8 +182,8 @@ func (d *draft) pod(m *member) error {
 	}
 	spec.SchedulerName = cmp.Or(scheduler, spec.SchedulerName, corev1.DefaultSchedulerName)
 	if spec.TerminationGracePeriodSeconds == nil {
-		// A daemon has nothing to save: Spark copes with lost masters and workers, and without a grace period the next
-		// pod starts sooner.
+		// A daemon has nothing to save, because Spark tolerates the loss of masters and workers. Without a grace
+		// period, the next pod starts sooner.
 		spec.TerminationGracePeriodSeconds = new(int64(0))
 	}
 	image, _ := d.conf.Get(imageKey)
@@ -266,7 +267,7 @@ func (d *draft) statefulSet(m *member, user Metadata) *appsv1.StatefulSet {
 	}
 	unknown, err := json.Marshal(m.extra["template"])
 	if err != nil {
-		unknown = nil // cannot happen: it was JSON
+		unknown = nil // cannot happen: the unknown fields were decoded from JSON
 	}
 	meta := &m.spec.Template.ObjectMeta
 	if meta.Annotations == nil {
@@ -280,9 +281,8 @@ func (d *draft) statefulSet(m *member, user Metadata) *appsv1.StatefulSet {
 	}
 }
 
-// digested returns the texts from which a StatefulSet's digest is computed. If Request.Restart is empty, it is not one
-// of the texts. So such a request has the same digest as before the field Restart existed, and a new version of the
-// caller replaces no pods.
+// digested returns the texts from which a StatefulSet's digest is computed. It leaves out an empty Request.Restart. The
+// digest is then the same as in versions without the field Restart, so an upgrade of the caller replaces no pods.
 func (d *draft) digested(template, unknown string) []string {
 	parts := []string{template, unknown, d.digest}
 	if d.r.Restart != "" {

@@ -112,8 +112,8 @@ func (d *draft) setConf() error {
 	return nil
 }
 
-// secrets returns a function that reports whether a pair looks like a secret, by Spark's own pattern or by the user's
-// pattern.
+// secrets returns a function that reports whether a pair looks like a secret. The function compares the pair with
+// Spark's own pattern and, if the user sets spark.redaction.regex, also with the user's pattern.
 func (d *draft) secrets() func(key, value string) bool {
 	looks, err := conf.Secrets(d.conf)
 	if err != nil {
@@ -144,7 +144,7 @@ func (d *draft) optionFiles() string {
 	return files
 }
 
-// warnAuthentication warns if authentication is on but the configuration gives the daemons no secret for it.
+// warnAuthentication warns if authentication is on but the configuration contains no authentication secret.
 func (d *draft) warnAuthentication() {
 	if on, _ := d.conf.Get(authenticateKey); !strings.EqualFold(strings.TrimSpace(on), "true") || d.conf.Has(authSecretKey) || d.conf.Has(authFileKey) {
 		return

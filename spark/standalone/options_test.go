@@ -214,7 +214,7 @@ func TestNoSecretIsElsewhere(t *testing.T) {
 	o := build(t, simple(with(authenticateKey, "true", authSecretKey, hidden, "spark.x", "token "+hidden, recoveryModeKey, "FILESYSTEM", recoveryPathKey, "/secret/"+hidden)))
 	secret := o.Secret
 	if o.Secret = nil; !strings.Contains(string(secret.Data[SecretOptionsKey]), hidden) || !*secret.Immutable {
-		t.Error("the secret is not in the Secret, or that can be changed")
+		t.Error("the secret is not in the Secret, or the Secret is not immutable")
 	}
 	for _, text := range append(texts(t, o), warningTexts(o)...) {
 		if strings.Contains(text, hidden) {
@@ -264,8 +264,8 @@ func TestAuthenticationWithoutSecretWarns(t *testing.T) {
 	}
 }
 
-// FuzzOptions checks that every value arrives unchanged or is rejected with an error that names its key, and that
-// values that look like secrets are only in the Secret.
+// FuzzOptions checks that every value either reaches the JVM unchanged or is rejected with an error that names its key.
+// It also checks that values that look like secrets are only in the Secret.
 func FuzzOptions(f *testing.F) {
 	for name, value := range difficult {
 		f.Add("spark."+name, value, "")

@@ -10,11 +10,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// recovery warns if the configuration enables the master's recovery, but a restarted master would not find the recorded
-// state of the previous master: workers, applications and drivers. To enable recovery, a user sets
-// spark.deploy.recoveryMode to FILESYSTEM (or ROCKSDB from Spark 4.0 on) and spark.deploy.recoveryDirectory to a
-// directory, and adds a volume for the directory to the master's template. The new master keeps the recorded workers
-// and sends its address to each of them; at the same time the workers look for the master at its configured address,
+// recovery warns if the configuration enables the master's recovery, but a restarted master would not find the state
+// that the previous master recorded: its workers, applications and drivers.
+//
+// To enable recovery, a user sets spark.deploy.recoveryMode to FILESYSTEM (or ROCKSDB from Spark 4.0 on) and
+// spark.deploy.recoveryDirectory to a directory, and adds a volume for the directory to the master's template. The new
+// master then sends its address to each recorded worker. The workers also connect to the master's configured address,
 // because Build sets spark.worker.preferConfiguredMasterAddress.
 func (d *draft) recovery(m *member) {
 	mode, _ := d.conf.Get(recoveryModeKey)
@@ -51,7 +52,8 @@ func findMount(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
 	return found
 }
 
-// isPersistent reports whether a volume is writable and outlives the pod, as far as the volume's type shows this.
+// isPersistent reports whether the type of a volume allows writes and outlives the pod. A volume that does not exist
+// counts as persistent, because the API server rejects its mount anyway.
 func (m *member) isPersistent(volume string) bool {
 	if slices.ContainsFunc(m.spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == volume }) {
 		return true

@@ -82,8 +82,8 @@ func defaultBehavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
 	return &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: oneIn(60), ScaleDown: oneIn(600)}
 }
 
-// warnRequest warns if the workers have no CPU request, because the default metrics measure the CPU use relative to
-// that request.
+// warnRequest warns if the workers have neither a CPU request nor a CPU limit, which is the default of the request. The
+// default metrics need the request, because they measure the CPU use relative to it.
 func (d *draft) warnRequest(pod corev1.PodSpec) {
 	i := slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == RoleWorker })
 	if i < 0 {

@@ -77,8 +77,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestWhatTheAutoscalerMeasures checks the warning for workers without a CPU request, because the default metric is a
-// share of that request.
+// TestWhatTheAutoscalerMeasures checks that Build warns about workers without a CPU request if the autoscaler uses the
+// default metric, because this metric is the used share of the CPU request.
 func TestWhatTheAutoscalerMeasures(t *testing.T) {
 	worker := func(resources string) func(*Request) {
 		return workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","resources":` + resources + `}]}}}`)
