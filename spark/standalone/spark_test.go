@@ -19,7 +19,7 @@ import (
 )
 
 // distribution returns the directory of a Spark installation on this machine: the value of SPARK_DISTRIBUTION or, if it
-// is empty, the newest installation from which the images were built.
+// is empty, the newest Spark that was unpacked from an image.
 func distribution(t *testing.T) string {
 	t.Helper()
 	if home := os.Getenv("SPARK_DISTRIBUTION"); home != "" {
@@ -44,8 +44,8 @@ type running struct {
 	log *os.File
 }
 
-// stand contains the directories and ports of a cluster on this machine. They replace the names of pods and Services,
-// which do not resolve outside a Kubernetes cluster.
+// stand describes a standalone cluster on this machine. Its directories and ports replace the names of pods and
+// Services, which do not resolve outside a Kubernetes cluster.
 type stand struct {
 	home, dir string
 	port, web int
@@ -85,7 +85,7 @@ func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *runnin
 	}
 	r := &running{cmd, log}
 	t.Cleanup(func() {
-		_ = r.end(os.Kill) // the error is the signal
+		_ = r.end(os.Kill) // the error only says that the signal ended the daemon
 		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
 			t.Logf("%s says:\n%s", role, text[max(0, len(text)-4000):])
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// limited returns a request whose executors get a memory limit at admission.
+// limited returns a Request whose executors have a memory limit that a mutating admission policy sets.
 func limited(limit string) Request {
 	r := minimal()
 	r.Admitted = admit.Settings{By: admit.Policy, Overlay: overlay.Overlay{MemoryLimit: new(resource.MustParse(limit))}}
@@ -21,8 +21,8 @@ func limited(limit string) Request {
 	return r
 }
 
-// TestTemplateIsMarkedForAdmission checks that the executors' template names the mechanism and the Spark container, and
-// that Build does not warn about a field that is applied at admission.
+// TestTemplateIsMarkedForAdmission checks that the executors' template names the Spark container and the admission
+// mechanism that changes the pods. It also checks that Build does not warn about a field that this mechanism sets.
 func TestTemplateIsMarkedForAdmission(t *testing.T) {
 	r := limited("4Gi")
 	r.ExecutorTemplate = []byte(`{"spec": {"containers": [{"name": "side"}, {"name": "mine"}]}}`)
@@ -48,7 +48,8 @@ func TestTemplateIsMarkedForAdmission(t *testing.T) {
 	}
 }
 
-// TestAdmittedLimitBelowTheRequest checks that a memory limit that no executor could get is an error of its field.
+// TestAdmittedLimitBelowTheRequest checks that Build rejects a memory limit below the executors' memory request, and
+// that the error names the limit's field.
 func TestAdmittedLimitBelowTheRequest(t *testing.T) {
 	for limit, refused := range map[string]bool{"1407Mi": true, "1408Mi": false} {
 		_, err := Build(limited(limit))

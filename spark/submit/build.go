@@ -39,8 +39,8 @@ const (
 type step struct {
 	// name is the class name in org.apache.spark.deploy.k8s.features.
 	name string
-	// optional says that users can exclude the step with spark.kubernetes.driver.pod.excludedFeatureSteps. The pod
-	// cannot run without the other steps.
+	// optional is true if users can exclude the step with spark.kubernetes.driver.pod.excludedFeatureSteps. The pod
+	// cannot run without the steps that are not optional.
 	optional bool
 	apply    func(*draft) error
 }
@@ -71,7 +71,7 @@ type draft struct {
 	kind resourceType
 	// role is the pod's role, driver or executor. Steps shared by both roles use it to choose the configuration keys.
 	role string
-	// claims counts the claims that were built so far.
+	// claims is the number of PersistentVolumeClaims that the steps have built so far.
 	claims int
 	// identity is set only in the draft of an executor.
 	identity executorIdentity
@@ -142,7 +142,7 @@ func newDraft(r Request) (*draft, error) {
 	if warning != "" {
 		if r.StrictVersion {
 			// This error is returned immediately: the other checks depend on the version.
-			return nil, &Error{Field: "SparkVersion", NotNative: true, Message: fmt.Sprintf("%q is not a supported version of Spark; supported lines: %s",
+			return nil, &Error{Field: "SparkVersion", NotNative: true, Message: fmt.Sprintf("%q is not a supported version of Spark; use a version from one of the release lines %s",
 				conf.Shorten(r.SparkVersion), strings.Join(SupportedVersions(), ", "))}
 		}
 		d.warn("%s", warning)
@@ -240,11 +240,11 @@ func (d *draft) checkApplication() error {
 	return nil
 }
 
-// ownMaster matches the values of spark.master, other than Kubernetes masters, with which a driver in a pod can run
-// (SparkContext.createTaskScheduler).
+// ownMaster matches the masters other than Kubernetes with which a driver in a pod can run: a standalone cluster or the
+// driver's own JVM (SparkContext.createTaskScheduler).
 var ownMaster = regexp.MustCompile(`^(spark://.+|local(\[.+\])?)$`)
 
-// setDerived sets the keys that fields of the Request determine, and the keys that spark-submit always sets.
+// setDerived sets the keys whose values come from fields of the Request, and the keys that spark-submit always sets.
 func (d *draft) setDerived() {
 	c, r := d.conf, d.r
 	if warning := d.conf.DropForeign(); warning != "" {
@@ -322,7 +322,7 @@ func (d *draft) excludedSteps() ([]string, error) {
 		i := slices.IndexFunc(steps, func(s step) bool { return ours && s.name == name })
 		switch {
 		case i < 0 && d.warns.Full():
-			d.warns.Add("") // counted without formatting the class
+			d.warns.Add("") // this warning is only counted, because formatting the class takes time
 		case i < 0:
 			d.warn("%s: %s is not one of Spark's driver feature steps", key, d.conf.Quote(key, class))
 		case !steps[i].optional:

@@ -32,13 +32,14 @@ func typeOf(resource string) resourceType {
 }
 
 // IsJVM reports whether the JVM itself runs a main resource (Request.Resource). For a Python or R resource, the JVM
-// starts an interpreter and gets only the interpreter's exit code. An empty resource stands for a class on the image's
-// class path, which the JVM runs (SparkSubmit.isPython, isR).
+// starts an interpreter and gets only the interpreter's exit code. If the resource is empty, the JVM runs a class from
+// the image's class path (SparkSubmit.isPython, isR).
 func IsJVM(resource string) bool { return typeOf(resource) == typeJava }
 
 // rejectedKeys lists the keys with which spark-submit would read a file or a URL of the submitter, or use the
-// submitter's credentials. It also lists keys without support on Kubernetes. The reason ends the error message. A key
-// with a trailing dot is a prefix. If byJVM is true, the real spark-submit in the application's image accepts the key.
+// submitter's credentials. It also lists keys that have no meaning on Kubernetes. A key with a trailing dot is a
+// prefix. If byJVM is true, the real spark-submit in the application's image accepts the key. The reason is the end of
+// the error message.
 var rejectedKeys = []struct {
 	key    string
 	byJVM  bool
@@ -274,8 +275,8 @@ func (d *draft) checkInstances() error {
 	return nil
 }
 
-// heapSize reports whether text ends with one of the letters k, m, g and t. The JVM reads such a text after -Xmx as the
-// same amount as Spark.
+// heapSize reports whether text ends with one of the units k, m, g and t. Spark and the JVM's option -Xmx read a size
+// with one of these units as the same number of bytes.
 func heapSize(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return text != "" && strings.IndexByte("kmgt", text[len(text)-1]) >= 0

@@ -12,8 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// typedKeys maps the keys that Build reads by typed reads to the other settings that each key needs. A reference in the
-// value of such a key is replaced, and a reference that leads back to itself is an error that names the key.
+// typedKeys lists the keys whose values Build parses, such as numbers and booleans. The value of a key in the map is a
+// list of other settings that the key needs. Build replaces a reference in the value of such a key. A reference that
+// leads back to itself is an error that names the key.
 var typedKeys = map[string][]string{
 	"spark.driver.cores":                                               nil,
 	"spark.driver.memoryOverhead":                                      nil,

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// TestComparisonOverlooksNothing changes and removes every value of a few rich recordings, one at a time. The
-// comparison must report a difference each time, because a comparison that overlooks a change would prove nothing.
+// TestComparisonOverlooksNothing changes and removes every value of a few large recordings of spark-submit, one at a
+// time. The comparison must report a difference each time. A comparison that overlooks a change would prove nothing.
 func TestComparisonOverlooksNothing(t *testing.T) {
 	recordings, err := record.Load("testdata/recordings")
 	if err != nil {
@@ -88,7 +88,8 @@ func forEachValue(at string, tree any, change func(at string, set func(any), val
 	}
 }
 
-// TestComparisonSeesNoDifferenceInWhatIsTheSame checks that objects that differ only in meaningless ways are equal.
+// TestComparisonSeesNoDifferenceInWhatIsTheSame checks that the comparison ignores differences without a meaning, such
+// as the order of a list that Kubernetes treats as a set.
 func TestComparisonSeesNoDifferenceInWhatIsTheSame(t *testing.T) {
 	pod := func(spec string) []object {
 		return []object{{"Pod", "p", decode(t, []byte(`{"kind":"Pod","metadata":{"name":"p"},"spec":`+spec+`}`))}}
