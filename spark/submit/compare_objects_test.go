@@ -172,10 +172,10 @@ func takeApart(t *testing.T, objects []object) facts {
 	return f
 }
 
-// podOrder records the order of the containers, which is the order of their start, and the order of the environment
-// variables, which may refer to earlier ones: $(NAME). Variables that come from a group of keys are in the order of a
-// hash table, so these variables count as one entry with one place. The argument families maps such variables to their
-// groups (familiesOf).
+// podOrder adds facts for the order of the containers and of their environment variables. Containers start in this
+// order, and a variable may refer to earlier variables: $(NAME). The variables that come from one group of keys have
+// the random order of a hash table, so podOrder lists the group instead of the variables. The argument families maps
+// these variables to their groups (familiesOf).
 func (f facts) podOrder(tree map[string]any, families map[string]string) {
 	spec, _ := tree["spec"].(map[string]any)
 	for _, list := range []string{"initContainers", "containers"} {
@@ -281,8 +281,8 @@ var listKeys = map[string]string{
 // emptyIsNone are the fields in which an empty or false value has the same meaning as no value.
 var emptyIsNone = map[string]bool{"subPath": true, "subPathExpr": true, "medium": true, "type": true, "value": true, "readOnly": true, "publishNotReadyAddresses": true}
 
-// add adds the facts of value. The argument at is the path of value. A missing value, {} and [] are equal, except for
-// a volume, in which {} is a source.
+// add adds the facts of value. The argument at is the path of value. A missing value, {} and [] are equal. The only
+// exception is a field of a volume: there, {} is a source with default settings.
 func (f facts) add(prefix, at string, value any) {
 	switch value := value.(type) {
 	case nil:

@@ -1,8 +1,8 @@
 package submit_test
 
-// refusedFor maps every case that spark-submit and Build both reject to the key or field that Build's error names. The
-// fault is documented by spark-submit's own message in the recording. Without this list, nothing would detect that
-// Build rejects a case for a reason other than spark-submit's.
+// refusedFor maps every case that both spark-submit and Build reject to the key or field that Build's error names. The
+// recording of the case contains spark-submit's own message. This list detects that Build rejects a case for another
+// reason than spark-submit.
 var refusedFor = map[string]string{
 	"conf-dir-max-size-more":    "spark.kubernetes.configMap.maxSize",
 	"conf-dir-max-size-units":   "spark.kubernetes.configMap.maxSize",

@@ -58,7 +58,8 @@ func TestAgainstSparkSubmit(t *testing.T) {
 // tally counts the results of the comparisons.
 type tally struct {
 	wanted, seen, equal, unequal, bothRefuse, weRefuse, theyRefuse, gaps int
-	// byReason counts the differences for each entry of intended. used are the entries of all lists that matched.
+	// byReason counts the differences for each entry of intended. The set used contains the entries of all lists that
+	// matched a difference or an error.
 	byReason map[string]int
 	used     map[*listed]bool
 	// refused are the cases that both sides reject.
@@ -126,7 +127,7 @@ func (all *tally) allowed(t *testing.T, what string, list []listed, name, versio
 	return l
 }
 
-// refuseStale fails the test for each entry of the lists that matched nothing.
+// refuseStale fails the test for each entry of the lists that matches no case any more.
 func (all *tally) refuseStale(t *testing.T) {
 	for name := range refusedFor {
 		if !all.refused[name] {

@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestAliasesDoNotMultiply builds from a PodGroup of 130 KB whose YAML aliases would expand to gigabytes.
+// TestAliasesDoNotMultiply checks that Build does not expand YAML aliases. The test uses a PodGroup of about 100 KB,
+// whose aliases would expand to 640 MB.
 func TestAliasesDoNotMultiply(t *testing.T) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "spec:\n  a: &a %q\n  b: [", strings.Repeat("x", 64<<10))
@@ -33,32 +34,33 @@ func TestAliasesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestVersionsDoNotMultiply builds from an image name that consists of many markers for the version of Spark.
+// TestVersionsDoNotMultiply checks that Build limits the length of an image name after it replaces the markers for the
+// version of Spark.
 func TestVersionsDoNotMultiply(t *testing.T) {
 	r := with("spark.kubernetes.container.image", strings.Repeat(conf.VersionMarker, 20_000))
 	r.SparkVersion = "4.1.1-" + strings.Repeat("9", 100)
 	refusedFor(t, r, "spark.kubernetes.container.image", "the limit is 4096 bytes")
-	// A long name without markers is left for the registry to reject.
+	// Build accepts a long name without markers; the registry rejects it.
 	long := with("spark.kubernetes.container.image", strings.Repeat("x", 5000))
 	build(t, long)
 }
 
-// TestClaimNamesDoNotMultiply builds from a claim name that consists of many words that Build replaces by a longer
-// name.
+// TestClaimNamesDoNotMultiply checks that Build limits the length of a claim name, because it replaces each occurrence
+// of the word OnDemand by a longer text.
 func TestClaimNamesDoNotMultiply(t *testing.T) {
 	const volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.v."
 	r := with(volume+"mount.path", "/mnt", volume+"options.claimName", strings.Repeat("OnDemand", 20_000))
 	refusedFor(t, r, volume+"options.claimName", "the limit is 1012 bytes")
 }
 
-// TestLocalDirectoriesAreBounded sets 20,000 directories in one key: without a limit, 500 KB of text would become 190
-// MB of volumes.
+// TestLocalDirectoriesAreBounded checks that Build limits the number of local directories. Without a limit, 500 KB of
+// text would become 190 MB of volumes.
 func TestLocalDirectoriesAreBounded(t *testing.T) {
 	refusedFor(t, with("spark.local.dir", strings.Repeat("/dir,", 20_000)), "spark.local.dir", "names 20000 directories; the limit is 500")
 }
 
-// TestListsOfClassesCostLinearTime sets thousands of steps in one key. Build must not search the whole value of the key
-// again for the warning about each step.
+// TestListsOfClassesCostLinearTime checks that the time for a list of thousands of elements is linear. Build must not
+// search the whole value of the key again for the warning about each element.
 func TestListsOfClassesCostLinearTime(t *testing.T) {
 	for _, key := range []string{
 		"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.driver.pod.excludedFeatureSteps", "spark.kubernetes.executor.pod.featureSteps",

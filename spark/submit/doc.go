@@ -74,8 +74,8 @@
 // The packages spark/conf, spark/overlay, spark/submit and spark/cmdline follow semantic versioning with the module
 // (https://semver.org). Within a major version, exported names keep their meaning. Structs may get new fields whose
 // zero value keeps the old behaviour, so name the fields of a literal. Error's Key, Field and NotNative are part of the
-// contract; its Message and the warnings are text for people. The objects that Build returns are not frozen: they
-// follow Spark. A minor version may add a Spark line, fix a difference from spark-submit or reject a request that could
+// contract; its Message and the warnings are text for people. The objects that Build returns may change as Spark
+// changes. A minor version may add a Spark line, fix a difference from spark-submit or reject a request that could
 // never work; the release notes list each change. For one version of this module the same Request always gives the same
 // objects. Before version 1.0.0 a minor version may also change names. The packages need k8s.io/api,
 // k8s.io/apimachinery, and their dependencies.

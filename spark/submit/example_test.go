@@ -62,8 +62,8 @@ func ExampleError() {
 	// spark.jars: "/home/me/lib.jar" is a file of the submitter, which is never read; use local:///PATH for a file of the image, or a URL that the driver can read, such as s3a://, gs://, hdfs:// or https://
 }
 
-// ExampleObjects_DriverObject shows a field of a template that the types of k8s.io/api do not have. The field is kept
-// beside the typed pod, and is part of the created object.
+// ExampleObjects_DriverObject shows a field of a template that the types of k8s.io/api do not have. DriverExtra keeps
+// the field, and DriverObject returns a pod that contains it.
 func ExampleObjects_DriverObject() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")

@@ -58,10 +58,10 @@ var executorSteps = []struct {
 // Only drivers create executors. This pod serves two other purposes: the operator sends it to the API server in a dry
 // run, to find out whether the API server would accept it, and computes quotas and queues from it. The pod equals
 // Spark's own except for values that exist only in a running driver:
-//   - The prefix of the name, unless spark.kubernetes.executor.podNamePrefix sets it, and the name of the ConfigMap
-//     have the form and length of Spark's, but other digits.
+//   - The prefix of the pod's name and the name of the ConfigMap have the same form and length as in Spark, but other
+//     digits. If spark.kubernetes.executor.podNamePrefix is set, it is the prefix.
 //   - The secret of spark.authenticate is missing.
-//   - If the executors use the IP address of the driver's pod, the address is one of those for documentation.
+//   - If the executors use the IP address of the driver's pod, the pod contains documentationAddress instead.
 //   - Claims on demand have the names that Spark gives them, but are not created.
 //   - The template's fields that the types of k8s.io/api do not have are missing.
 //

@@ -154,7 +154,7 @@ func account(p *corev1.Pod, _ corev1.Container) any { return p.Spec.DeprecatedSe
 func image(_ *corev1.Pod, c corev1.Container) any   { return c.Image }
 func ports(_ *corev1.Pod, c corev1.Container) any   { return c.Ports[0].ContainerPort }
 
-// firstOption returns the first JVM option that is not an option of every executor.
+// firstOption returns the first of the options that ownOptions returns.
 func firstOption(_ *corev1.Pod, c corev1.Container) any { return ownOptions(c)[0] }
 
 func restarts(p *corev1.Pod, _ corev1.Container) any {
@@ -177,14 +177,14 @@ func volumes(p *corev1.Pod, _ corev1.Container) any {
 	return strings.Join(names, " ")
 }
 
-// jvmOptions returns the JVM options that are not options of every executor, in alphabetical order.
+// jvmOptions returns the options that ownOptions returns, in alphabetical order.
 func jvmOptions(_ *corev1.Pod, c corev1.Container) any {
 	all := ownOptions(c)
 	slices.Sort(all)
 	return strings.Join(all, " ")
 }
 
-// ownOptions returns the JVM options that follow the options of every executor.
+// ownOptions returns the JVM options without the module options that every executor gets first (moduleOptions).
 func ownOptions(c corev1.Container) []string {
 	env := envOf(c)
 	var all []string

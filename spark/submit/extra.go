@@ -38,13 +38,14 @@ func (d *draft) keepExtra(field string, pod *corev1.Pod, spark string, extra map
 	return tree, nil
 }
 
-// dropReplaced removes the fields of extra that are inside a struct that the overlay replaces as a whole.
+// dropReplaced removes unknown fields from extra, with a warning, if the overlay replaces the struct that contains
+// them.
 func (d *draft) dropReplaced(field, spark string, extra map[string]any, o overlay.Overlay) {
 	spec, _ := extra["spec"].(map[string]any)
 	drop := func(fields map[string]any, key string, replaced bool) {
 		if _, ok := fields[key]; ok && replaced {
 			delete(fields, key)
-			d.warn("%s: %s: has fields that cannot be kept: it is replaced", field, key)
+			d.warn("%s: %s: has fields that cannot be kept, because another setting replaces the whole field", field, key)
 		}
 	}
 	drop(spec, "affinity", o.Affinity != nil)

@@ -154,7 +154,8 @@ func TestNoUnknownFieldIsLost(t *testing.T) {
 	}
 }
 
-// sow adds an unknown field to every object of a tree except for maps with the user's keys, and records the paths.
+// sow adds an unknown field to every object of a tree and records the paths. It skips objects whose keys are free text
+// of the user, such as labels.
 func sow(tree any, path string, all *[]string) {
 	switch node := tree.(type) {
 	case map[string]any:
