@@ -65,7 +65,7 @@ func TestKubeflowCasesOfIngresses(t *testing.T) {
 func TestKubeflowCasesOfTemplates(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
-	const older, unread, noServer = "is older than the oldest line known, 3.5; the pods are built as for Spark 3.5", "is not a version such as", "has no Connect server"
+	const older, unread, noServer = "is older than the oldest supported line, 3.5; the pods are built as for Spark 3.5", "is not a version such as", "has no Connect server"
 	for version, warned := range map[string][2]string{
 		"3.5.7": {"", noServer}, "4.0.1": {}, "4.1.4": {}, "v3.5.7": {"", noServer}, "3.0.0": {older, noServer}, "2.4.8": {older, ""}, "latest": {unread, ""},
 	} {

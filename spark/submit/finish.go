@@ -32,7 +32,7 @@ func (d *draft) finish() error {
 	if !d.r.SubmitTime.IsZero() {
 		comment = append(comment, d.r.SubmitTime.UTC().Format("Mon Jan 02 15:04:05 UTC 2006"))
 	}
-	// Spark ignores the order of the keys; sorted keys are easier to find for a reader.
+	// Spark ignores the order of the keys. The keys are sorted so that a reader finds them easily.
 	data[propertiesFile] = conf.MarshalProperties(d.props.Sorted(), comment...)
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: d.r.ConfigMapName}}
 	for _, file := range slices.Sorted(maps.Keys(data)) {
@@ -71,8 +71,8 @@ func (d *draft) finish() error {
 	return d.checkPod()
 }
 
-// confFiles returns the Request's configuration files that the driver's ConfigMap gets. It selects them as Spark
-// selects the files of SPARK_CONF_DIR (KubernetesClientUtils.loadSparkConfDirFiles): it adds small files first, until
+// confFiles returns the files of Request.ConfFiles that fit into the driver's ConfigMap. It selects the files as Spark
+// does (KubernetesClientUtils.loadSparkConfDirFiles): it adds small files first, until
 // spark.kubernetes.configMap.maxSize is reached.
 func (d *draft) confFiles() (map[string]string, error) {
 	const key = "spark.kubernetes.configMap.maxSize"
@@ -167,7 +167,7 @@ func (d *draft) checkMounts() error {
 		for _, m := range c.VolumeMounts {
 			path := strings.TrimRight(m.MountPath, "/")
 			if other, ok := paths[path]; ok {
-				return fieldError("Driver.VolumeMounts", "%s", fmt.Sprintf("volumes %q and %q are both mounted at %s of container %q", other, m.Name, m.MountPath, c.Name))
+				return fieldError("Driver.VolumeMounts", "%s", fmt.Sprintf("volumes %q and %q are both mounted at %s of container %q; change one of the mount paths", other, m.Name, m.MountPath, c.Name))
 			}
 			paths[path] = m.Name
 		}

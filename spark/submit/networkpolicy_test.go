@@ -38,8 +38,8 @@ func wantPolicy(t *testing.T, got *networkingv1.NetworkPolicy, want string) {
 	}
 }
 
-// TestOpenPorts checks that the Request's ports are open to everybody if Spark isolates executors. If Spark does not
-// isolate executors, there is no policy.
+// TestOpenPorts checks the NetworkPolicy with which Spark isolates executors from version 4.2 on. The policy opens
+// Request.ExecutorPorts to all clients. If Spark does not isolate executors, Build returns no policy.
 func TestOpenPorts(t *testing.T) {
 	const closed = `{podSelector: {matchLabels: {spark-role: executor, spark-app-selector: ID}},
 ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}]}`
@@ -54,7 +54,7 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 		{"before 4.2", "4.1.4", []int32{8090}, false, ""},
 		{"nothing to open", "4.2.1", nil, false, closed},
 		{"two ports", "4.2.1", []int32{8090, 9999}, false, open},
-		{"also later", "4.3.0", []int32{8090, 9999}, false, open},
+		{"a later version", "4.3.0", []int32{8090, 9999}, false, open},
 		{"without the step", "4.3.0", []int32{8090}, true, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,8 +75,8 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 	}
 }
 
-// TestRunnerOpensPorts checks that BuildRunner returns a second policy for the Request's ports, because the policy of
-// spark-submit does not include them. The second policy must not close a port that spark-submit's policy leaves open.
+// TestRunnerOpensPorts checks that BuildRunner returns a NetworkPolicy for Request.ExecutorPorts, because the policy of
+// spark-submit does not open these ports. BuildRunner's policy must not close a port that spark-submit leaves open.
 func TestRunnerOpensPorts(t *testing.T) {
 	runner := func(version string, ports ...int32) Request {
 		r := minimal()
@@ -90,7 +90,7 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 	if o.Policy.Namespace != r.Namespace || len(o.Policy.OwnerReferences) != 1 || !maps.Equal(o.Policy.Labels, r.Labels) {
 		t.Errorf("metadata of the policy: %+v", o.Policy.ObjectMeta)
 	}
-	// The policy selects the pods that spark-submit is configured to label so.
+	// The policy selects pods by labels that the configuration of spark-submit sets.
 	props := runnerProps(t, o)
 	for _, role := range []string{"driver", "executor"} {
 		for key, value := range r.Labels {

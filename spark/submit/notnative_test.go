@@ -54,7 +54,7 @@ func TestErrorsThatSparkSubmitWouldNotReturn(t *testing.T) {
 		{"a size", []change{set("spark.driver.memory", "1.5g")}, "spark.driver.memory", false},
 		{"a version that is no version", []change{func(r *Request) { r.SparkVersion = string(make([]byte, 200)) }}, "SparkVersion", false},
 
-		// An error about what could never work takes precedence, wherever it is found.
+		// An error about a setting that could never work takes precedence, regardless of the order of the checks.
 		{"credentials beside a step", []change{set("spark.kubernetes.driver.pod.featureSteps", "x.Y", "spark.kubernetes.authenticate.submission.oauthToken", "x")},
 			"spark.kubernetes.authenticate.submission.oauthToken", false},
 		{"memory beside a template", []change{set("spark.kubernetes.driver.podTemplateFile", "/t", "spark.driver.memory", "2048")}, "spark.driver.memory", false},

@@ -49,9 +49,9 @@ func Protect(c *conf.Conf, version string) {
 // releasePattern matches a version that has all three numbers.
 var releasePattern = regexp.MustCompile(`^v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:[.-].*)?$`)
 
-// authenticatedCipher reports whether a version of Spark is known to have a usable AES/GCM. Versions with the bug
-// SPARK-56227 close connections at the second message. They have to use AES/CTR, which keeps messages secret but does
-// not protect them from changes.
+// authenticatedCipher reports whether the cipher AES/GCM is known to work in a version of Spark. Versions with the bug
+// SPARK-56227 close a connection with this cipher at the second message. They have to use AES/CTR, which keeps messages
+// secret but does not protect them from changes.
 func authenticatedCipher(version string) bool {
 	match := releasePattern.FindStringSubmatch(version)
 	if match == nil {

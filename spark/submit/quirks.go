@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// quirks describes one Spark line by its differences from other lines at submission. In everything else, the lines from
-// 3.5 to 4.3 are the same.
+// quirks describes one Spark line, such as 4.1, by the differences from other lines that affect a submission. In
+// everything else, the lines from 3.5 to 4.3 are the same.
 type quirks struct {
 	major, minor int
 
@@ -122,13 +122,13 @@ func quirksFor(version string) (q quirks, warning string) {
 		}
 	}
 	if major < oldest.major || major == oldest.major && minor < oldest.minor {
-		return oldest, fmt.Sprintf("Spark %s is older than the oldest line known, %s; the pods are built as for Spark %s", version, oldest, oldest)
+		return oldest, fmt.Sprintf("Spark %s is older than the oldest supported line, %s; the pods are built as for Spark %s", version, oldest, oldest)
 	}
 	if major == 3 {
 		// There is no line between 3.5 and 4.0; a later 3.x would be like 3.5.
-		return oldest, fmt.Sprintf("Spark %s is not known; the pods are built as for Spark %s", version, oldest)
+		return oldest, fmt.Sprintf("Spark %s is not a supported version; the pods are built as for Spark %s", version, oldest)
 	}
-	return newest, fmt.Sprintf("Spark %s is newer than the newest line known, %s; the pods are built as for Spark %s", version, newest, newest)
+	return newest, fmt.Sprintf("Spark %s is newer than the newest supported line, %s; the pods are built as for Spark %s", version, newest, newest)
 }
 
 // LineOf returns the major and minor number of the line that Build uses for a declared version, such as 4 and 1 for

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestScopeOfReferences checks that references are replaced only in values that are read by typed reads, and that
-// spark.properties has the raw text.
+// TestScopeOfReferences checks that Build replaces references in the values that it parses, such as the image. In
+// environment variables, annotations and spark.properties, it keeps the text of the reference.
 func TestScopeOfReferences(t *testing.T) {
 	r := with("spark.kubernetes.container.image", "${spark.repo}/x:${env:TAG}${system:suffix}", "spark.repo", "r", "spark.driver.cores", "${spark.n}", "spark.n", " 2 ",
 		"spark.kubernetes.driver.label.l", "$", "spark.kubernetes.driverEnv.E", "${spark.repo}", "spark.kubernetes.driver.annotation.a", "${spark.repo}",

@@ -16,15 +16,15 @@ import (
 // Request is the complete input of Build. It has a field for everything that spark-submit takes from its environment,
 // its disk, the clock or a random source.
 type Request struct {
-	// SparkVersion is the version of Spark in the image, such as "4.1.4". It selects the quirks of the Spark line.
+	// SparkVersion is the version of Spark in the image, such as "4.1.4". It selects the rules of the Spark line.
 	SparkVersion string
 	// StrictVersion rejects a version that is not in the table of Spark lines. If it is false, Build builds for the
 	// nearest line, with a warning.
 	StrictVersion bool
 	// Namespace is the namespace of every object. It overrides spark.kubernetes.namespace.
 	Namespace string
-	// AppName is the value of spark.app.name. If it is empty, the name is that of the configuration, else the main
-	// class, else the file name of Resource.
+	// AppName is the value of spark.app.name. If it is empty, the name is spark.app.name of the configuration, else the
+	// main class, else the file name of Resource.
 	AppName string
 	// Unnamed means that Build does not set spark.app.name, so that the driver uses its program's own name. AppName and
 	// the configuration's name then have no effect, and the label spark-app-name has the value that Spark uses for an
@@ -98,8 +98,8 @@ type Request struct {
 	// executors' template.
 	Driver   overlay.Overlay
 	Executor overlay.Overlay
-	// Admitted are settings of the executors that are applied when the API server admits their pods, because Spark
-	// overwrites them. Build marks the executors' template with them.
+	// Admitted contains settings of the executors that a webhook or an admission policy applies to their pods, because
+	// Spark overwrites these settings. Build adds them to the executors' template as labels and annotations.
 	Admitted admit.Settings
 
 	// RunnerServiceAccount is the service account of the pod that runs spark-submit (BuildRunner), unless

@@ -67,9 +67,9 @@ type Runner struct {
 // RunnerName returns the name of the runner pod and of its Secret.
 func RunnerName(resourceNamePrefix string) string { return bounded("", resourceNamePrefix, "-submit") }
 
-// BuildRunner returns a pod that submits the application with spark-submit. It is for requests that Build cannot serve
-// without a JVM, and rejects every other request that Build rejects. Like Build, it is a pure function: the same
-// Request gives the same objects. Spark-submit determines the submission time itself, so SubmitTime has no effect.
+// BuildRunner returns a pod that submits the application with spark-submit. It accepts requests that Build rejects only
+// because they need a JVM, and rejects every other request that Build rejects. Like Build, it is a pure function: the
+// same Request gives the same objects. Spark-submit determines the submission time itself, so SubmitTime has no effect.
 //
 // As in Build, the Request determines namespace, driver pod name, master, owner, labels and templates, whatever the
 // configuration says. A second runner of the same Request does not create a second driver, since the driver pod's name
@@ -164,13 +164,13 @@ func (f *runnerFiles) check() error {
 	return nil
 }
 
-// lateDriverEnv are the variables that spark-submit sets on a driver in spite of the driver's template
+// lateDriverEnv lists the variables that spark-submit sets on a driver even if the driver's template sets them too
 // (BasicDriverFeatureStep). Spark-submit takes other variables from its own environment, which equals the driver's, or
 // from files of SPARK_CONF_DIR.
 var lateDriverEnv = []string{"SPARK_APPLICATION_ID", "SPARK_DRIVER_BIND_ADDRESS"}
 
-// runnerTemplates adds the pod templates, to which the overlays are applied, to the runner's files. The driver gets its
-// owner from its template. The owner reference does not block the owner's deletion, because a reference that blocks
+// runnerTemplates applies the overlays to the pod templates and adds the templates to the runner's files. The driver's
+// template contains the driver's owner reference. The reference does not set blockOwnerDeletion, because this field
 // requires a permission that the service accounts of drivers do not have.
 func (d *draft) runnerTemplates(files *runnerFiles) error {
 	if d.r.Driver.MemoryLimit != nil {

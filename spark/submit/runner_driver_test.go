@@ -182,7 +182,7 @@ func TestDriverOfARunner(t *testing.T) {
 					t.Errorf("%s in SPARK_CONF_DIR is %q", name, config[name])
 				}
 			}
-			// Hadoop's files are in a ConfigMap that Spark makes.
+			// Hadoop's files are in a ConfigMap that spark-submit creates.
 			if text := configOf(t, made, "core-site.xml")["core-site.xml"]; gotEnv["HADOOP_CONF_DIR"] != "/opt/hadoop/conf" || text != configs["hadoop-files"]["core-site.xml"] {
 				t.Errorf("HADOOP_CONF_DIR is %s, with %q", gotEnv["HADOOP_CONF_DIR"], text)
 			}
