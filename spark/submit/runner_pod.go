@@ -88,8 +88,9 @@ func basicNodes(d *draft) error {
 	return nil
 }
 
-// runnerLabels returns the runner's labels: the user's labels of the driver, by which clouds give a pod its identity,
-// and the labels of the Request. It omits Spark's selector and the labels that put the driver into a gang.
+// runnerLabels returns the runner's labels: the labels that the user sets on the driver, and the labels of the Request.
+// Some clouds give a pod its identity by the user's labels. The function omits the label spark-app-selector and the
+// labels that put the driver into a gang.
 func (d *draft) runnerLabels() map[string]string {
 	labels := maps.Clone(d.pod.Labels)
 	if labels == nil {
@@ -191,9 +192,9 @@ func (d *draft) runnerUser() string {
 	return d.r.User
 }
 
-// runnerVolumes mounts the Secret, a directory for temporary files (because such a directory of the image may be
-// read-only), and the driver's volumes that two pods can have at the same time. It does not mount claims and
-// directories of a node, which are for the driver alone.
+// runnerVolumes mounts the runner's Secret, an empty directory for temporary files, and the driver's volumes that two
+// pods can have at the same time (isSharable). The empty directory is needed because /tmp may be read-only in the
+// image. Claims and hostPath volumes are not mounted, because they are for the driver alone.
 func (d *draft) runnerVolumes(volumes []corev1.Volume, mounts []corev1.VolumeMount, files *runnerFiles) {
 	slices.SortFunc(files.items, func(a, b corev1.KeyToPath) int { return strings.Compare(a.Key, b.Key) })
 	d.mount(corev1.Volume{Name: runnerVolume, VolumeSource: corev1.VolumeSource{
@@ -221,9 +222,9 @@ func (d *draft) mountedAt(path string) bool {
 	})
 }
 
-// isSharable reports whether two pods can have the volume at the same time. Two pods can share a volume whose content
-// is read from the API server. They can also have the same emptyDir volume, because each pod gets an empty directory of
-// its own.
+// isSharable reports whether the driver and the runner can have the volume at the same time. They can share a volume
+// whose content comes from the API server. They can also both declare the same emptyDir volume, because each pod gets
+// an empty directory of its own.
 func isSharable(v *corev1.Volume) bool {
 	return v.Secret != nil || v.ConfigMap != nil || v.Projected != nil || v.DownwardAPI != nil || v.EmptyDir != nil
 }
@@ -253,7 +254,7 @@ func runnerSecurity(driver *corev1.SecurityContext, pod *corev1.PodSecurityConte
 	}
 	s.Privileged, s.ProcMount = nil, nil
 	if s.SeccompProfile != nil && s.SeccompProfile.Type == corev1.SeccompProfileTypeUnconfined {
-		s.SeccompProfile = nil // the pod's profile applies
+		s.SeccompProfile = nil // the profile of the pod's security context applies
 	}
 	s.AllowPrivilegeEscalation = new(false)
 	s.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}

@@ -199,18 +199,18 @@ func TestRunnerRefuses(t *testing.T) {
 		name   string
 		pairs  []string
 		change func(*Request)
-		about  string // empty: BuildRunner accepts it
+		about  string // the key or field of the expected error; empty if BuildRunner accepts the request
 	}{
-		{"a step of the user's", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, nil, ""},
+		{"a step that the user adds", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, nil, ""},
 		{"a pattern", []string{"spark.jars", "s3a://b/*.jar"}, nil, ""},
-		{"a version to come", nil, func(r *Request) { r.SparkVersion, r.StrictVersion = "9.9.9", true }, ""},
+		{"a future version", nil, func(r *Request) { r.SparkVersion, r.StrictVersion = "9.9.9", true }, ""},
 		{"the submitter's credentials", []string{"spark.kubernetes.authenticate.submission.oauthToken", "x"}, nil, "spark.kubernetes.authenticate.submission.oauthToken"},
 		{"memory that ends the JVM", []string{"spark.driver.memory", "2048"}, nil, "spark.driver.memory"},
 		{"no image", nil, func(r *Request) { r.Conf.Delete("spark.kubernetes.container.image") }, "spark.kubernetes.container.image"},
 		{"no namespace", nil, func(r *Request) { r.Namespace = "" }, "Namespace"},
-		{"a template that is none", nil, func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":7}}`) }, "DriverTemplate"},
-		{"an option for a file", []string{"spark.kubernetes.file.upload.path", "s3a://b"}, func(r *Request) { r.Resource = "--master=local" }, "Resource"},
-		{"more than a Secret holds", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, func(r *Request) {
+		{"an invalid template", nil, func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":7}}`) }, "DriverTemplate"},
+		{"an option instead of a file", []string{"spark.kubernetes.file.upload.path", "s3a://b"}, func(r *Request) { r.Resource = "--master=local" }, "Resource"},
+		{"files that are too large for a Secret", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, func(r *Request) {
 			r.HadoopConfFiles = map[string]string{"a.xml": strings.Repeat("x", 1<<20)}
 		}, "Conf"},
 	} {
@@ -334,7 +334,7 @@ func TestRunnerIsNotInGang(t *testing.T) {
 	if o.Pod.Spec.SchedulerName != "" || len(o.Pod.Spec.SchedulingGates) > 0 {
 		t.Errorf("scheduled by %q, held by %v", o.Pod.Spec.SchedulerName, o.Pod.Spec.SchedulingGates)
 	}
-	// The driver keeps them through the configuration and its template.
+	// The driver keeps these labels and annotations, because the configuration or its template sets them.
 	if got := runnerProps(t, o)["spark.kubernetes.driver.label.scheduling.x-k8s.io/pod-group"]; got != "pi-pg" {
 		t.Errorf("the driver's pod group is %q", got)
 	}

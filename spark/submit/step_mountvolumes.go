@@ -129,8 +129,8 @@ func (v volume) required(setting string) (string, error) {
 	return value, nil
 }
 
-// readOnly returns the value of mount.readOnly. It does not replace references, because Spark reads all settings of a
-// volume raw.
+// readOnly returns the value of mount.readOnly. It does not replace references, because Spark does not replace
+// references in the settings of a volume.
 func (v volume) readOnly() (bool, error) {
 	text, ok := v.settings["mount.readOnly"]
 	switch {
@@ -241,9 +241,9 @@ func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 	return q, nil
 }
 
-// claim builds a claim if both a storage class and a size are given, as Spark does even for a claim with a fixed name.
-// The claim does not have the label by which a stopping driver deletes claims, because Kubernetes deletes the claim
-// together with the claim's owner.
+// claim builds a claim if the volume has both a storage class and a size. Like Spark, it does so even if the claim has
+// a fixed name. The claim does not have the label by which a stopping driver deletes claims, because Kubernetes deletes
+// the claim together with the claim's owner.
 func (d *draft) claim(v volume, name string) error {
 	class, hasClass := v.settings["options.storageClass"]
 	_, hasSize := v.settings["options.sizeLimit"]

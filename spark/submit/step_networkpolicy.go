@@ -10,10 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// networkPolicyStep adds a policy by which executors are reachable from pods of their own application and, on the ports
-// that the Request opens, from everywhere (NetworkPolicyFeatureStep, Spark 4.2). Spark also sets the application's
-// selector label on the policy itself. The policy of this step does not have that label, because its owner identifies
-// it.
+// networkPolicyStep adds a policy that lets only pods of the same application connect to its executors
+// (NetworkPolicyFeatureStep, Spark 4.2). On Request.ExecutorPorts, the policy admits all clients. Spark also sets the
+// label spark-app-selector on its policy. This policy does not need the label, because it has an owner reference.
 func networkPolicyStep(d *draft) error {
 	if d.q.networkPolicy {
 		own := map[string]string{SelectorLabel: d.r.AppID}
@@ -22,8 +21,8 @@ func networkPolicyStep(d *draft) error {
 	return nil
 }
 
-// executorPolicy returns a policy that admits only the application's own pods to the executors, except on the open
-// ports.
+// executorPolicy returns a policy that admits all clients to the executors on Request.ExecutorPorts, and only the
+// application's own pods on all other ports.
 func (d *draft) executorPolicy(suffix string, executors, own map[string]string) *networkingv1.NetworkPolicy {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{
 		PodSelector: &metav1.LabelSelector{MatchLabels: own},

@@ -20,12 +20,12 @@ const (
 	templateDir    = "/opt/spark/pod-template"
 )
 
-// withoutReferences removes the braces of markers such as "{{APP_ID}}", so that only their names remain.
+// withoutReferences replaces markers such as "{{APP_ID}}" by their names, which are valid in a label value.
 var withoutReferences = strings.NewReplacer("{{", "", "}}", "")
 
-// podTemplateStep passes the executors' pod template to the driver (PodTemplateConfigMapStep). The driver gets the
-// user's template after the overlay, so the pods that Spark builds from that template need no further change. The
-// Request's labels are not in the template but in the configuration, which overrides the template.
+// podTemplateStep passes the executors' pod template to the driver (PodTemplateConfigMapStep). It first applies the
+// overlay to the user's template, so the pods that Spark builds from the template need no further change. The Request's
+// labels are not in the template but in the configuration, which overrides the template.
 func podTemplateStep(d *draft) error {
 	const labels = "spark.kubernetes.executor.label."
 	for key, value := range d.conf.WithPrefix(labels) {
@@ -79,8 +79,8 @@ func executorTemplate(d *draft) (string, error) {
 	if err := markAdmitted(d, pod, t.spark.Name); err != nil {
 		return "", err
 	}
-	// Spark uses the first container of the template, unless a key names another container that exists. In the pods
-	// that Spark creates, that container is the last.
+	// Spark uses the first container of the template, unless a key names another container that exists. Spark moves the
+	// container that it uses to the end of the executor pod.
 	last := len(pod.Spec.Containers) - 1
 	pod.Spec.Containers = slices.Concat(pod.Spec.Containers[last:], pod.Spec.Containers[:last])
 	tree, err := d.keepExtra("ExecutorTemplate", pod, t.spark.Name, t.extra, d.r.Executor)
@@ -91,11 +91,12 @@ func executorTemplate(d *draft) (string, error) {
 	return string(text) + "\n", err
 }
 
-// markAdmitted marks the executors' template with the settings that are applied at admission. It returns an error for a
-// memory limit below the executors' memory, because the API server would reject every executor.
+// markAdmitted adds the settings of Request.Admitted to the executors' template as labels and annotations. When the API
+// server admits an executor, a webhook or a policy applies these settings. If the memory limit is below the executors'
+// memory, markAdmitted returns an error, because the API server would reject every executor.
 func markAdmitted(d *draft, pod *corev1.Pod, container string) error {
 	if limit := d.r.Admitted.Overlay.MemoryLimit; limit != nil {
-		// An error in the configuration of the memory is reported by the driver.
+		// If the configuration of the memory is invalid, the driver reports the error.
 		if memory, err := executorMemory(d); err == nil && limit.Cmp(memory) < 0 {
 			return fieldError("Executor.MemoryLimit", "%s is below the memory that executors request, %s", limit.String(), memory.String())
 		}

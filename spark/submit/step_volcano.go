@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// volcanoClass is the only feature step of Spark that is not built in: spark.kubernetes.driver.pod.featureSteps has
-	// to name it.
+	// volcanoClass is Spark's only feature step that runs only if spark.kubernetes.driver.pod.featureSteps names it.
 	volcanoClass = featurePackage + "VolcanoFeatureStep"
 
 	volcanoPrefix      = "spark.kubernetes.scheduler.volcano."
@@ -83,8 +82,8 @@ func volcanoStep(d *draft) error {
 const maxPodGroup = 64 << 10
 
 // podGroup returns the template of the PodGroup: the template of the Request, else the template of the configuration,
-// else an empty template. The template of the configuration is parsed only as JSON, which is also part of the key's
-// name. A YAML parser would follow aliases, so 130 KB of text from the author of an application could become gigabytes.
+// else an empty template. The key of the configuration is named podGroupTemplateJson, so its value is parsed only as
+// JSON. A YAML parser would expand aliases, so 130 KB of text from the author of an application could become gigabytes.
 func podGroup(d *draft) (map[string]any, error) {
 	template, read, wrong := d.r.PodGroupTemplate, podtemplate.Decode, func(format string, args ...any) error { return fieldError("PodGroupTemplate", format, args...) }
 	if len(template) == 0 {
