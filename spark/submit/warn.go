@@ -18,8 +18,8 @@ var textKeys = []string{
 	"spark.pyspark.python", "spark.pyspark.driver.python",
 }
 
-// warnUnresolved warns about references to environment variables or system properties that are not declared. The
-// references stay in the text, as in Spark.
+// warnUnresolved warns about references to environment variables or system properties that the Request does not
+// contain. Like Spark, Build keeps the text of such a reference.
 func (d *draft) warnUnresolved() {
 	for _, key := range textKeys {
 		if refs := d.conf.Unresolved(key); len(refs) > 0 {

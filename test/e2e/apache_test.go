@@ -23,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// These are states that many applications of spark.apache.org pass through.
+// The states that most tests of spark.apache.org applications expect.
 const (
 	appSubmitted = sparkv1.ApplicationSubmitted
 	appRequested = sparkv1.ApplicationDriverRequested
@@ -174,8 +174,9 @@ func (w *suite) apachePi(t *testing.T) {
 }
 
 // apacheStartTimedOut runs an application whose image does not exist, until its start times out. The operator counts
-// the start timeout from the creation of the driver pod, so the test checks the time between the request of the driver
-// and the timeout. Some seconds after its end, the application itself must expire.
+// the start timeout from the creation of the driver pod, so the test checks the time between the states
+// DriverRequested and DriverStartTimedOut. Ten seconds after its end, the application itself must expire
+// (ttlAfterStopMillis).
 func (w *suite) apacheStartTimedOut(t *testing.T) {
 	app := apacheApp(t, "apache-image", `{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
 		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}, ttlAfterStopMillis: 10000}}`)
@@ -229,7 +230,7 @@ func (w *suite) apacheRestarted(t *testing.T) {
 		t.Errorf("the failure is %+v", failure)
 	}
 	pod := &corev1.Pod{}
-	// The API server shows the end of the container before the end of the pod.
+	// The pod's status reports the end of the container before it reports the end of the pod.
 	eventually(t, time.Minute, "the driver that is kept", func() (string, bool) {
 		err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-1-driver"}, pod)
 		return fmt.Sprintf("%s %v", pod.Status.Phase, err), pod.Status.Phase == corev1.PodFailed
@@ -319,7 +320,7 @@ func (w *suite) apacheDeleted(t *testing.T) {
 }
 
 // oneAPIAlone installs the operator twice, each time with only one of the two APIs, and runs an application. The
-// cluster does not have the definitions of the other API.
+// cluster does not have the custom resource definitions of the other API.
 func (w *suite) oneAPIAlone(t *testing.T) {
 	pi := apacheApp(t, "alone", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["2"]}`)
 	w.install(t, "sparkoperator.k8s.io", "crds.sparkoperator.enable=false", "controller.sparkOperator.enable=false")

@@ -85,8 +85,8 @@ type brokenApplication struct {
 	app         func(*v1beta2.SparkApplication)
 	state       v1beta2.ApplicationStateType // expected state, final or not
 	reason      string                       // reason of the Ready condition
-	wantMessage []string                     // expected in the message of that condition and of an event
-	refused     bool                         // by the webhook, with the same message
+	wantMessage []string                     // texts that the message of the condition and of an event must contain
+	refused     bool                         // true if the webhook rejects the application with this message
 }
 
 // brokenApplications checks that each broken application reaches its expected state. The message in the status and an

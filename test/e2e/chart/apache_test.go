@@ -246,8 +246,8 @@ func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 	}
 }
 
-// TestSentinelsAreInTheirNamespaces checks that the sentinels have their label and are in a namespace that the operator
-// serves.
+// TestSentinelsAreInTheirNamespaces checks the sentinels, the custom resources with which the operator probes itself.
+// They must have the sentinel label, and be in the namespace that the operator's configuration names.
 func TestSentinelsAreInTheirNamespaces(t *testing.T) {
 	for namespaces, want := range map[string]string{"[default]": "default", "[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
 		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + "}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})

@@ -12,14 +12,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestBatchSchedulersGetTheirRights checks that the operator accepts the batch scheduler values of the kubeflow chart.
-// The controller gets rights on the pod groups of the configured schedulers, and on no others.
+// TestBatchSchedulersGetTheirRights checks that the batch scheduler values of the kubeflow chart have the same meaning
+// in this chart. The controller gets rights on the pod groups of the configured schedulers, and on no other pod groups.
 func TestBatchSchedulersGetTheirRights(t *testing.T) {
 	const all = "create delete get list watch"
 	for _, test := range []struct {
 		values string
 		want   config.BatchScheduler
-		rights map[string]string // beyond controllerRights
+		rights map[string]string // in addition to controllerRights
 	}{
 		{"{}", config.BatchScheduler{}, map[string]string{}},
 		{"{kubeSchedulerNames: [tuned], default: tuned}", config.BatchScheduler{Default: "tuned", KubeSchedulerNames: []string{"tuned"}}, map[string]string{}},

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// namespaceRights returns the verbs on namespaces that each ClusterRole grants, by the names of the roles.
+// namespaceRights maps the name of each ClusterRole that grants verbs on namespaces to these verbs.
 func namespaceRights(r rendered) map[string]string {
 	rights := map[string]string{}
 	for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
@@ -24,8 +24,9 @@ func namespaceRights(r rendered) map[string]string {
 	return rights
 }
 
-// TestDefaultsReachTheConfiguration installs the values of docs/defaults.md. It checks that they become the defaults of
-// the configuration, and that the controller may read the labels of namespaces only if the values have a selector.
+// TestDefaultsReachTheConfiguration renders the chart with the values of docs/defaults.md. It checks that they become
+// the defaults of the configuration. The controller must have the right to read the labels of namespaces only if the
+// values contain a namespace selector.
 func TestDefaultsReachTheConfiguration(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/defaults.md")
 	if err != nil {

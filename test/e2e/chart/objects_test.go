@@ -470,9 +470,9 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 }
 
 // TestDriverRightsFollowTheValues checks the rights of drivers and of pods that run spark-submit. A driver creates and
-// deletes executors, and at its end it deletes collections by label (Spark's KubernetesClusterSchedulerBackend). Only
-// pods that run spark-submit have rights on Secrets and NetworkPolicies. These pods have their own service account,
-// unless the values disable it.
+// deletes executors. When it stops, it deletes its objects by label, which needs the verb deletecollection (Spark's
+// KubernetesClusterSchedulerBackend). Only pods that run spark-submit have rights on Secrets and NetworkPolicies. These
+// pods have their own service account, unless the values disable it.
 func TestDriverRightsFollowTheValues(t *testing.T) {
 	drivers := map[string]string{
 		"/pods": "create delete deletecollection get list patch watch", "/configmaps": "create deletecollection",
