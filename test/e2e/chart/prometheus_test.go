@@ -146,7 +146,7 @@ func selectorFaults(all map[string]metric, n *parser.VectorSelector, path []pars
 			}
 		}
 	}
-	for _, above := range path { // metrics of every Go program must be restricted to the operator
+	for _, above := range path { // "and on (instance)" restricts a metric that every Go program has to the operator
 		if both, ok := above.(*parser.BinaryExpr); ok && both.Op == parser.LAND && slices.Equal(both.VectorMatching.MatchingLabels, []string{"instance"}) {
 			chosen = true
 		}

@@ -40,8 +40,8 @@ type install struct {
 	release, namespace string
 	values             string // YAML
 	apis               []string
-	// definitions renders the CustomResourceDefinitions too. They cost more than all other objects together, and few
-	// tests look at them.
+	// definitions is true if the custom resource definitions are rendered too. They take more time than all other
+	// objects together, and few tests need them.
 	definitions bool
 }
 
@@ -82,7 +82,7 @@ func render(t *testing.T, in install) (rendered, error) {
 	return out, nil
 }
 
-// mustRender renders the chart with values that must be valid. It fails the test at an error.
+// mustRender renders the chart with values that must be valid. It fails the test if Helm returns an error.
 func mustRender(t *testing.T, in install) rendered {
 	t.Helper()
 	out, err := render(t, in)

@@ -12,8 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestScheduleSwitchControlsRights checks that the operator runs schedules by default. If a value disables schedules,
-// the operator has no right to create applications. A value of the kubeflow chart controls the names of runs.
+// TestScheduleSwitchControlsRights checks that the operator runs ScheduledSparkApplications by default. If a value
+// disables them, the operator must have no right to create applications. The test also checks the value of the kubeflow
+// chart that sets the precision of the timestamps in the names of runs.
 func TestScheduleSwitchControlsRights(t *testing.T) {
 	for values, want := range map[string]config.ScheduledApplications{
 		"": {Enabled: new(true), TimestampPrecision: "nanos"},

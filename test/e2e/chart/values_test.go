@@ -90,6 +90,7 @@ func ownWebhook() config.Webhook {
 }
 
 // unservedValue is an entry of files/peer-values.yaml: a value of the kubeflow chart that this chart does not support.
+// The field Harmless contains the setting of the value that requests no feature, such as false.
 type unservedValue struct {
 	Key      string `json:"key"`
 	Harmless any    `json:"harmless"`
@@ -97,9 +98,9 @@ type unservedValue struct {
 	Why      string `json:"why"`
 }
 
-// TestUnservedPeerValuesAreReported checks values of the kubeflow chart that this chart does not support. The chart
-// rejects such a value or lists it in the notes. If the value has its harmless setting, which requests no feature, the
-// chart must accept the value and not list it.
+// TestUnservedPeerValuesAreReported checks values of the kubeflow chart that this chart does not support. If such a
+// value requests a feature, the chart must reject it or list it in the notes. If the value requests no feature (its
+// Harmless setting), the chart must accept it and must not list it.
 func TestUnservedPeerValuesAreReported(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
 	if err != nil {
@@ -133,7 +134,7 @@ func TestUnservedPeerValuesAreReported(t *testing.T) {
 	}
 }
 
-// TestPeersDefaultValuesAreAccepted installs the operator with a complete copy of the kubeflow chart's values. The
+// TestPeersDefaultValuesAreAccepted renders this chart with a complete copy of the kubeflow chart's default values. The
 // rendered image must still be the image of this operator.
 func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	text, err := os.ReadFile("testdata/peer-values.yaml")
@@ -237,7 +238,7 @@ func valuesWith(t *testing.T, path string, value any) string {
 	return string(text)
 }
 
-// featureValue returns a value that has the type of the harmless value but requests a feature.
+// featureValue returns a setting that requests a feature. It has the same type as the harmless setting.
 func featureValue(harmless any) any {
 	switch harmless.(type) {
 	case bool:

@@ -94,7 +94,7 @@ func TestWebhookOfServedNamespaces(t *testing.T) {
 	for _, c := range []struct {
 		values string
 		labels map[string]string
-		want   int // webhooks for SparkApplications
+		want   int // number of webhooks for SparkApplications
 	}{
 		{"{jobNamespaces: [a, b]}", map[string]string{corev1.LabelMetadataName: "a"}, 1},
 		{"{jobNamespaces: [a, b]}", map[string]string{corev1.LabelMetadataName: "c"}, 0},
@@ -135,8 +135,8 @@ func TestWebhookOfServedNamespaces(t *testing.T) {
 	}
 }
 
-// TestWebhookCertificates checks the three sources of the certificate. The operator has rights on a Secret only if it
-// issues the certificate itself.
+// TestWebhookCertificates checks the three sources of the webhook's certificate: the operator, cert-manager and a
+// Secret of the user. The operator has rights on a Secret only if it issues the certificate itself.
 func TestWebhookCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		values, secret, kinds string
@@ -144,7 +144,7 @@ func TestWebhookCertificates(t *testing.T) {
 		"self-signed":            {"webhook: {certificate: {lifetime: 24h}}", "", "[]"},
 		"cert-manager":           {"certManager: {enable: true, duration: 2h, renewBefore: 1h}", "spark-operator-admission-certs", "[Issuer Certificate]"},
 		"another issuer":         {"certManager: {enable: true, issuerRef: {kind: ClusterIssuer, name: ca}}", "spark-operator-admission-certs", "[Certificate]"},
-		"a Secret of the user's": {"webhook: {certificate: {secret: mine, caBundle: PEM}}", "mine", "[]"},
+		"the user's Secret":      {"webhook: {certificate: {secret: mine, caBundle: PEM}}", "mine", "[]"},
 	} {
 		r := mustRender(t, install{values: c.values})
 		got := configOf(t, r).Webhook

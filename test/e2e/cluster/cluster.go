@@ -38,7 +38,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// These are the names in the installation. They are the same in a user's installation.
+// The names of the release, its namespace, its images and its service accounts. An ordinary installation has the same
+// names.
 const (
 	Release      = "spark-operator"
 	Namespace    = "spark-operator" // namespace of the operator
@@ -90,7 +91,7 @@ type Cluster struct {
 	OperatorImage string
 
 	options     Options
-	installed   bool // into an existing cluster
+	installed   bool // true if Start has installed the operator in an existing cluster
 	local, helm string
 	mu          sync.Mutex // guards options.Out, because several tools write to it
 }
