@@ -59,8 +59,8 @@ func (w *suite) podFields(t *testing.T) {
 	s.remove(t, s.app)
 }
 
-// noWebhooks checks that the cluster has no admission webhooks besides the operator's own. These validate custom
-// resources, and change the executors whose label selects the webhook.
+// noWebhooks checks that the cluster has only the operator's own admission webhooks. The operator's webhooks validate
+// custom resources, and change the executors whose label selects the webhook.
 func (w *suite) noWebhooks(t *testing.T) {
 	t.Helper()
 	var own admissionv1.ValidatingWebhookConfigurationList

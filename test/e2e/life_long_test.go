@@ -38,7 +38,8 @@ func (w *suite) evictedByKubelet(t *testing.T) {
 	})
 }
 
-// untilStep waits until the driver logs a step. When the driver logs the step, it has already read its instruction.
+// untilStep waits until the driver logs a step. If the step comes from the instruction (mountInstruction), the driver
+// has read the instruction before it logs the step.
 func (s *story) untilStep(t *testing.T, step string) {
 	t.Helper()
 	eventually(t, patience, "step "+step, func() (string, bool) {

@@ -56,7 +56,7 @@ func (w *suite) nodeLost(t *testing.T) {
 	goOn()
 
 	// The node is ready again. The first driver has run all the time.
-	first.waitFor(t, patience, "the driver to be believed again", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
+	first.waitFor(t, patience, "the end of the reason NodeLost", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
 	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
 		t.Errorf("the driver is %v, was %v", got, drivers)
 	}
@@ -82,8 +82,8 @@ func (w *suite) nodeLost(t *testing.T) {
 	})
 }
 
-// tolerateLostNode returns tolerations that let a pod stay on a lost node for an hour. That hour includes the time
-// until the node is ready again. Kubernetes' default is five minutes.
+// tolerateLostNode returns tolerations that let a pod stay on a lost node for an hour. The test needs less time until
+// the node is ready again. Kubernetes' default is five minutes.
 func tolerateLostNode() (all []corev1.Toleration) {
 	for _, taint := range []string{corev1.TaintNodeUnreachable, corev1.TaintNodeNotReady} {
 		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3600))})

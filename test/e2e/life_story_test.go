@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// story records all stored versions of an application. It uses a watch instead of polling, so that it misses no short
-// state. Every other client can observe the same states.
+// story records all stored versions of an application. It uses a watch instead of polling, so that it also records
+// states that last only a short time.
 type story struct {
 	*suite
 	app           *v1beta2.SparkApplication // the latest version that the story has read

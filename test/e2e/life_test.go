@@ -96,15 +96,15 @@ func oneRetry() v1beta2.RestartPolicy {
 	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
 }
 
-// mountInstruction creates the ConfigMap with the application's instruction, and mounts it into the driver. The driver
-// reads the instruction in the step "told" of testdata/life/main.py.
+// mountInstruction creates a ConfigMap with an instruction, and mounts it into the driver. The instruction is the name
+// of a step of testdata/life/main.py. The driver reads the instruction and performs this step in the step "told".
 func (w *suite) mountInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	w.createAll(t, configMap(instructionMap(app), "step", step))
 	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps, v1beta2.NamePath{Name: instructionMap(app), Path: "/opt/told"})
 }
 
-// setInstruction changes the instruction for the next run. The current run has already read its instruction.
+// setInstruction changes the instruction for the next attempt. The current attempt has already read its instruction.
 func (w *suite) setInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	if err := w.Client.Update(t.Context(), configMap(instructionMap(app), "step", step)); err != nil {

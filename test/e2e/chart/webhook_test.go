@@ -141,10 +141,10 @@ func TestWebhookCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		values, secret, kinds string
 	}{
-		"self-signed":            {"webhook: {certificate: {lifetime: 24h}}", "", "[]"},
-		"cert-manager":           {"certManager: {enable: true, duration: 2h, renewBefore: 1h}", "spark-operator-admission-certs", "[Issuer Certificate]"},
-		"another issuer":         {"certManager: {enable: true, issuerRef: {kind: ClusterIssuer, name: ca}}", "spark-operator-admission-certs", "[Certificate]"},
-		"the user's Secret":      {"webhook: {certificate: {secret: mine, caBundle: PEM}}", "mine", "[]"},
+		"self-signed":       {"webhook: {certificate: {lifetime: 24h}}", "", "[]"},
+		"cert-manager":      {"certManager: {enable: true, duration: 2h, renewBefore: 1h}", "spark-operator-admission-certs", "[Issuer Certificate]"},
+		"another issuer":    {"certManager: {enable: true, issuerRef: {kind: ClusterIssuer, name: ca}}", "spark-operator-admission-certs", "[Certificate]"},
+		"the user's Secret": {"webhook: {certificate: {secret: mine, caBundle: PEM}}", "mine", "[]"},
 	} {
 		r := mustRender(t, install{values: c.values})
 		got := configOf(t, r).Webhook

@@ -56,7 +56,8 @@ func run(ctx context.Context, root string, n int, demo, verbose bool) (err error
 	return timeDemo(ctx, root, toolOutput)
 }
 
-// withOperator takes the measurements that need a cluster with the operator and without other load.
+// withOperator takes the measurements that need a cluster with the operator but without other load: the operator's
+// memory and image size, and its delays.
 func withOperator(ctx context.Context, root string, n int, toolOutput io.Writer) (err error) {
 	c, err := cluster.Start(ctx, cluster.Options{Root: root, Out: toolOutput})
 	if err != nil {
@@ -95,7 +96,7 @@ func controlPlaneReady(ctx context.Context, c *cluster.Cluster) error {
 	return c.Local(ctx, "down", "--dir", dir)
 }
 
-// timeDemo measures the demo on its own cluster.
+// timeDemo measures how long tools/demo.sh takes. The demo starts a cluster of its own.
 func timeDemo(ctx context.Context, root string, toolOutput io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "spark-demo-")
 	if err != nil {

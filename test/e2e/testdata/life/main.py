@@ -1,15 +1,15 @@
-"""A driver's life, told beforehand: every argument is a step, taken one after the other.
+"""A driver that performs the steps that its arguments name, one after the other.
 
-    session   start Spark and wait until the first executor has done some work
-    work      keep two executors busy until both have done some, however long the second takes to come
-    idle      wait until Spark has sent all executors away
+    session   start Spark and wait until the first executor has run a task
+    work      run tasks until two executors have run some, however long the second executor takes to start
+    idle      wait until Spark has removed all executors
     fill      write 8 MiB to /scratch, and sleep
-    sleep     sleep for as long as anybody has patience
-    told      take the step that is the content of /opt/told/step
-    fail      end badly
-    end       nothing more; for told
+    sleep     sleep for an hour, which is longer than any test waits
+    told      perform the step that is the content of /opt/told/step
+    fail      exit with code 1
+    end       do nothing; only for told
 
-A step that nobody knows is an error, so that a typing mistake is not taken for a success.
+An unknown step is an error, so that a typing mistake does not look like a success.
 """
 import os
 import sys
@@ -25,7 +25,7 @@ def context():
 
 
 def executor(_):
-    """Is work: what is left waiting for a second makes Spark ask for one more executor."""
+    """A task that runs for a second. Tasks that wait for so long make Spark request one more executor."""
     time.sleep(1)
     return os.environ["SPARK_EXECUTOR_ID"]
 
