@@ -165,8 +165,8 @@ func (o *runObjects) executors() []*recorded { return o.byRole("executor Pod") }
 
 func (o *runObjects) claims() []*recorded { return o.byRole("executor PersistentVolumeClaim") }
 
-// comparedObjects returns the first object of every role, and the placeholders for the names that differ between runs.
-// The parameter name is the application's name.
+// comparedObjects returns the first object of every role, and placeholders for the generated names that differ between
+// the two runs. The parameter name is the application's name.
 func (o *runObjects) comparedObjects(t *testing.T, name string) (stored.Set, *stored.Names) {
 	t.Helper()
 	set := stored.Set{"driver Pod": o.driver.Object}

@@ -93,7 +93,7 @@ func (w *suite) applications(t *testing.T) {
 	w.parallel(t, "spark-submit in a pod", w.bySparkSubmit)
 }
 
-// serversAndSchedules tests Spark Connect servers and schedules.
+// serversAndSchedules tests Spark Connect servers and ScheduledSparkApplications.
 func (w *suite) serversAndSchedules(t *testing.T) {
 	t.Run("parallel", func(t *testing.T) {
 		w.connect(t)

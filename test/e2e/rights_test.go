@@ -25,8 +25,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// right is one verb on one resource in one namespace, as in RBAC. If the right is limited to the object of one name,
-// the field name has this name. Otherwise the field is empty.
+// right is one verb on one resource in one namespace, as in RBAC. If an RBAC rule limits the right to one object
+// (resourceNames), the field name contains the object's name. Otherwise the field is empty.
 type right struct{ namespace, group, resource, verb, name string }
 
 func (r right) String() string {
@@ -132,7 +132,7 @@ func (w *suite) rights(t *testing.T) {
 			}
 		}
 		for _, r := range sorted(refused[account]) {
-			if !rights[r] && !rights[r.onAll()] { // otherwise the request came before the Role existed or after its deletion
+			if !rights[r] && !rights[r.onAll()] { // a granted right is denied only before its Role exists or after its deletion
 				t.Errorf("%s requested this right and was denied: %s", account, r)
 			}
 		}

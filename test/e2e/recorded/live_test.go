@@ -24,8 +24,8 @@ const (
 	root = "../../.."
 	// version is a Spark version whose image every test run has.
 	version = "4.1.4"
-	// liveCases is the number of cases that are marked live. The test checks this number, so that no live case is lost
-	// unnoticed.
+	// liveCases is the number of cases that are marked live. The test checks this number, so that a live case that is
+	// removed by mistake fails the test.
 	liveCases = 10
 	// sample is the number of live cases that run by default. `make e2e` sets RECORDED=all to run all of them, because
 	// each spark-submit costs seconds of CPU.
@@ -33,7 +33,7 @@ const (
 )
 
 // TestLiveCasesMatchTheirRecordings runs the live cases with the real bin/spark-submit and compares the requests with
-// the recordings. Each case here has its own Java machine, while the recorder runs many cases in one Java machine.
+// the recordings. Each case here runs in its own JVM, while the recorder runs many cases in one JVM.
 func TestLiveCasesMatchTheirRecordings(t *testing.T) {
 	cases, err := record.Cases(filepath.Join(root, "spark/submit/testdata/cases"))
 	if err != nil {

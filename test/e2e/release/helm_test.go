@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 // name is the name of the release.
 const name = "spark-operator"
 
-// release is a Helm release in the namespace of a test, which is also the release's job namespace.
+// release is a Helm release of one test. The test's own namespace is both the release namespace and the only job
+// namespace.
 type release struct {
 	t         *testing.T
 	namespace string
@@ -57,8 +58,8 @@ func newRelease(t *testing.T) *release {
 	return r
 }
 
-// values returns the given values with the settings of the test: the release installs no custom resource definitions,
-// because all tests share those of the API server, and the job namespace is the release's own.
+// values returns the given values with the settings of the test. The release does not install custom resource
+// definitions, because all tests share those of the API server. The job namespace is the release's own namespace.
 func (r *release) values(text string) map[string]any {
 	r.t.Helper()
 	values := map[string]any{}

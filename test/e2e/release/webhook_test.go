@@ -32,7 +32,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// admission returns the objects of the webhook that exist, as kind and name.
+// admission returns the existing objects of the webhook in the form "Kind name".
 func (r *release) admission() (found []string) {
 	r.t.Helper()
 	for _, list := range []client.ObjectList{
@@ -87,8 +87,8 @@ func (r *release) waitTrusted(webhooks int) {
 	})
 }
 
-// run runs the operator with the configuration and with the rights of the release, and returns the record of its
-// requests. The operator ends with the test at the latest.
+// run starts the operator with the configuration and the rights of the release, and returns the record of its requests.
+// The function stop stops the operator. If the test does not call stop, the operator stops at the end of the test.
 func (r *release) run() (requests *record, stop func()) {
 	r.t.Helper()
 	dir := r.t.TempDir()
@@ -143,8 +143,8 @@ func (r *release) configurationFile() string {
 	return string(text)
 }
 
-// proxy returns the URL of a proxy that passes requests to the API server in the name of the release's service account,
-// and records them.
+// proxy starts a proxy that records requests and passes them on to the API server with the identity of the release's
+// service account. It returns the URL of the proxy.
 func (r *release) proxy(requests *record) string {
 	r.t.Helper()
 	rc := testkit.Rest(r.t)
@@ -227,10 +227,10 @@ func (r *record) matching(resources ...string) (lines []string) {
 	return lines
 }
 
-// TestWebhookOfARelease upgrades a release from the last chart without a webhook to the current one, then to one with
-// fewer kinds, and to one without the webhook. Nothing of the webhook is left when it is off, except for the policy
-// that the API server applies by itself, and nothing at all when the release is uninstalled. OLD_CHART can name the
-// directory of another chart to begin with.
+// TestWebhookOfARelease upgrades a release from the last chart without a webhook to the current chart. It then changes
+// the values to serve fewer kinds and to disable the webhook. A disabled webhook must leave no objects except the
+// mutating admission policy, which the API server applies without the webhook. Uninstalling the release must remove all
+// objects. The environment variable OLD_CHART can name the directory of another chart for the first installation.
 func TestWebhookOfARelease(t *testing.T) {
 	r := newRelease(t)
 	r.install(cmp.Or(os.Getenv("OLD_CHART"), filepath.Join("test", "e2e", "release", "testdata", "before-webhook")), "{}")
