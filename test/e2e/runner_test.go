@@ -24,7 +24,7 @@ func (w *suite) bySparkSubmit(t *testing.T) {
 func (w *suite) submittedCompletes(t *testing.T) {
 	t.Parallel()
 	app := w.example(t, "spark-pi-spark-submit.yaml", func(a *v1beta2.SparkApplication) {
-		a.Name = "by-spark-submit" // the test identifies spark-submit's objects without our label by this name
+		a.Name = "by-spark-submit" // the test finds spark-submit's objects by this name, because they have no label of ours
 		a.Spec.Executor.Instances = new(int32(1))
 	})
 	w.create(t, app)

@@ -70,7 +70,7 @@ func (w *suite) forwardedUI(t *testing.T, ui *exec.Cmd, id string) {
 	if err := ui.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // the program must be able to write
+	for lines.Scan() { // drain the output, so that the program does not block when it writes
 	}
 	if ended, ok := errors.AsType[*exec.ExitError](ui.Wait()); !ok || ended.ExitCode() != 130 {
 		t.Errorf("after Ctrl-C the verb ui ends with %v", ended)

@@ -90,7 +90,8 @@ func localProgram(t *testing.T, name string) (dir string) {
 // stagedFiles is the number of files that localProgram writes.
 const stagedFiles = 4
 
-// submit submits the program in a directory, as a user does, and returns the application and the lines of sparkctl.
+// submit submits the program in a directory with sparkctl, as a user does. It returns the application and the output of
+// sparkctl.
 func (s *stagingTest) submit(t *testing.T, dir, name string, options ...string) (*v1beta2.SparkApplication, string) {
 	t.Helper()
 	args := append([]string{
@@ -112,11 +113,11 @@ func (s *stagingTest) submit(t *testing.T, dir, name string, options ...string) 
 	return app, text
 }
 
-// waiting are options of an application whose driver never starts, because no node has the label. So the application
-// owns its files and needs no resources.
+// waiting contains options for an application whose driver never starts, because no node has the required label. Such
+// an application owns its staged files but uses no CPU or memory.
 var waiting = []string{"--conf", "spark.kubernetes.driver.node.selector.example.dev/none=none"}
 
-// run runs sparkctl in a directory, and returns what it printed.
+// run runs sparkctl in a directory, and returns its output.
 func (s *stagingTest) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), s.sparkctl, append([]string{args[0], "--kubeconfig", s.Kubeconfig(), "-n", "default"}, args[1:]...)...)
@@ -200,8 +201,8 @@ func (s *stagingTest) objectStore(t *testing.T) {
 		t.Errorf("the second submission printed:\n%s", text)
 	}
 	s.reads(t, app)
-	s.run(t, dir, "delete", "by-http", "--yes", "--wait") // the second application still has the files
-	s.remove(t, again)                                    // Kubernetes does not know the store
+	s.run(t, dir, "delete", "by-http", "--yes", "--wait") // the second application still uses the files
+	s.remove(t, again)                                    // Kubernetes does not delete the objects in the store
 	s.submit(t, dir, "by-http-last", store...)
 	s.requests(t, "PUT", stagedFiles)
 	s.requests(t, "DELETE", 0)

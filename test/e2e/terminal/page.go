@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// A screen of a page is a block of text behind a comment with the screen's name.
+// marker returns the text that precedes a screen in a Markdown page: a comment with the screen's name, and the
+// beginning of a code block. The code block contains the screen.
 func marker(name string) string { return "<!-- screen: " + name + " -->\n\n```text\n" }
 
 const end = "\n```\n"
 
-// Shown returns the screen with a name from the text of a page.
+// Shown returns the screen with the given name from the text of a Markdown page.
 func Shown(page, name string) (string, error) {
 	_, rest, found := strings.Cut(page, marker(name))
 	screen, _, closed := strings.Cut(rest, end)
@@ -22,7 +23,7 @@ func Shown(page, name string) (string, error) {
 	return screen, nil
 }
 
-// WithScreen returns the text of a page with another screen in the place of the one with this name.
+// WithScreen returns the text of a page after it replaces the screen with the given name.
 func WithScreen(page, name, screen string) (string, error) {
 	old, err := Shown(page, name)
 	if err != nil {
@@ -31,8 +32,8 @@ func WithScreen(page, name, screen string) (string, error) {
 	return strings.Replace(page, marker(name)+old+end, marker(name)+screen+end, 1), nil
 }
 
-// Condense replaces each run of lines that the expression does not match by a line with three points. The log of Spark
-// differs in each run.
+// Condense replaces consecutive lines that the expression does not match by one line with three dots. Tests use it for
+// Spark's log, which differs in each run.
 func Condense(screen string, keep *regexp.Regexp) string {
 	var lines []string
 	for line := range strings.SplitSeq(screen, "\n") {
@@ -56,9 +57,10 @@ var (
 	durations = regexp.MustCompile(`\b0[smhd](0[smh])?\b`)
 )
 
-// Stable returns the words of a screen without what differs between runs: numbers, durations, generated names, the
-// states that a verb saw while it waited, the kubelet's words for a cause, Events, whose order is that of seconds, and
-// the places at which lines are broken. Lines that are then equal to the line before are left out.
+// Stable returns the words of a screen, one a line, in a form that is the same in every run. It omits or replaces
+// numbers, durations, generated names, events, the states that a command printed while it waited, and the kubelet's
+// message for a cause. It then omits repeated lines. Line breaks of the screen have no effect, because the result has
+// one word a line.
 func Stable(screen string) string {
 	screen = states.ReplaceAllString(screen, "$1")
 	for causes.MatchString(screen) {
@@ -68,6 +70,6 @@ func Stable(screen string) string {
 	screen = generated.ReplaceAllString(screen, "ID")
 	screen = numbers.ReplaceAllString(screen, "0")
 	screen = durations.ReplaceAllString(screen, "DURATION")
-	lines := slices.Compact(strings.Split(screen, "\n")) // the number of rounds depends on the time
+	lines := slices.Compact(strings.Split(screen, "\n")) // the number of repeated lines depends on the speed of the run
 	return strings.Join(strings.Fields(strings.Join(lines, "\n")), "\n")
 }
