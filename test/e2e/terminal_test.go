@@ -30,15 +30,17 @@ const (
 	narrow      = 60
 )
 
-// desk is the place at which a user of sparkctl works: a directory with programs and settings, and terminals.
+// desk is the environment in which a user of sparkctl works: directories with programs and settings, and the variables
+// of the shell in a terminal.
 type desk struct {
 	*suite
 	dir, conf, bin, tmux string
 	env                  []string
 }
 
-// terminal uses sparkctl in a terminal, as a new user does: submits an application and follows it, looks at it from
-// other terminals, detaches with Ctrl-C, and comes back. A second application cannot pull its image.
+// terminal tests sparkctl in a terminal, with the commands of a new user. The user submits an application, follows its
+// log, inspects it from other terminals, interrupts sparkctl with Ctrl-C, and follows the log again. A second
+// application cannot pull its image.
 func (w *suite) terminal(t *testing.T) {
 	d := w.newDesk(t)
 	first := d.open(t, wide)
@@ -103,8 +105,8 @@ func (w *suite) newDesk(t *testing.T) *desk {
 	return d
 }
 
-// stuck submits an application whose image does not exist, detaches from it, and looks for the cause, all in a narrow
-// terminal.
+// stuck submits an application whose image does not exist, interrupts sparkctl, and runs `sparkctl explain` to find the
+// cause. It uses a narrow terminal.
 func (d *desk) stuck(t *testing.T) {
 	s := d.open(t, narrow)
 	s.enter("image=docker.io/apache/spark:no-such-tag")
@@ -125,7 +127,7 @@ func (d *desk) stuck(t *testing.T) {
 	}
 }
 
-// looks shows the running application on wide and narrow terminals, and without a terminal.
+// looks inspects the running application with sparkctl on wide and narrow terminals, and without a terminal.
 func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 	driver := app.Status.DriverInfo.PodName
 	status := []string{"name:      default/first-pi", "state:     RUNNING (running)", "phases:", driver, "conditions:", "events:"}
@@ -153,7 +155,7 @@ func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 	}
 }
 
-// atEnd shows the application after its end.
+// atEnd inspects the application with sparkctl after its end.
 func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
 	// The application may end a moment before its driver pod.
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app.Status.DriverInfo.PodName}}
@@ -182,7 +184,7 @@ func (d *desk) plain(t *testing.T, args ...string) string {
 	return string(text)
 }
 
-// console is a terminal of a desk, with the last command's output.
+// console is a terminal in the environment of a desk. The field output contains the last command and its output.
 type console struct {
 	*desk
 	t      *testing.T
@@ -233,16 +235,16 @@ func (c *console) enter(line string) {
 	}
 }
 
-// until waits until the screen shows a text, wherever its lines are broken.
+// until waits until the screen shows a text. It ignores line breaks on the screen.
 func (c *console) until(has string) {
 	c.t.Helper()
 	c.await(has, func(text string) bool { return strings.Contains(words(text), words(has)) })
 }
 
-// words returns a text with one blank between two words.
+// words replaces each sequence of blanks and line breaks in a text by one blank.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// run types a command, waits until it has ended with the exit code 0, and checks that its output has the given texts.
+// run types a command, waits until it ends, and checks that its exit code is 0 and its output contains the given texts.
 func (c *console) run(line string, has ...string) *console {
 	c.t.Helper()
 	text, err := c.screen.Screen(c.t.Context())
@@ -277,7 +279,8 @@ func (c *console) ends(code int) {
 
 var exitCode = regexp.MustCompile(`(?m)^exit code ([0-9]+)$`)
 
-// interrupted presses Ctrl-C and checks what the command has shown, and that it ends with the exit code 130.
+// interrupted presses Ctrl-C. It checks that the command ends with the exit code 130, and that its output contains the
+// given texts.
 func (c *console) interrupted(has ...string) {
 	c.t.Helper()
 	if err := c.screen.Press(c.t.Context(), "C-c"); err != nil {
@@ -292,8 +295,8 @@ func (c *console) interrupted(has ...string) {
 	}
 }
 
-// fits checks that the terminal broke no line of the output: each line has at most as many characters as the terminal
-// has columns. Only a word that no line can hold, such as the address of an image's manifest, has a line of its own.
+// fits checks that no line of the output is wider than the terminal, so that the terminal does not wrap it. The only
+// exception is a line that consists of a single long word, such as the address of an image's manifest.
 func (c *console) fits(columns int) *console {
 	c.t.Helper()
 	for line := range strings.SplitSeq(c.output, "\n") {
@@ -316,18 +319,18 @@ func (c *console) coloured() string {
 // kept matches the lines of a screen that are not Spark's log.
 var kept = regexp.MustCompile(`^(\$|>|\^C|SparkApplication |Pi is |interrupted|to come back|exit code)`)
 
-// unresolved matches what the kubelet reports after it could not find an image. The text depends on the network of the
-// node.
+// unresolved matches the kubelet's message about an image that does not exist. A part of the message depends on the
+// network of the node.
 var unresolved = regexp.MustCompile(`(?ms)(failed\s+to\s+resolve\s+reference\s+"[^"]+":).*?^(SparkApplication|pod:|do:|\^C)`)
 
-// withoutLog replaces Spark's log in the output by three points.
+// withoutLog replaces Spark's log in the output by lines of three dots.
 func (c *console) withoutLog() *console {
 	c.output = terminal.Condense(c.output, kept)
 	return c
 }
 
-// capture compares the screen of the last command with that of the documentation. With the flag -update, it writes the
-// screen into the documentation instead.
+// capture compares the screen of the last command with the named screen in docs/terminal.md. With the flag -update, it
+// writes the screen into the page instead.
 func (c *console) capture(name string) {
 	c.t.Helper()
 	screen := strings.TrimSpace(strings.TrimSuffix(c.output, terminal.Prompt))
@@ -356,7 +359,7 @@ func (c *console) capture(name string) {
 	}
 }
 
-// otherVerbs uses the verbs that change an application, on the application that has ended.
+// otherVerbs tests the commands of sparkctl that change an application. It uses the application that has ended.
 func (d *desk) otherVerbs(t *testing.T, app *v1beta2.SparkApplication) {
 	watch := d.open(t, narrow)
 	watch.enter("sparkctl list --kind app --newer 1h --watch")

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wire holds the random values of one run, and the names that Spark derives from its random ids.
+// wire holds the random values of one run of spark-submit, and the names that Spark derives from the random ids.
 type wire struct {
 	app, prefix, service, configMap, uuid, time, date, version string
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Prompt is the prompt of the shell. Continuation is its prompt for the next line of a command.
+// Prompt is the prompt of the shell. Continuation is the shell's prompt for the next line of an incomplete command.
 const (
 	Prompt       = "$"
 	Continuation = ">"

@@ -21,10 +21,10 @@ import java.util.Map;
 import java.util.Properties;
 
 /**
- * Runs spark-submit many times in one Java machine, because starting a machine takes ten times as long as a submission.
- * Each run has its own environment, system properties and thread, so that runs do not affect each other. If requested,
- * it also has its own classes. The harness replaces bin/spark-submit except for the work of the shell scripts. The
- * launcher rewrites the command line, and SparkSubmit gets the resulting arguments.
+ * Runs spark-submit many times in one JVM, because starting a JVM takes ten times as long as a submission. Each run has
+ * its own environment, system properties and thread, so that runs do not affect each other. If requested, it also has
+ * its own classes. The harness replaces bin/spark-submit except for the work of the shell scripts. The launcher
+ * rewrites the command line, and SparkSubmit gets the resulting arguments.
  *
  * <p>Requests arrive on standard input, and responses go to standard output. Both consist of lists of strings. A list
  * is a count, followed by the length in bytes and the UTF-8 text of each string. A request has four lists: the

@@ -19,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// source is the program that runs spark-submit many times in one Java machine. Java compiles this source file when it
+// source is the program that runs spark-submit many times in one JVM. Java compiles this source file when it
 // starts the program, which is possible because the images' runtime includes the compiler.
 //
 //go:embed Harness.java
@@ -47,7 +47,7 @@ var javaOptions = []string{
 	"--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
 }
 
-// Harness runs cases one after the other in one Java machine.
+// Harness runs cases one after the other in one JVM.
 type Harness struct {
 	// OwnClasses makes every case load Spark's classes again, which takes a few seconds. A case that changes the state
 	// of the classes always loads them again.
@@ -60,7 +60,7 @@ type Harness struct {
 	out     *bufio.Reader
 }
 
-// Harness starts a Java machine that logs to log. Close or the end of ctx stops it.
+// Harness starts a JVM that logs to log. Close or the end of ctx stops it.
 func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) {
 	err := m.runInside(func() error { return os.WriteFile(m.image(harnessFile), source, 0o644) })
 	if err != nil {
@@ -84,11 +84,11 @@ func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) 
 	return h, nil
 }
 
-// NeedsRestart reports whether the Java machine should be replaced. The classes that a case loads for itself stay in
-// memory after the case, because Spark's clients leave threads behind.
+// NeedsRestart reports whether the JVM should be replaced because of its memory. Threads of Spark's clients continue
+// after a case and keep the classes that the case loaded for itself in memory.
 func (h *Harness) NeedsRestart() bool { return h.loaded >= 25 }
 
-// Close stops the Java machine and returns its CPU time.
+// Close stops the JVM and returns its CPU time.
 func (h *Harness) Close() (time.Duration, error) {
 	err := errors.Join(h.in.Close(), h.cmd.Wait())
 	return h.cmd.ProcessState.UserTime() + h.cmd.ProcessState.SystemTime(), err
@@ -104,7 +104,7 @@ func (h *Harness) Record(c record.Case) (record.Recording, error) {
 	defer late.Stop()
 	refusal, err := h.send(c)
 	if err != nil {
-		return record.Recording{}, fmt.Errorf("case %s with Spark %s: the Java machine ended: %w", c.Name, h.machine.Version, err)
+		return record.Recording{}, fmt.Errorf("case %s with Spark %s: the JVM ended: %w", c.Name, h.machine.Version, err)
 	}
 	return h.machine.finish(refusal)
 }

@@ -35,7 +35,7 @@ func main() {
 	flag.StringVar(&o.cases, "cases", "spark/submit/testdata/cases", "directory of the lists of cases")
 	flag.StringVar(&o.recordings, "recordings", "spark/submit/testdata/recordings", "directory of the recordings")
 	flag.StringVar(&o.log, "log", "", "write Spark's output to this directory (default: discard it)")
-	flag.BoolVar(&o.plain, "plain", false, "run bin/spark-submit for every case instead of many cases in one Java machine, and print the CPU-seconds")
+	flag.BoolVar(&o.plain, "plain", false, "run bin/spark-submit for every case instead of many cases in one JVM, and print the CPU-seconds")
 	flag.BoolVar(&o.own, "own-classes", false, "load Spark's classes again for every case")
 	flag.BoolVar(&o.check, "check", false, "write nothing, run the cases in reverse order, and fail if a recording differs")
 	flag.BoolVar(&o.new, "new", false, "record only new cases and cases that have changed since their recording")
@@ -73,7 +73,7 @@ func run(ctx context.Context, o options) error {
 		}
 	}
 	if o.check {
-		slices.Reverse(cases) // Reversing the order reveals state that one case leaves for the next.
+		slices.Reverse(cases) // In reverse order, a case that depends on the state of an earlier case gets another result.
 	}
 	recordings, err := record.Load(o.recordings)
 	if err != nil {
@@ -185,8 +185,8 @@ type runner struct {
 	cpu     time.Duration
 }
 
-// record runs one case, and returns its recording and a text that contains the duration. If a case ends the Java
-// machine, record runs the case again with bin/spark-submit.
+// record runs one case, and returns its recording and a text that contains the duration. If a case ends the JVM, record
+// runs the case again with bin/spark-submit.
 func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, string, error) {
 	began := time.Now()
 	r.count++
@@ -210,7 +210,7 @@ func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, s
 			return recorded, fmt.Sprintf("%5.2f s", time.Since(began).Seconds()), nil
 		}
 		fmt.Fprintln(os.Stderr, "record:", err)
-		_ = r.close() // The Java machine has already failed.
+		_ = r.close() // The JVM has already failed.
 	}
 	recorded, cost, err := r.machine.Record(ctx, c, r.log)
 	r.cpu += cost.CPU
@@ -228,7 +228,7 @@ func (r *runner) close() error {
 	return err
 }
 
-// total returns a text with the CPU time per case, over all Java machines so far.
+// total stops the current JVM and returns a text with the average CPU time of a case, in all JVMs so far.
 func (r *runner) total() string {
 	if err := r.close(); err != nil {
 		return err.Error()
