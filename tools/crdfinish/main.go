@@ -126,8 +126,8 @@ func finishSchema(schema map[string]any, inside bool) {
 	}
 }
 
-// Patterns for the exponent of a quantity, before and after the change. The pattern of Kubernetes' own type
-// (looseExponent) admits fractions, and numbers whose computation takes hours. Its replacement (wholeExponent) admits
+// The patterns for the exponent of a quantity. The schema of Kubernetes' own type contains looseExponent, which admits
+// fractions and numbers whose computation takes hours. The function narrow replaces it by wholeExponent, which admits
 // only whole exponents of at most two digits.
 const (
 	looseExponent = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
@@ -147,7 +147,7 @@ func narrow(schema map[string]any) {
 		schema["pattern"] = strings.Replace(pattern, looseExponent, wholeExponent, 1)
 		schema["maxLength"] = maxQuantity
 	case schema["format"] == "date-time" && pattern == "":
-		// The format allows a lower case t and z; metav1.Time does not.
+		// The format date-time allows t and z in lower case, but metav1.Time does not.
 		schema["pattern"] = "^[^tz]*$"
 	}
 }

@@ -11,18 +11,19 @@ import (
 	"strings"
 )
 
-// limit is the largest size of a binary in bytes.
+// limit is the maximum size of a binary in bytes.
 const limit = 60_000_000
 
-// tags leave out parts of gRPC and of Google's storage client that sparkctl does not use. The trace pages of gRPC also
-// link html/template. The linker keeps every exported method of a program that reaches templates, because templates
-// call methods by name: without the first tag, a binary is a third larger.
+// tags are the build tags that leave out parts of gRPC and of Google's storage client that sparkctl does not use.
+// Without the tag grpcnotrace, a binary is a third larger, because the trace pages of gRPC use html/template. Templates
+// call methods by name, so the linker keeps every exported method of a program that uses templates.
 const tags = "grpcnotrace,disable_grpc_modules"
 
-// pkg is the package that has the version of the program.
+// pkg is the package that contains the variables Version and Revision of the program.
 const pkg = "github.com/sparkoperator/spark-operator/internal/cli"
 
-// build builds sparkctl for a platform, and checks the binary. No path, time, user or state of Git is in the binary.
+// build builds sparkctl for a platform, and checks the binary. The binary contains no path, time, user name or state of
+// Git, so that builds on different machines are equal.
 func (r *release) build(ctx context.Context, root string, p platform, binary string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags="+tags,
 		fmt.Sprintf("-ldflags=-s -w -buildid= -X %s.Version=%s -X %s.Revision=%s", pkg, r.version, pkg, r.revision), "-o", binary, "./cmd/sparkctl")
@@ -37,7 +38,7 @@ func (r *release) build(ctx context.Context, root string, p platform, binary str
 	}
 	fmt.Printf("%s: %.1f MB\n", p, float64(info.Size())/1e6)
 	if info.Size() > limit {
-		return fmt.Errorf("sparkctl has %d bytes, more than %d; docs/decisions/0033-staging.md says what determines its size", info.Size(), limit)
+		return fmt.Errorf("sparkctl has %d bytes, but the limit is %d; docs/decisions/0033-staging.md describes what determines the size", info.Size(), limit)
 	}
 	if p.os == "linux" {
 		if err := static(binary); err != nil {
@@ -57,7 +58,7 @@ func static(binary string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // an error has no effect, because the file is only read
 	for _, program := range f.Progs {
 		if program.Type == elf.PT_INTERP {
 			return errors.New("sparkctl needs a dynamic loader, so it does not run on every distribution")
@@ -65,7 +66,7 @@ func static(binary string) error {
 	}
 	libraries, err := f.ImportedLibraries()
 	if len(libraries) > 0 {
-		return fmt.Errorf("sparkctl needs the libraries %v", libraries)
+		return fmt.Errorf("sparkctl needs the libraries %v, so it does not run on every distribution", libraries)
 	}
 	return err
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// packedRelease returns the directory with the archives of all platforms. Short texts take the place of the binaries.
+// packedRelease returns the directory with the archives of all platforms. The archives contain short texts instead of
+// binaries.
 func packedRelease(t *testing.T) string {
 	t.Helper()
 	dir, out := t.TempDir(), t.TempDir()
@@ -49,7 +50,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// output returns the output of a program that succeeds.
+// output runs a program that must succeed, and returns its output.
 func output(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	text, err := cmd.CombinedOutput()
@@ -59,7 +60,7 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 	return string(text)
 }
 
-// TestChecksums checks SHA256SUMS with the program for it.
+// TestChecksums checks that sha256sum accepts the file SHA256SUMS for the archives of all platforms.
 func TestChecksums(t *testing.T) {
 	cmd := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 	cmd.Dir = packedRelease(t)
@@ -68,7 +69,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// TestZip checks that Windows gets a zip file with a program.
+// TestZip checks that the archive for Windows is a zip file that contains an executable sparkctl.exe.
 func TestZip(t *testing.T) {
 	archive, err := zip.OpenReader(filepath.Join(packedRelease(t), "sparkctl_windows_amd64.zip"))
 	if err != nil {
@@ -107,8 +108,8 @@ func TestKrew(t *testing.T) {
 	}
 }
 
-// TestBuild builds the release of this platform twice, which checks the size of the binary, that it is static, and that
-// both builds are equal. Then it runs the program, also as plugin of kubectl.
+// TestBuild builds the release of this platform with -check: sparkctl must be small and static, and a second build must
+// be equal. The test then runs sparkctl as a plugin of kubectl.
 func TestBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds sparkctl")
@@ -135,7 +136,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestStatic checks that a binary with a dynamic loader is found.
+// TestStatic checks that static returns an error for a binary that needs a dynamic loader.
 func TestStatic(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has ELF files")
@@ -149,7 +150,7 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestPlatforms checks that an unknown platform is refused with the known ones.
+// TestPlatforms checks that choose rejects an unknown platform with an error that lists the known platforms.
 func TestPlatforms(t *testing.T) {
 	if _, err := choose([]string{"linux/amd64", "plan9/386"}); err == nil || !strings.Contains(err.Error(), "windows/arm64") {
 		t.Error(err)

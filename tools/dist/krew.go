@@ -2,7 +2,8 @@ package main
 
 import "fmt"
 
-// manifest returns the beginning of the manifest for krew. The parts of the platforms follow it.
+// manifest returns the beginning of the manifest for krew. The caller appends the result of manifestOf for each
+// platform.
 func (r *release) manifest() string {
 	return fmt.Sprintf(`apiVersion: krew.googlecontainertools.github.com/v1alpha2
 kind: Plugin
@@ -19,8 +20,8 @@ spec:
 `, r.version)
 }
 
-// manifestOf returns the part of the manifest about a platform. Kubectl runs a plugin by its name, so krew renames the
-// program.
+// manifestOf returns the part of the manifest about a platform. Kubectl finds a plugin by the name of its program, so
+// krew renames sparkctl to kubectl-spark.
 func (r *release) manifestOf(p platform, sum string) string {
 	return fmt.Sprintf(`    - selector:
         matchLabels:

@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// source is the program that runs spark-submit many times in one JVM. Java compiles this source file when it
-// starts the program, which is possible because the images' runtime includes the compiler.
+// source is the program that runs spark-submit many times in one JVM. Java compiles this source file when it starts the
+// program, which is possible because the Java runtime of Spark's images includes the compiler.
 //
 //go:embed Harness.java
 var source []byte
@@ -137,10 +137,10 @@ func scripts(version string, env map[string]string) map[string]string {
 	return out
 }
 
-// classPath returns the elements that bin/spark-submit adds to the class path beside the jars. If the case must load
-// its own classes, the result ends with ownClasses. A case must load its own classes if OwnClasses is set, or if the
-// case has a configuration directory, system properties, or settings of Hadoop or Kerberos. The reason is that Hadoop
-// reads its configuration and its user only once.
+// classPath returns the elements that bin/spark-submit adds to the class path in addition to the jars. If the case must
+// load its own classes, the result ends with ownClasses. A case must load its own classes if OwnClasses is set, or if
+// it has a configuration directory, system properties, or settings of Hadoop or Kerberos. Such a case needs its own
+// classes because Hadoop reads its configuration and its user only once after its classes are loaded.
 func (h *Harness) classPath(c record.Case, env map[string]string) []string {
 	var path []string
 	for _, name := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"} {

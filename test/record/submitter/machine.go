@@ -30,7 +30,7 @@ type Machine struct {
 	// Version is the version of Spark.
 	Version string
 
-	host   bool   // uses the host's network and starts no server
+	host   bool   // true if the machine uses the host's network and starts no server
 	dir    string // contains root and case
 	server record.Server
 	http   http.Server

@@ -129,7 +129,7 @@ const uncaught = `Exception in thread "main" `
 // begins with "Error: ".
 func explain(output string) string {
 	var messages []string
-	// Exceptions that Spark only logs precede the exception that ends it.
+	// Spark may log other exceptions before the exception that ends it.
 	end := output[max(0, strings.LastIndex(output, uncaught)):]
 	for line := range strings.Lines(end) {
 		line = strings.TrimSpace(line)
