@@ -3,11 +3,12 @@
 //
 //	dist [-check] [-out DIR] [PLATFORM...]
 //
-// A platform is such as linux/amd64; without one, all platforms are built. With -check, everything is built a second
-// time from a copy of the sources in another directory, and the checksums must be equal.
+// A platform has the form linux/amd64. If no platform is named, dist builds all platforms. With -check, dist builds
+// everything a second time from a copy of the sources in another directory, and compares the checksums.
 //
-// VERSION is the version of the release, REVISION its commit and SOURCE_DATE_EPOCH the time of its files. By default
-// Git determines them. DOWNLOADS is the address of the directory from which krew fetches the archives.
+// These environment variables override the values that dist reads from Git: VERSION is the version of the release,
+// REVISION is its commit, and SOURCE_DATE_EPOCH is the modification time of the files in the archives. DOWNLOADS is the
+// address of the directory from which krew fetches the archives.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 	"time"
 )
 
-// platform is an operating system and a processor architecture in Go's words.
+// platform is an operating system and a processor architecture (GOOS and GOARCH).
 type platform struct{ os, arch string }
 
 // platforms are the platforms of a release.
@@ -35,7 +36,8 @@ var platforms = []platform{
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// release is what determines each byte of the archives, together with the sources and the release of Go.
+// release contains the inputs of the build. Together with the sources and the version of Go, it determines each byte of
+// the archives.
 type release struct {
 	version, revision string
 	// time is the modification time of the files in the archives.
@@ -56,7 +58,8 @@ func main() {
 	}
 }
 
-// run builds the named platforms from the sources in the directory root.
+// run builds the named platforms from the sources in the directory root, and writes the archives into the directory
+// out. If check is true, it builds them a second time and returns an error if the results differ.
 func run(ctx context.Context, root, out string, names []string, check bool) error {
 	r, err := described(ctx, root)
 	if err != nil {
@@ -83,13 +86,13 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 		return err
 	}
 	if again != sums {
-		return fmt.Errorf("two builds of the same sources differ:\n%s\n%s", sums, again)
+		return fmt.Errorf("two builds of the same sources have different checksums:\n%s\n%s", sums, again)
 	}
 	fmt.Println("two builds are equal")
 	return nil
 }
 
-// described returns the release that the environment and the state of Git describe.
+// described returns the release that the environment variables describe. It reads missing values from Git.
 func described(ctx context.Context, root string) (*release, error) {
 	var failed error
 	of := func(variable string, args ...string) string {
@@ -153,16 +156,16 @@ func (r *release) write(ctx context.Context, root, out string, chosen []platform
 	return r.pack(binaries, filepath.Join(root, "LICENSE"), out)
 }
 
-// copySources copies the files of the sources that Git tracks.
+// copySources copies the files that Git tracks to another directory.
 func copySources(ctx context.Context, from, to string) error {
 	list, err := exec.CommandContext(ctx, "git", "-C", from, "ls-files", "-z").Output()
 	if err != nil {
-		return fmt.Errorf("-check needs a clone of the repository: %w", err)
+		return fmt.Errorf("-check cannot list the sources, because it needs a Git clone of the repository: %w", err)
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join(from, name))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it was deleted, but the deletion is not committed
+			continue // the file was deleted, but the deletion is not committed
 		}
 		if err != nil {
 			return err

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// archive returns the name of a platform's archive. Windows opens zip files without further programs.
+// archive returns the file name of a platform's archive. The archive for Windows is a zip file, because Windows can
+// open zip files without additional programs.
 func (p platform) archive() string {
 	if p.os == "windows" {
 		return fmt.Sprintf("sparkctl_%s_%s.zip", p.os, p.arch)
@@ -21,7 +22,7 @@ func (p platform) archive() string {
 	return fmt.Sprintf("sparkctl_%s_%s.tar.gz", p.os, p.arch)
 }
 
-// suffix returns the suffix of programs.
+// suffix returns the suffix of a program's file name on the platform, such as ".exe".
 func (p platform) suffix() string {
 	if p.os == "windows" {
 		return ".exe"
@@ -29,7 +30,7 @@ func (p platform) suffix() string {
 	return ""
 }
 
-// packed is a file of an archive.
+// packed is a file to pack into an archive: its name in the archive, and the path from which pack reads it.
 type packed struct {
 	name, from string
 	mode       os.FileMode

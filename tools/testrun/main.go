@@ -1,9 +1,9 @@
 // Command testrun runs the project's tests part by part. It prints the result and the duration of each part, and ends
 // with one line that counts all tests: "N passed, N failed, N skipped". It exits with 1 if anything failed.
 //
-// A part is either `go test -json` in one of the modules, whose tests are counted individually, or a check (a script),
-// which counts as one test. A part that cannot be built counts as a failure. The parts run one after the other, because
-// a machine may have only two cores.
+// A part is either a run of `go test -json` in one of the modules, or a check (a script). Testrun counts the tests of a
+// module individually, and a check as one test. A part that cannot be built counts as a failure. The parts run one
+// after the other, because a machine may have only two cores.
 package main
 
 import (
@@ -40,15 +40,15 @@ var parts = []part{
 	{name: "lint", about: "run golangci-lint on every module and Vale on the prose", check: []string{"tools/lint.sh"}},
 	{name: "tools", about: "test this program, the generators and the prose rules", dir: "tools", args: []string{"./..."}},
 	{name: "main", about: "test the library and the operator with a real API server", dir: ".",
-		// Tests on an API server mostly wait. Running more of them than there are cores keeps all cores busy.
-		// The package that takes longest goes first, so that the others run beside it.
+		// Tests on an API server mostly wait, so more of them than the number of cores run at the same time. The
+		// package that takes longest comes first, so that the other packages run while it runs.
 		args: []string{"-timeout=25m", "-parallel=10", "./internal/operator", "./..."},
 		// The operator reads cached dependents without copying them; the detector panics if one of them is changed.
-		// LIVES plays more simulated lives than a developer's loop does.
+		// LIVES multiplies the number of simulated lives of an application, which is small by default.
 		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=3"}},
 	{name: "local", about: "test the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
 	{name: "kube", about: "test the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
-	// make e2e runs the skipped test, which takes two minutes to show that every scenario can be measured.
+	// `make e2e` runs the skipped test, because it takes two minutes. It checks that every scenario can be measured.
 	{name: "bench", about: "test the load harness, and lives with wide bounds", dir: "bench", args: []string{"-timeout=20m", "-p=1", "-skip=^TestTinyPlanMeasuresEveryBound$", "./..."}},
 	{name: "e2e", about: "test Helm, the operator and real Spark on a cluster with a node", dir: "test/e2e", args: []string{"-timeout=35m", "-parallel=3", "./..."}},
 }
@@ -99,9 +99,9 @@ func main() {
 	}
 }
 
-// choose returns the parts to run: the parts whose names are in the list selected, or all parts if that list is empty,
-// but not the parts whose names are in the list skipped. In both lists, commas or spaces separate the names. An unknown
-// name is an error.
+// choose returns the parts to run. These are the parts whose names are in the list selected, or all parts if that list
+// is empty. Parts whose names are in the list skipped are left out. In both lists, commas or spaces separate the names.
+// An unknown name is an error.
 func choose(all []part, selected, skipped string) ([]part, error) {
 	names := func(list string) ([]string, error) {
 		wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
@@ -143,8 +143,8 @@ func (p part) run(out io.Writer) count {
 		}
 		return count{passed: 1}
 	}
-	// No cached results: go test does not notice changes of the programs that tests run (the operator, the chart, the
-	// cluster).
+	// The option -count=1 disables cached results, because go test does not detect changes of the programs that tests
+	// run (the operator, the chart, the cluster).
 	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1"}, p.args...)...)
 	cmd.Dir, cmd.Stderr, cmd.Env = p.dir, out, append(os.Environ(), p.env...)
 	pipe, err := cmd.StdoutPipe()
@@ -174,7 +174,7 @@ func follow(in io.Reader, out io.Writer) count {
 	var c count
 	output := map[string][]string{} // output so far, by package and test
 	failures := map[string]int{}    // failed tests, by package
-	seconds := map[string]float64{} // of each test, by package and test
+	seconds := map[string]float64{} // duration of each test, by package and test
 	defer func() { printSlowest(out, seconds) }()
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for {

@@ -62,13 +62,13 @@ func (p *Parser) ParseCtx(_ context.Context, _ *Tree, source []byte) (*Tree, err
 	return &Tree{root: &Node{comments: p.language.comments(source)}}, nil
 }
 
-// Query stands for Vale's query of Go files, `(comment) @comment`.
+// Query represents the only query that Vale uses for Go files, `(comment) @comment`.
 type Query struct{}
 
 // NewQuery returns the only query. It ignores its arguments.
 func NewQuery([]byte, *Language) (*Query, error) { return &Query{}, nil }
 
-// CaptureNameForId returns the only capture's name.
+// CaptureNameForId returns the name of the only capture.
 func (*Query) CaptureNameForId(uint32) string { return "comment" }
 
 // QueryCapture is a node that a query found.
@@ -126,8 +126,8 @@ func goComments(source []byte) []*Node {
 	}
 }
 
-// isDirective reports whether a comment is addressed to a program and not to readers. Such a comment has no space after
-// the slashes, or it is a marker of controller-gen.
+// isDirective reports whether a comment is for a program and not for readers. Such a comment has no space after the
+// slashes, or it is a marker of controller-gen.
 func isDirective(text string) bool {
 	rest, isLine := strings.CutPrefix(text, "//")
 	return isLine && rest != "" && rest[0] != ' ' && rest[0] != '\t' || strings.HasPrefix(rest, " +")
