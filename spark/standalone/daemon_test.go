@@ -102,15 +102,15 @@ func TestCommands(t *testing.T) {
 		env    []string
 		want   []string
 	}{
-		"master":                          {RoleMaster, counts(1, 1, 1), nil, slices.Concat(master(host, "7077", "8080"), base)},
-		"master of another name":          {RoleMaster, counts(1, 1, 1), []string{"SPARK_MASTER_HOST=a b"}, slices.Concat(master("a b", "7077", "8080"), base)},
-		"master's UI":                     {RoleMaster, with(masterUIKey, "9090"), nil, slices.Concat(master(host, "7077", "9090"), base)},
-		"master, a Service's variables":   {RoleMaster, counts(1, 1, 1), []string{"SPARK_MASTER_PORT=tcp://10.0.0.1:7077", "SPARK_MASTER_WEBUI_PORT=1"}, slices.Concat(master(host, "7077", "8080"), base)},
-		"worker":                          {RoleWorker, counts(1, 1, 1), nil, slices.Concat(worker("8081"), base)},
-		"worker's UI":                     {RoleWorker, with(workerUIKey, "9091"), nil, slices.Concat(worker("9091"), base)},
-		"worker, a Service's variables":   {RoleWorker, counts(1, 1, 1), []string{"SPARK_WORKER_PORT=tcp://10.0.0.1:1", "SPARK_WORKER_WEBUI_PORT=1"}, slices.Concat(worker("8081"), base)},
-		"worker, a port of the image's":   {RoleWorker, counts(1, 1, 1), []string{"SPARK_WORKER_PORT=7078"}, slices.Concat(worker("8081"), base[:2], []string{"SPARK_WORKER_PORT=7078"}, base[2:])},
-		"worker, a locale of the image's": {RoleWorker, counts(1, 1, 1), []string{"LANG=en_US.UTF-8"}, slices.Concat(worker("8081"), base[:1], base[2:])},
+		"master":                                 {RoleMaster, counts(1, 1, 1), nil, slices.Concat(master(host, "7077", "8080"), base)},
+		"master with SPARK_MASTER_HOST":          {RoleMaster, counts(1, 1, 1), []string{"SPARK_MASTER_HOST=a b"}, slices.Concat(master("a b", "7077", "8080"), base)},
+		"master with another UI port":            {RoleMaster, with(masterUIKey, "9090"), nil, slices.Concat(master(host, "7077", "9090"), base)},
+		"master with the variables of a Service": {RoleMaster, counts(1, 1, 1), []string{"SPARK_MASTER_PORT=tcp://10.0.0.1:7077", "SPARK_MASTER_WEBUI_PORT=1"}, slices.Concat(master(host, "7077", "8080"), base)},
+		"worker":                                 {RoleWorker, counts(1, 1, 1), nil, slices.Concat(worker("8081"), base)},
+		"worker with another UI port":            {RoleWorker, with(workerUIKey, "9091"), nil, slices.Concat(worker("9091"), base)},
+		"worker with the variables of a Service": {RoleWorker, counts(1, 1, 1), []string{"SPARK_WORKER_PORT=tcp://10.0.0.1:1", "SPARK_WORKER_WEBUI_PORT=1"}, slices.Concat(worker("8081"), base)},
+		"worker with a port in the image":        {RoleWorker, counts(1, 1, 1), []string{"SPARK_WORKER_PORT=7078"}, slices.Concat(worker("8081"), base[:2], []string{"SPARK_WORKER_PORT=7078"}, base[2:])},
+		"worker with a locale in the image":      {RoleWorker, counts(1, 1, 1), []string{"LANG=en_US.UTF-8"}, slices.Concat(worker("8081"), base[:1], base[2:])},
 	} {
 		o := build(t, simple(c.change))
 		set := map[string]*appsv1.StatefulSet{RoleMaster: o.Master, RoleWorker: o.Workers}[c.role]
@@ -182,12 +182,12 @@ func TestPorts(t *testing.T) {
 		probes [2]int32
 		warns  string
 	}{
-		"default":          {counts(1, 1, 1), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, ""},
-		"moved":            {with(masterUIKey, " 1 ", workerUIKey, "2", restKey, "3"), []int32{1, 7077, 3}, []int32{2}, [2]int32{7077, 2}, ""},
-		"any":              {with(workerUIKey, "0"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 0}, "spark.worker.ui.port: is not a fixed port"},
-		"none":             {with(masterUIKey, "web", restKey, "70000"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, "spark.master.rest.port: is not a fixed port"},
-		"the user's":       {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"spark","containerPort":7077},{"containerPort":9}]}]}}}`), []int32{7077, 9, 8080, 6066}, []int32{8081}, [2]int32{7077, 8081}, ""},
-		"the same for UDP": {workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","ports":[{"containerPort":8081,"protocol":"UDP"}]}]}}}`), []int32{8080, 7077, 6066}, []int32{8081, 8081}, [2]int32{7077, 8081}, ""},
+		"default":                  {counts(1, 1, 1), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, ""},
+		"other ports":              {with(masterUIKey, " 1 ", workerUIKey, "2", restKey, "3"), []int32{1, 7077, 3}, []int32{2}, [2]int32{7077, 2}, ""},
+		"UI port of zero":          {with(workerUIKey, "0"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 0}, "spark.worker.ui.port: is not a fixed port"},
+		"invalid ports":            {with(masterUIKey, "web", restKey, "70000"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, "spark.master.rest.port: is not a fixed port"},
+		"ports in the template":    {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"spark","containerPort":7077},{"containerPort":9}]}]}}}`), []int32{7077, 9, 8080, 6066}, []int32{8081}, [2]int32{7077, 8081}, ""},
+		"UDP port in the template": {workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","ports":[{"containerPort":8081,"protocol":"UDP"}]}]}}}`), []int32{8080, 7077, 6066}, []int32{8081, 8081}, [2]int32{7077, 8081}, ""},
 	} {
 		o := build(t, simple(c.change))
 		master, worker := container(t, o.Master, RoleMaster), container(t, o.Workers, RoleWorker)

@@ -26,20 +26,20 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 		port     int32
 		want     bool
 	}{
-		"the master asks for executors":            {master, worker, 40001, true},
-		"workers register":                         {worker, master, masterPort, true},
-		"executors fetch what was shuffled":        {worker, worker, 7337, true},
-		"executors fetch blocks":                   {worker, worker, 40002, true},
-		"a driver fetches results":                 {driver, worker, 40002, true},
-		"a driver asks the master":                 {driver, master, masterPort, true},
-		"executors answer a driver":                {worker, driver, 7078, true},
-		"anybody sees the master's UI":             {netpolicy.Party{Namespace: "default", Labels: nil}, master, masterUIPort, true},
-		"a worker of another cluster":              {pod(other.Workers.Spec.Template), worker, 40002, false},
-		"the master of another cluster":            {pod(other.Master.Spec.Template), worker, 40001, false},
-		"an executor of Kubernetes":                {netpolicy.Party{Namespace: "spark", Labels: map[string]string{"spark-role": "executor"}}, worker, 40002, false},
-		"a pod of the namespace":                   {netpolicy.Party{Namespace: "spark", Labels: map[string]string{"app": "web"}}, worker, workerUIPort, false},
-		"a driver of another namespace":            {netpolicy.Party{Namespace: "other", Labels: driver.Labels}, worker, 40002, false},
-		"a cluster of the name, another namespace": {netpolicy.Party{Namespace: "other", Labels: master.Labels}, worker, 40001, false},
+		"the master starts executors":                      {master, worker, 40001, true},
+		"workers register":                                 {worker, master, masterPort, true},
+		"executors fetch shuffle data from another worker": {worker, worker, 7337, true},
+		"executors fetch blocks":                           {worker, worker, 40002, true},
+		"a driver fetches results":                         {driver, worker, 40002, true},
+		"a driver connects to the master":                  {driver, master, masterPort, true},
+		"executors connect to a driver":                    {worker, driver, 7078, true},
+		"every pod reaches the master's UI":                {netpolicy.Party{Namespace: "default", Labels: nil}, master, masterUIPort, true},
+		"a worker of another cluster":                      {pod(other.Workers.Spec.Template), worker, 40002, false},
+		"the master of another cluster":                    {pod(other.Master.Spec.Template), worker, 40001, false},
+		"an executor of Kubernetes":                        {netpolicy.Party{Namespace: "spark", Labels: map[string]string{"spark-role": "executor"}}, worker, 40002, false},
+		"a pod of the namespace":                           {netpolicy.Party{Namespace: "spark", Labels: map[string]string{"app": "web"}}, worker, workerUIPort, false},
+		"a driver of another namespace":                    {netpolicy.Party{Namespace: "other", Labels: driver.Labels}, worker, 40002, false},
+		"a cluster of the name, another namespace":         {netpolicy.Party{Namespace: "other", Labels: master.Labels}, worker, 40001, false},
 	} {
 		got := netpolicy.Admits(t, o.Policy, c.from, c.to, c.port) && netpolicy.Admits(t, o.MasterPolicy, c.from, c.to, c.port)
 		if got != c.want {
@@ -62,16 +62,16 @@ func TestMasterPolicy(t *testing.T) {
 		reach      map[int32][]netpolicy.Party
 		shut       map[int32][]netpolicy.Party
 	}{
-		"drivers, by default": {
+		"drivers (the default)": {
 			reach: map[int32][]netpolicy.Party{7077: {driver}, 8080: {driver, pod, other}, 9404: {other}},
 			shut:  map[int32][]netpolicy.Party{7077: {pod, other}, 6066: {driver, pod, other}},
 		},
-		"the namespace": {
+		"the whole namespace": {
 			submitters: SubmitterNamespace,
 			reach:      map[int32][]netpolicy.Party{7077: {driver, pod}, 8080: {other}},
 			shut:       map[int32][]netpolicy.Party{7077: {other}, 6066: {driver, pod, other}},
 		},
-		"REST, as asked for": {
+		"REST API enabled explicitly": {
 			conf:  []string{"spark.master.rest.enabled", " True", "spark.master.rest.port", "6067", "spark.master.ui.port", "8081"},
 			reach: map[int32][]netpolicy.Party{7077: {driver}, 6067: {driver}, 8081: {other}},
 			shut:  map[int32][]netpolicy.Party{7077: {pod, other}, 6067: {pod, other}},

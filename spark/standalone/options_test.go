@@ -157,14 +157,14 @@ func TestDefaultsOfTheConfiguration(t *testing.T) {
 		key     string
 		want    string
 	}{
-		"shuffle service":         {nil, shuffleKey, "true"},
-		"no shuffle service":      {[]string{shuffleKey, "false"}, shuffleKey, "false"},
-		"preferred address":       {nil, preferMasterKey, "true"},
-		"no preferred address":    {[]string{preferMasterKey, "false"}, preferMasterKey, "false"},
-		"namespace":               {[]string{namespaceKey, "other"}, namespaceKey, "spark"},
-		"image":                   {[]string{imageKey, "a:{{SPARK_VERSION}}"}, imageKey, "a:4.1.4"},
-		"a reference elsewhere":   {[]string{"spark.x", "{{SPARK_VERSION}}"}, "spark.x", "{{SPARK_VERSION}}"},
-		"a key of another family": {[]string{"java.net.preferIPv6Addresses", "true"}, "java.net.preferIPv6Addresses", "true"},
+		"shuffle service":               {nil, shuffleKey, "true"},
+		"shuffle service disabled":      {[]string{shuffleKey, "false"}, shuffleKey, "false"},
+		"preferred address":             {nil, preferMasterKey, "true"},
+		"preferred address disabled":    {[]string{preferMasterKey, "false"}, preferMasterKey, "false"},
+		"namespace":                     {[]string{namespaceKey, "other"}, namespaceKey, "spark"},
+		"image":                         {[]string{imageKey, "a:{{SPARK_VERSION}}"}, imageKey, "a:4.1.4"},
+		"marker in another key":         {[]string{"spark.x", "{{SPARK_VERSION}}"}, "spark.x", "{{SPARK_VERSION}}"},
+		"key without the prefix spark.": {[]string{"java.net.preferIPv6Addresses", "true"}, "java.net.preferIPv6Addresses", "true"},
 	} {
 		plain, _ := properties(t, build(t, simple(with(c.message...))))
 		if plain[c.key] != c.want {
@@ -183,14 +183,14 @@ func TestSecrets(t *testing.T) {
 		secret  []string
 		warns   string
 	}{
-		"none":                {[]string{"spark.x", "y"}, nil, ""},
-		"by the key":          {[]string{authSecretKey, "y", "spark.ssl.keyPassword", "z", "spark.hadoop.fs.s3a.access.key", "k"}, []string{authSecretKey, "spark.hadoop.fs.s3a.access.key", "spark.ssl.keyPassword"}, ""},
-		"a filter's":          {[]string{"spark.org.apache.spark.ui.JWSFilter.param.secretKey", "y"}, []string{"spark.org.apache.spark.ui.JWSFilter.param.secretKey"}, ""},
-		"by the value":        {[]string{"spark.x", "jdbc:a?password=b"}, []string{"spark.x"}, ""},
-		"of another family":   {[]string{"javax.net.ssl.keyStorePassword", "y"}, []string{"javax.net.ssl.keyStorePassword"}, ""},
-		"the user's pattern":  {[]string{redactionKey, "(?i)mine", "spark.x", "Mine", "spark.mine", "x", "spark.token", "t"}, []string{"spark.mine", "spark.token", "spark.x"}, ""},
-		"an unknown pattern":  {[]string{redactionKey, "(?<!x)mine", "spark.x", "y"}, []string{namespaceKey, redactionKey, shuffleKey, preferMasterKey, "spark.a", "spark.x"}, "the whole configuration is kept as a secret"},
-		"a pattern of itself": {[]string{redactionKey, "spark"}, []string{namespaceKey, shuffleKey, preferMasterKey, "spark.a"}, ""},
+		"no secret":                            {[]string{"spark.x", "y"}, nil, ""},
+		"secret by its key":                    {[]string{authSecretKey, "y", "spark.ssl.keyPassword", "z", "spark.hadoop.fs.s3a.access.key", "k"}, []string{authSecretKey, "spark.hadoop.fs.s3a.access.key", "spark.ssl.keyPassword"}, ""},
+		"secret parameter of a filter":         {[]string{"spark.org.apache.spark.ui.JWSFilter.param.secretKey", "y"}, []string{"spark.org.apache.spark.ui.JWSFilter.param.secretKey"}, ""},
+		"secret by its value":                  {[]string{"spark.x", "jdbc:a?password=b"}, []string{"spark.x"}, ""},
+		"secret key without the prefix spark.": {[]string{"javax.net.ssl.keyStorePassword", "y"}, []string{"javax.net.ssl.keyStorePassword"}, ""},
+		"the user's pattern":                   {[]string{redactionKey, "(?i)mine", "spark.x", "Mine", "spark.mine", "x", "spark.token", "t"}, []string{"spark.mine", "spark.token", "spark.x"}, ""},
+		"pattern that Go does not support":     {[]string{redactionKey, "(?<!x)mine", "spark.x", "y"}, []string{namespaceKey, redactionKey, shuffleKey, preferMasterKey, "spark.a", "spark.x"}, "the whole configuration is kept as a secret"},
+		"pattern that matches its own key":     {[]string{redactionKey, "spark"}, []string{namespaceKey, shuffleKey, preferMasterKey, "spark.a"}, ""},
 	} {
 		o := build(t, simple(with(c.message...)))
 		_, secret := properties(t, o)
@@ -250,12 +250,12 @@ func TestAuthenticationWithoutSecretWarns(t *testing.T) {
 		message  []string
 		reported bool
 	}{
-		"off":             {nil, false},
-		"said to be off":  {[]string{authenticateKey, "false"}, false},
-		"on":              {[]string{authenticateKey, "true"}, true},
-		"on, in capitals": {[]string{authenticateKey, " TRUE"}, true},
-		"with a secret":   {[]string{authenticateKey, "true", authSecretKey, "x"}, false},
-		"with a file":     {[]string{authenticateKey, "true", authFileKey, "/x"}, false},
+		"not set":                 {nil, false},
+		"set to false":            {[]string{authenticateKey, "false"}, false},
+		"set to true":             {[]string{authenticateKey, "true"}, true},
+		"set to true in capitals": {[]string{authenticateKey, " TRUE"}, true},
+		"true with a secret":      {[]string{authenticateKey, "true", authSecretKey, "x"}, false},
+		"true with a secret file": {[]string{authenticateKey, "true", authFileKey, "/x"}, false},
 	} {
 		all := warningTexts(build(t, simple(with(c.message...))))
 		if reported := slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, says) }); reported != c.reported {

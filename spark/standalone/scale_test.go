@@ -48,15 +48,15 @@ func TestWorkers(t *testing.T) {
 		bounds             []int32
 		warns              []string
 	}{
-		"as many as there are":    {3, 3, 3, 3, nil, nil},
-		"none":                    {0, 0, 0, 0, nil, nil},
-		"between":                 {2, 1, 5, 2, []int32{1, 5}, nil},
-		"from none":               {2, 0, 5, 2, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one worker"}},
-		"none at first":           {0, 0, 5, 1, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one", "InitWorkers: the cluster starts with 1"}},
-		"fewer than least":        {1, 3, 5, 3, []int32{3, 5}, []string{"InitWorkers: the cluster starts with 3"}},
-		"more than most":          {9, 1, 5, 9, []int32{1, 5}, nil},
-		"least is more than most": {2, 5, 1, 2, nil, nil},
-		"all that can be":         {1<<31 - 1, 1<<31 - 2, 1<<31 - 1, 1<<31 - 1, []int32{1<<31 - 2, 1<<31 - 1}, nil},
+		"constant number":                   {3, 3, 3, 3, nil, nil},
+		"no workers":                        {0, 0, 0, 0, nil, nil},
+		"initial number between the bounds": {2, 1, 5, 2, []int32{1, 5}, nil},
+		"minimum of zero":                   {2, 0, 5, 2, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one worker"}},
+		"initial number of zero":            {0, 0, 5, 1, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one", "InitWorkers: the cluster starts with 1"}},
+		"initial number below the minimum":  {1, 3, 5, 3, []int32{3, 5}, []string{"InitWorkers: the cluster starts with 3"}},
+		"initial number above the maximum":  {9, 1, 5, 9, []int32{1, 5}, nil},
+		"minimum above the maximum":         {2, 5, 1, 2, nil, nil},
+		"maximum possible numbers":          {1<<31 - 1, 1<<31 - 2, 1<<31 - 1, 1<<31 - 1, []int32{1<<31 - 2, 1<<31 - 1}, nil},
 	} {
 		request := simple(counts(c.first, c.least, c.most), workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","resources":{"requests":{"cpu":"1"}}}]}}}`))
 		o := build(t, request)
@@ -87,10 +87,10 @@ func TestWhatTheAutoscalerMeasures(t *testing.T) {
 		change func(*Request)
 		warned bool
 	}{
-		"nothing":            {workerTemplate(``), true},
-		"memory":             {worker(`{"requests":{"memory":"1Gi"},"limits":{"memory":"1Gi"}}`), true},
-		"CPU":                {worker(`{"requests":{"cpu":"1"}}`), false},
-		"a limit":            {worker(`{"limits":{"cpu":"1"}}`), false},
+		"no resources":       {workerTemplate(``), true},
+		"memory only":        {worker(`{"requests":{"memory":"1Gi"},"limits":{"memory":"1Gi"}}`), true},
+		"CPU request":        {worker(`{"requests":{"cpu":"1"}}`), false},
+		"CPU limit":          {worker(`{"limits":{"cpu":"1"}}`), false},
 		"the user's metrics": {func(r *Request) { r.Autoscaler = []byte(`{"metrics":[]}`) }, false},
 		"no autoscaler":      {counts(1, 1, 1), false},
 	} {

@@ -41,7 +41,7 @@ func TestServices(t *testing.T) {
 func TestServicesLeadToDaemons(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"default": counts(1, 1, 1), "moved": with(masterUIKey, "9090", workerUIKey, "9091", restKey, "9092"),
-		"the user's ports": masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"spark","containerPort":7077}]}]}}}`),
+		"ports in the template": masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"spark","containerPort":7077}]}]}}}`),
 	} {
 		o := build(t, simple(change))
 		for _, s := range []struct {

@@ -13,10 +13,10 @@ import (
 // with a key that is not passed to Spark. The driver keeps its own account.
 func TestRunnerHasOwnAccount(t *testing.T) {
 	for name, c := range map[string]struct{ configured, chosen, want string }{
-		"the driver's":      {"", "", "driver"},
-		"the operator's":    {"submit", "", "submit"},
-		"the application's": {"submit", "uploads", "uploads"},
-		"chosen alone":      {"", "uploads", "uploads"},
+		"neither sets an account":             {"", "", "driver"},
+		"Request sets the account":            {"submit", "", "submit"},
+		"configuration overrides the Request": {"submit", "uploads", "uploads"},
+		"configuration sets the account":      {"", "uploads", "uploads"},
 	} {
 		r := minimal()
 		r.RunnerServiceAccount = c.configured
@@ -43,20 +43,20 @@ func TestRunnerHasOwnAccount(t *testing.T) {
 // name the account and for both ways of submission.
 func TestDeniedAccount(t *testing.T) {
 	for name, change := range map[string]func(*Request){
-		"of the driver":              func(r *Request) { r.Conf.Set(driverAccountKey, "operator") },
-		"of the executors":           func(r *Request) { r.Conf.Set(driverAccountKey, "spark"); r.Conf.Set(executorAccountKey, "operator") },
-		"of the runner":              func(r *Request) { r.Conf.Set(RunnerAccountKey, "operator") },
-		"of all runners":             func(r *Request) { r.RunnerServiceAccount = "operator" },
-		"by the driver's template":   func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"serviceAccountName":"operator"}}`) },
-		"by its older field":         func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"serviceAccount":"operator"}}`) },
-		"by the executors' template": func(r *Request) { r.ExecutorTemplate = []byte(`{"spec":{"serviceAccountName":"operator"}}`) },
-		"laid over the driver":       func(r *Request) { r.Driver = overlay.Overlay{ServiceAccountName: "operator"} },
-		"laid over the executors":    func(r *Request) { r.Executor = overlay.Overlay{ServiceAccountName: "operator"} },
-		"by the environment": func(r *Request) {
+		"key of the driver":                       func(r *Request) { r.Conf.Set(driverAccountKey, "operator") },
+		"key of the executors":                    func(r *Request) { r.Conf.Set(driverAccountKey, "spark"); r.Conf.Set(executorAccountKey, "operator") },
+		"key of the runner":                       func(r *Request) { r.Conf.Set(RunnerAccountKey, "operator") },
+		"RunnerServiceAccount":                    func(r *Request) { r.RunnerServiceAccount = "operator" },
+		"driver template":                         func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"serviceAccountName":"operator"}}`) },
+		"deprecated field of the driver template": func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"serviceAccount":"operator"}}`) },
+		"executor template":                       func(r *Request) { r.ExecutorTemplate = []byte(`{"spec":{"serviceAccountName":"operator"}}`) },
+		"driver overlay":                          func(r *Request) { r.Driver = overlay.Overlay{ServiceAccountName: "operator"} },
+		"executor overlay":                        func(r *Request) { r.Executor = overlay.Overlay{ServiceAccountName: "operator"} },
+		"reference to an environment variable": func(r *Request) {
 			r.Environment = map[string]string{"A": "operator"}
 			r.Conf.Set(driverAccountKey, "${env:A}")
 		},
-		"since it is a pod's default": func(r *Request) { r.DeniedServiceAccount = "default" },
+		"default account of a pod": func(r *Request) { r.DeniedServiceAccount = "default" },
 	} {
 		r := minimal()
 		r.DeniedServiceAccount = "operator"

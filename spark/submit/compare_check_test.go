@@ -95,13 +95,13 @@ func TestComparisonSeesNoDifferenceInWhatIsTheSame(t *testing.T) {
 		return []object{{"Pod", "p", decode(t, []byte(`{"kind":"Pod","metadata":{"name":"p"},"spec":`+spec+`}`))}}
 	}
 	for name, test := range map[string][2]string{
-		"order of volumes":       {`{"volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`, `{"volumes":[{"name":"b"},{"name":"a","emptyDir":{}}]}`},
-		"amounts":                {`{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}`},
-		"nothing and empty":      {`{"nodeSelector":{},"tolerations":[],"affinity":null}`, `{}`},
-		"empty text":             {`{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a","subPath":"","readOnly":false}]}]}`, `{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a"}]}]}`},
-		"order of directories":   {`{"containers":[{"name":"c","env":[{"name":"SPARK_LOCAL_DIRS","value":"/a,/b"}]}]}`, `{"containers":[{"name":"c","env":[{"name":"SPARK_LOCAL_DIRS","value":"/b,/a"}]}]}`},
-		"numbers of claims":      {`{"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"p-driver-pvc-0"}}]}`, `{"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"p-driver-pvc-1"}}]}`},
-		"numbers of directories": {`{"containers":[{"name":"c","volumeMounts":[{"name":"spark-local-dir-1","mountPath":"/a"}]}]}`, `{"containers":[{"name":"c","volumeMounts":[{"name":"spark-local-dir-2","mountPath":"/a"}]}]}`},
+		"order of volumes":         {`{"volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`, `{"volumes":[{"name":"b"},{"name":"a","emptyDir":{}}]}`},
+		"amounts":                  {`{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}`},
+		"missing and empty values": {`{"nodeSelector":{},"tolerations":[],"affinity":null}`, `{}`},
+		"empty text":               {`{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a","subPath":"","readOnly":false}]}]}`, `{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a"}]}]}`},
+		"order of directories":     {`{"containers":[{"name":"c","env":[{"name":"SPARK_LOCAL_DIRS","value":"/a,/b"}]}]}`, `{"containers":[{"name":"c","env":[{"name":"SPARK_LOCAL_DIRS","value":"/b,/a"}]}]}`},
+		"numbers of claims":        {`{"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"p-driver-pvc-0"}}]}`, `{"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"p-driver-pvc-1"}}]}`},
+		"numbers of directories":   {`{"containers":[{"name":"c","volumeMounts":[{"name":"spark-local-dir-1","mountPath":"/a"}]}]}`, `{"containers":[{"name":"c","volumeMounts":[{"name":"spark-local-dir-2","mountPath":"/a"}]}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if differences := compare(takeApart(t, pod(test[0])), takeApart(t, pod(test[1]))); len(differences) > 0 {
@@ -121,13 +121,13 @@ func TestComparisonSeesOrder(t *testing.T) {
 		first, other string
 		same         bool
 	}{
-		"containers":                  {`[{"name":"a"},{"name":"b"}]`, `[{"name":"b"},{"name":"a"}]`, false},
-		"variables":                   {`[{"env":[{"name":"a"},{"name":"b"}]}]`, `[{"env":[{"name":"b"},{"name":"a"}]}]`, false},
-		"variables of one name":       {`[{"env":[{"name":"x","value":"1"},{"name":"x","value":"2"}]}]`, `[{"env":[{"name":"x","value":"2"},{"name":"x","value":"1"}]}]`, false},
-		"variables of a family":       {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`, `[{"env":[{"name":"a"},{"name":"y"},{"name":"x"}]}]`, true},
-		"a family's place":            {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`, `[{"env":[{"name":"x"},{"name":"y"},{"name":"a"}]}]`, false},
-		"arguments":                   {`[{"args":["a","b"]}]`, `[{"args":["b","a"]}]`, false},
-		"volume mounts have no order": {`[{"volumeMounts":[{"mountPath":"a"},{"mountPath":"b"}]}]`, `[{"volumeMounts":[{"mountPath":"b"},{"mountPath":"a"}]}]`, true},
+		"containers":                          {`[{"name":"a"},{"name":"b"}]`, `[{"name":"b"},{"name":"a"}]`, false},
+		"variables":                           {`[{"env":[{"name":"a"},{"name":"b"}]}]`, `[{"env":[{"name":"b"},{"name":"a"}]}]`, false},
+		"variables with the same name":        {`[{"env":[{"name":"x","value":"1"},{"name":"x","value":"2"}]}]`, `[{"env":[{"name":"x","value":"2"},{"name":"x","value":"1"}]}]`, false},
+		"variables of the same group of keys": {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`, `[{"env":[{"name":"a"},{"name":"y"},{"name":"x"}]}]`, true},
+		"place of a group of variables":       {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`, `[{"env":[{"name":"x"},{"name":"y"},{"name":"a"}]}]`, false},
+		"arguments":                           {`[{"args":["a","b"]}]`, `[{"args":["b","a"]}]`, false},
+		"volume mounts have no order":         {`[{"volumeMounts":[{"mountPath":"a"},{"mountPath":"b"}]}]`, `[{"volumeMounts":[{"mountPath":"b"},{"mountPath":"a"}]}]`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if same := len(compare(takeApart(t, pod(test.first)), takeApart(t, pod(test.other)))) == 0; same != test.same {

@@ -50,14 +50,14 @@ func TestCredentialFiles(t *testing.T) {
 	}{
 		"nothing":                {account: "spark"},
 		"empty files are absent": {given: Credentials{CACert: []byte{}}, account: "spark"},
-		"a CA":                   {given: Credentials{CACert: []byte("ca")}, data: map[string]string{"ca-cert": "ca"}, mounted: map[string]string{"caCertFile": dir + "ca-cert"}},
+		"CA certificate":         {given: Credentials{CACert: []byte("ca")}, data: map[string]string{"ca-cert": "ca"}, mounted: map[string]string{"caCertFile": dir + "ca-cert"}},
 		"everything": {
 			given:   Credentials{CACert: []byte("ca"), ClientKey: []byte{0, 0xff}, ClientCert: []byte("cert")},
 			pairs:   []string{prefix + "oauthToken", "t"},
 			data:    map[string]string{"ca-cert": "ca", "client-key": "\x00\xff", "client-cert": "cert", "oauth-token": "t"},
 			mounted: map[string]string{"caCertFile": dir + "ca-cert", "clientKeyFile": dir + "client-key", "clientCertFile": dir + "client-cert", "oauthTokenFile": dir + "oauth-token"},
 		},
-		"the user's place stays": {
+		"path that the user sets": {
 			given: Credentials{ClientKey: []byte("k")}, pairs: []string{prefix + "mounted.clientKeyFile", "/mine"},
 			data: map[string]string{"client-key": "k"}, mounted: map[string]string{"clientKeyFile": "/mine"},
 		},

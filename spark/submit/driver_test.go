@@ -22,8 +22,8 @@ func TestDriverEqualsBuildsDriver(t *testing.T) {
 		t.Errorf("(-Build +Driver):\n%s", diff)
 	}
 	for name, pairs := range map[string][]string{
-		"a step of the user's": {"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"},
-		"a pattern in a store": {"spark.jars", "s3a://b/*.jar"},
+		"a step that the user adds":    {"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"},
+		"a pattern in an object store": {"spark.jars", "s3a://b/*.jar"},
 	} {
 		for i := 0; i < len(pairs); i += 2 {
 			r.Conf.Set(pairs[i], pairs[i+1])
