@@ -74,21 +74,21 @@ func TestKerberosRefused(t *testing.T) {
 		change     func(*Request)
 		name, text string
 	}{
-		"a keytab twice": {func(r *Request) {
+		"keytab in the Request and a key": {func(r *Request) {
 			r.Keytab = &File{Name: "k"}
 			r.Conf.Set("spark.kerberos.keytab", "local:///k")
 			r.Conf.Set("spark.kerberos.principal", "p")
 		}, "spark.kerberos.keytab", "of the submitter"},
-		"a keytab alone":  {func(r *Request) { r.Keytab = &File{Name: "k"} }, "Keytab", "spark.kerberos.principal"},
-		"a keytab's name": {func(r *Request) { r.Keytab = &File{Name: "a b"}; r.Conf.Set("spark.kerberos.principal", "p") }, "Keytab", "cannot be a key"},
-		"a large keytab": {func(r *Request) {
+		"keytab without a principal": {func(r *Request) { r.Keytab = &File{Name: "k"} }, "Keytab", "spark.kerberos.principal"},
+		"invalid keytab name":        {func(r *Request) { r.Keytab = &File{Name: "a b"}; r.Conf.Set("spark.kerberos.principal", "p") }, "Keytab", "cannot be a key"},
+		"too large keytab": {func(r *Request) {
 			r.Keytab = &File{"k", make([]byte, 1<<20+1)}
 			r.Conf.Set("spark.kerberos.principal", "p")
 		}, "Keytab", "more than a Secret"},
-		"krb5.conf's name": {func(r *Request) { r.Krb5Conf = &File{Name: ".."} }, "Krb5Conf", "cannot be a key"},
-		"krb5.conf's text": {func(r *Request) { r.Krb5Conf = &File{"krb5.conf", []byte{0xff}} }, "Krb5Conf", "UTF-8"},
-		"large krb5.conf":  {func(r *Request) { r.Krb5Conf = &File{"krb5.conf", make([]byte, 1<<20+1)} }, "Krb5Conf", "more than a ConfigMap"},
-		"krb5.conf twice": {func(r *Request) {
+		"invalid krb5.conf name":      {func(r *Request) { r.Krb5Conf = &File{Name: ".."} }, "Krb5Conf", "cannot be a key"},
+		"krb5.conf that is not UTF-8": {func(r *Request) { r.Krb5Conf = &File{"krb5.conf", []byte{0xff}} }, "Krb5Conf", "UTF-8"},
+		"too large krb5.conf":         {func(r *Request) { r.Krb5Conf = &File{"krb5.conf", make([]byte, 1<<20+1)} }, "Krb5Conf", "more than a ConfigMap"},
+		"krb5.conf in the Request and a key": {func(r *Request) {
 			r.Krb5Conf = &File{Name: "krb5.conf"}
 			r.Conf.Set("spark.kubernetes.kerberos.krb5.configMapName", "c")
 		}, "spark.kubernetes.kerberos.krb5.configMapName", "of the submitter"},

@@ -52,10 +52,10 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 		want          string
 	}{
 		{"before 4.2", "4.1.4", []int32{8090}, false, ""},
-		{"nothing to open", "4.2.1", nil, false, closed},
+		{"no ports", "4.2.1", nil, false, closed},
 		{"two ports", "4.2.1", []int32{8090, 9999}, false, open},
 		{"a later version", "4.3.0", []int32{8090, 9999}, false, open},
-		{"without the step", "4.3.0", []int32{8090}, true, ""},
+		{"excluded step", "4.3.0", []int32{8090}, true, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := minimal()

@@ -158,48 +158,48 @@ func TestRefusedRequests(t *testing.T) {
 			r.SparkVersion = "4.1." + strings.Repeat("1", 1<<10)
 			r.Conf.Set("spark.kubernetes.container.image", strings.Repeat("{{SPARK_VERSION}}", 1<<10))
 		}, "SparkVersion", "no longer than 128"},
-		"no id":               {func(r *Request) { r.AppID = "" }, "AppID", "label value"},
-		"no prefix":           {func(r *Request) { r.ResourceNamePrefix = "" }, "ResourceNamePrefix", "cannot be the prefix of"},
-		"pod name":            {func(r *Request) { r.DriverPodName = "Big" }, "DriverPodName", "not a valid pod name"},
-		"long pod name":       {func(r *Request) { r.DriverPodName = strings.Repeat("a", 254) }, "DriverPodName", "253"},
-		"ConfigMap name":      {func(r *Request) { r.ConfigMapName = "a_b" }, "ConfigMapName", "not a valid ConfigMap name"},
-		"master":              {func(r *Request) { r.Master = "local[2]" }, "Master", "k8s://"},
-		"no class":            {func(r *Request) { r.MainClass = "" }, "MainClass", "main class"},
-		"no class, no jar":    {func(r *Request) { r.MainClass, r.Resource = "", "" }, "MainClass", "main class"},
-		"local resource":      {func(r *Request) { r.Resource = "/app.jar" }, "Resource", "local:///PATH"},
-		"file resource":       {func(r *Request) { r.Resource = "file:///app.py" }, "Resource", "never read"},
-		"label of Spark":      {func(r *Request) { r.Labels = map[string]string{"spark-role": "x"} }, "Labels", "Spark's own"},
-		"label value":         {func(r *Request) { r.Labels = map[string]string{"a": "b c"} }, "Labels", "not a valid label value"},
-		"driver's label":      {func(r *Request) { r.Driver.Labels = map[string]string{"spark-app-selector": "x"} }, "Driver.Labels", "Spark's own"},
-		"executors' label":    {func(r *Request) { r.Executor.Labels = map[string]string{"-": "x"} }, "Executor.Labels", "not a valid label name"},
-		"template":            {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "not a pod template"},
-		"template's text":     {func(r *Request) { r.DriverTemplate = []byte(`spec: {`) }, "DriverTemplate", "not a pod template"},
-		"executors' template": {func(r *Request) { r.ExecutorTemplate = []byte(`[]`) }, "ExecutorTemplate", "not a pod template"},
-		"large template": {func(r *Request) {
+		"no id":                            {func(r *Request) { r.AppID = "" }, "AppID", "label value"},
+		"no prefix":                        {func(r *Request) { r.ResourceNamePrefix = "" }, "ResourceNamePrefix", "cannot be the prefix of"},
+		"invalid pod name":                 {func(r *Request) { r.DriverPodName = "Big" }, "DriverPodName", "not a valid pod name"},
+		"long pod name":                    {func(r *Request) { r.DriverPodName = strings.Repeat("a", 254) }, "DriverPodName", "253"},
+		"invalid ConfigMap name":           {func(r *Request) { r.ConfigMapName = "a_b" }, "ConfigMapName", "not a valid ConfigMap name"},
+		"invalid master":                   {func(r *Request) { r.Master = "local[2]" }, "Master", "k8s://"},
+		"no class":                         {func(r *Request) { r.MainClass = "" }, "MainClass", "main class"},
+		"no class, no jar":                 {func(r *Request) { r.MainClass, r.Resource = "", "" }, "MainClass", "main class"},
+		"local resource":                   {func(r *Request) { r.Resource = "/app.jar" }, "Resource", "local:///PATH"},
+		"file resource":                    {func(r *Request) { r.Resource = "file:///app.py" }, "Resource", "never read"},
+		"reserved label":                   {func(r *Request) { r.Labels = map[string]string{"spark-role": "x"} }, "Labels", "Spark's own"},
+		"invalid label value":              {func(r *Request) { r.Labels = map[string]string{"a": "b c"} }, "Labels", "not a valid label value"},
+		"reserved label of the driver":     {func(r *Request) { r.Driver.Labels = map[string]string{"spark-app-selector": "x"} }, "Driver.Labels", "Spark's own"},
+		"invalid label of executors":       {func(r *Request) { r.Executor.Labels = map[string]string{"-": "x"} }, "Executor.Labels", "not a valid label name"},
+		"invalid driver template":          {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "not a pod template"},
+		"driver template that is not YAML": {func(r *Request) { r.DriverTemplate = []byte(`spec: {`) }, "DriverTemplate", "not a pod template"},
+		"invalid executor template":        {func(r *Request) { r.ExecutorTemplate = []byte(`[]`) }, "ExecutorTemplate", "not a pod template"},
+		"too large template": {func(r *Request) {
 			r.ExecutorTemplate = []byte(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 1<<20) + `"}}}`)
 		}, "ExecutorTemplate", "more than a ConfigMap"},
-		"Hadoop twice": {func(r *Request) {
+		"Hadoop files and Hadoop ConfigMap": {func(r *Request) {
 			r.HadoopConfFiles = map[string]string{"a": "b"}
 			r.Conf.Set("spark.kubernetes.hadoop.configMapName", "h")
 		}, "spark.kubernetes.hadoop.configMapName", "together"},
-		"Hadoop file's name": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a/b": ""} }, "HadoopConfFiles", "not a valid ConfigMap key"},
-		"Hadoop file's text": {func(r *Request) { r.HadoopConfFiles = map[string]string{"a": "\xff"} }, "HadoopConfFiles", "UTF-8"},
-		"conf file's name":   {func(r *Request) { r.ConfFiles = map[string]string{"two words": "a"} }, "ConfFiles", "not a valid ConfigMap key"},
+		"invalid name of a Hadoop file":        {func(r *Request) { r.HadoopConfFiles = map[string]string{"a/b": ""} }, "HadoopConfFiles", "not a valid ConfigMap key"},
+		"Hadoop file that is not UTF-8":        {func(r *Request) { r.HadoopConfFiles = map[string]string{"a": "\xff"} }, "HadoopConfFiles", "UTF-8"},
+		"invalid name of a configuration file": {func(r *Request) { r.ConfFiles = map[string]string{"two words": "a"} }, "ConfFiles", "not a valid ConfigMap key"},
 		"proxy and Kerberos": {func(r *Request) {
 			r.ProxyUser = "eve"
 			r.Conf.Set("spark.yarn.principal", "p")
 		}, "spark.yarn.principal", "proxy user"},
-		"overlay's volume": {func(r *Request) { r.Driver.Volumes = []corev1.Volume{{Name: "spark-conf-volume-driver"}} }, "Driver.Volumes", "another volume"},
-		"template's volume": {func(r *Request) {
+		"reserved volume name in the overlay": {func(r *Request) { r.Driver.Volumes = []corev1.Volume{{Name: "spark-conf-volume-driver"}} }, "Driver.Volumes", "another volume"},
+		"reserved volume name in the template": {func(r *Request) {
 			r.DriverTemplate = []byte(`{"spec":{"volumes":[{"name":"spark-local-dir-1","emptyDir":{}}]}}`)
 		}, "Driver.Volumes", "two volumes"},
 		"second controller": {func(r *Request) {
 			r.Driver.OwnerReferences = []metav1.OwnerReference{{UID: "other", Controller: new(true)}}
 		}, "Driver.OwnerReferences", "already has a controller"},
-		"executor overlay": {func(r *Request) {
+		"sidecar with the name of the Spark container": {func(r *Request) {
 			r.Executor = overlay.Overlay{Sidecars: []corev1.Container{{Name: "spark-kubernetes-executor", Image: "x"}}}
 		}, "Executor.Sidecars", "another image"},
-		"python version": {func(r *Request) {
+		"unsupported Python version": {func(r *Request) {
 			r.Resource, r.SparkVersion = "local:///a.py", "4.0.2"
 			r.Conf.Set("spark.kubernetes.pyspark.pythonVersion", "2")
 		}, "spark.kubernetes.pyspark.pythonVersion", "only 3"},

@@ -442,10 +442,10 @@ func TestRunnerWarns(t *testing.T) {
 // template's two fields sets it.
 func TestRunnerAccount(t *testing.T) {
 	for name, c := range map[string]struct{ conf, template, want string }{
-		"nobody says":          {"", `{}`, ""},
-		"the configuration":    {"c", `{"serviceAccountName":"t"}`, "c"},
-		"the template":         {"", `{"serviceAccountName":"t"}`, "t"},
-		"the template's older": {"", `{"serviceAccount":"o"}`, "o"},
+		"no account":                      {"", `{}`, ""},
+		"the configuration":               {"c", `{"serviceAccountName":"t"}`, "c"},
+		"the template":                    {"", `{"serviceAccountName":"t"}`, "t"},
+		"the template's deprecated field": {"", `{"serviceAccount":"o"}`, "o"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal()

@@ -58,10 +58,10 @@ func TestAppName(t *testing.T) {
 		change func(*Request)
 		want   string
 	}{
-		"the Request's":       {func(r *Request) { r.Conf.Set("spark.app.name", "other") }, "My App_1"},
-		"the configuration's": {func(r *Request) { r.AppName = ""; r.Conf.Set("spark.app.name", "other") }, "other"},
-		"the class":           {func(r *Request) { r.AppName = "" }, "org.apache.spark.examples.SparkPi"},
-		"the file":            {func(r *Request) { r.AppName, r.Resource = "", "local:///opt/app/pi.py" }, "pi.py"},
+		"name in the Request":       {func(r *Request) { r.Conf.Set("spark.app.name", "other") }, "My App_1"},
+		"name in the configuration": {func(r *Request) { r.AppName = ""; r.Conf.Set("spark.app.name", "other") }, "other"},
+		"name from the main class":  {func(r *Request) { r.AppName = "" }, "org.apache.spark.examples.SparkPi"},
+		"name from the file":        {func(r *Request) { r.AppName, r.Resource = "", "local:///opt/app/pi.py" }, "pi.py"},
 	} {
 		r := minimal()
 		c.change(&r)
@@ -214,7 +214,7 @@ func TestCommand(t *testing.T) {
 		"Java": {func(r *Request) { r.Arguments = []string{"", "--name", `"q"`, "a b"} },
 			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar", "", "--name", `"q"`, "a b"},
 			"java", "local:///opt/spark/examples/jars/spark-examples.jar"},
-		"more jars": {func(r *Request) { r.Conf.Set("spark.jars", "https://h/a.jar"); r.Resource = "s3a://b/x.jar" },
+		"additional jars": {func(r *Request) { r.Conf.Set("spark.jars", "https://h/a.jar"); r.Resource = "s3a://b/x.jar" },
 			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "s3a://b/x.jar"}, "java", "https://h/a.jar,s3a://b/x.jar"},
 		"no resource": {func(r *Request) { r.Resource = "" },
 			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "spark-internal"}, "java", ""},
@@ -351,10 +351,10 @@ func TestLocalDirs(t *testing.T) {
 		medium corev1.StorageMedium
 	}{
 		"default": {nil, nil, "/var/data/spark-6c489982-7329-4de4-95e5-c9d3a1722dba", map[string]string{"spark-local-dir-1": "/var/data/spark-6c489982-7329-4de4-95e5-c9d3a1722dba"}, ""},
-		"two in memory": {[]string{"spark.local.dir", "/a, /b", "spark.kubernetes.local.dirs.tmpfs", "true"}, nil, "/a,/b",
+		"two directories in memory": {[]string{"spark.local.dir", "/a, /b", "spark.kubernetes.local.dirs.tmpfs", "true"}, nil, "/a,/b",
 			map[string]string{"spark-local-dir-1": "/a", "spark-local-dir-2": "/b"}, corev1.StorageMediumMemory},
-		"the environment wins": {[]string{"spark.local.dir", "/a"}, map[string]string{"SPARK_LOCAL_DIRS": "/e"}, "/e", map[string]string{"spark-local-dir-1": "/e"}, ""},
-		"mounted ones win":     {[]string{"spark.local.dir", "/a", mounted, "/m"}, nil, "/m", map[string]string{"spark-local-dir-9": "/m"}, ""},
+		"environment overrides the configuration":    {[]string{"spark.local.dir", "/a"}, map[string]string{"SPARK_LOCAL_DIRS": "/e"}, "/e", map[string]string{"spark-local-dir-1": "/e"}, ""},
+		"mounted volumes override the configuration": {[]string{"spark.local.dir", "/a", mounted, "/m"}, nil, "/m", map[string]string{"spark-local-dir-9": "/m"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := with(c.pairs...)

@@ -102,15 +102,15 @@ func TestSparkContainerOfATemplate(t *testing.T) {
 		template, conf string
 		want           []string
 	}{
-		"the first":             {fullTemplate, "", []string{"main", "last", "side"}},
-		"a name that is wrong":  {fullTemplate, "none", []string{"main", "last", "side"}},
-		"the named":             {fullTemplate, "last", []string{"side", "main", "last"}},
-		"no containers":         {`{"spec":{}}`, "x", []string{"spark-kubernetes-driver"}},
-		"no spec":               {`{}`, "", []string{"spark-kubernetes-driver"}},
-		"without a name":        {`{"spec":{"containers":[{"image":"x"}]}}`, "", []string{"spark-kubernetes-driver"}},
-		"a PodTemplateSpec":     {`{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c"}]}}`, "", []string{"c"}},
-		"no template, a name":   {"", "x", []string{"spark-kubernetes-driver"}},
-		"null where a list was": {`{"spec":{"containers":null}}`, "", []string{"spark-kubernetes-driver"}},
+		"no configured name":                  {fullTemplate, "", []string{"main", "last", "side"}},
+		"configured name that does not exist": {fullTemplate, "none", []string{"main", "last", "side"}},
+		"configured name":                     {fullTemplate, "last", []string{"side", "main", "last"}},
+		"no containers":                       {`{"spec":{}}`, "x", []string{"spark-kubernetes-driver"}},
+		"no spec":                             {`{}`, "", []string{"spark-kubernetes-driver"}},
+		"container without a name":            {`{"spec":{"containers":[{"image":"x"}]}}`, "", []string{"spark-kubernetes-driver"}},
+		"a PodTemplateSpec":                   {`{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c"}]}}`, "", []string{"c"}},
+		"configured name without a template":  {"", "x", []string{"spark-kubernetes-driver"}},
+		"null instead of a list":              {`{"spec":{"containers":null}}`, "", []string{"spark-kubernetes-driver"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal()
@@ -236,13 +236,13 @@ func TestTheSparkContainerIsLast(t *testing.T) {
 		want     []string
 		marked   string
 	}{
-		"alone":                      {"", nil, nil, []string{overlay.DriverContainer}, ""},
-		"sidecars":                   {"", sidecars, nil, []string{"one", "two", overlay.DriverContainer}, overlay.DriverContainer},
-		"a template's name":          {`{"spec":{"containers":[{"name":"main"}]}}`, sidecars, nil, []string{"one", "two", "main"}, "main"},
-		"sidecars of both":           {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, sidecars, nil, []string{"side", "one", "two", "main"}, "main"},
-		"the user's mark":            {`{"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"one"}}}`, sidecars, nil, []string{"one", "two", overlay.DriverContainer}, "one"},
-		"the user's mark by a key":   {"", sidecars, []string{"spark.kubernetes.driver.annotation." + DefaultContainerAnnotation, "two"}, []string{"one", "two", overlay.DriverContainer}, "two"},
-		"a template's sidecar alone": {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, nil, nil, []string{"side", "main"}, "main"},
+		"no sidecars":                    {"", nil, nil, []string{overlay.DriverContainer}, ""},
+		"sidecars":                       {"", sidecars, nil, []string{"one", "two", overlay.DriverContainer}, overlay.DriverContainer},
+		"container name in the template": {`{"spec":{"containers":[{"name":"main"}]}}`, sidecars, nil, []string{"one", "two", "main"}, "main"},
+		"sidecars in the template and the overlay": {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, sidecars, nil, []string{"side", "one", "two", "main"}, "main"},
+		"default container in the template":        {`{"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"one"}}}`, sidecars, nil, []string{"one", "two", overlay.DriverContainer}, "one"},
+		"default container in the configuration":   {"", sidecars, []string{"spark.kubernetes.driver.annotation." + DefaultContainerAnnotation, "two"}, []string{"one", "two", overlay.DriverContainer}, "two"},
+		"sidecar in the template":                  {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, nil, nil, []string{"side", "main"}, "main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := with(c.conf...)

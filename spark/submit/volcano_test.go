@@ -33,12 +33,12 @@ func TestPodGroup(t *testing.T) {
 		want                    map[string]any
 		warnings                int
 	}{
-		"no template":           {"4.1.4", "", "", ours(nil, map[string]any{}), 0},
-		"JSON":                  {"4.2.1", `{"spec":{"queue":"q","minMember":3}}`, "", ours(nil, map[string]any{"queue": "q", "minMember": int64(3)}), 0},
-		"JSON in an older line": {"4.1.4", `{"spec":{"queue":"q"}}`, "", ours(nil, map[string]any{}), 1},
-		"the file wins":         {"4.2.1", `{"spec":{"queue":"json"}}`, "spec: {queue: file}", ours(nil, map[string]any{"queue": "file"}), 0},
-		"a spec that is null":   {"4.2.1", `{"spec":null}`, "", ours(nil, map[string]any{}), 0},
-		"fields that nobody knows": {"3.5.9", "", `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","spec":{"new":{"a":[1.5]}},"status":{"phase":"x"}}`,
+		"no template":         {"4.1.4", "", "", ours(nil, map[string]any{}), 0},
+		"JSON":                {"4.2.1", `{"spec":{"queue":"q","minMember":3}}`, "", ours(nil, map[string]any{"queue": "q", "minMember": int64(3)}), 0},
+		"JSON before 4.2":     {"4.1.4", `{"spec":{"queue":"q"}}`, "", ours(nil, map[string]any{}), 1},
+		"file overrides JSON": {"4.2.1", `{"spec":{"queue":"json"}}`, "spec: {queue: file}", ours(nil, map[string]any{"queue": "file"}), 0},
+		"null spec":           {"4.2.1", `{"spec":null}`, "", ours(nil, map[string]any{}), 0},
+		"unknown fields": {"3.5.9", "", `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","spec":{"new":{"a":[1.5]}},"status":{"phase":"x"}}`,
 			ours(nil, map[string]any{"new": map[string]any{"a": []any{1.5}}}), 0},
 		"metadata": {"4.3.0", "", `{"metadata":{"name":"x","namespace":"kube-system","uid":"u","finalizers":["f"],"ownerReferences":[{"uid":"z"}],
 			"labels":{"team":"a","example.org/app":"theirs"},"annotations":{"n":"1"}}}`,
@@ -95,20 +95,20 @@ func TestPodGroupRefused(t *testing.T) {
 		name, text string
 		notNative  bool
 	}{
-		"no JSON":           {func(r *Request) { r.Conf.Set(json, "{") }, json, "not a PodGroup", false},
-		"YAML for JSON":     {func(r *Request) { r.Conf.Set(json, "spec:\n  queue: q\n") }, json, "begin with a brace; YAML is not accepted", false},
-		"much JSON":         {func(r *Request) { r.Conf.Set(json, `{"spec":{"queue":"`+strings.Repeat("q", 64<<10)+`"}}`) }, json, "the limit is 65536 bytes", false},
-		"deep JSON":         {func(r *Request) { r.Conf.Set(json, strings.Repeat(`{"spec":`, 200)+"0"+strings.Repeat("}", 200)) }, json, "nested more than 100 deep", false},
-		"aliases":           {template("spec: &a\n  queue: q\nmetadata: {annotations: *a}"), "PodGroupTemplate", "has the alias *a", false},
-		"a list":            {template("- a"), "PodGroupTemplate", "not a PodGroup", false},
-		"another kind":      {template("kind: Pod"), "PodGroupTemplate", "has another kind", false},
-		"another version":   {template("apiVersion: v1"), "PodGroupTemplate", "has another apiVersion", false},
-		"a spec of text":    {template("spec: x"), "PodGroupTemplate", "spec should be an object", false},
-		"metadata as list":  {template("metadata: []"), "PodGroupTemplate", "metadata should be an object", false},
-		"a label":           {template(`{"metadata":{"labels":{"a b":"c"}}}`), "PodGroupTemplate", "not a valid label name", false},
-		"an id, no name":    {func(r *Request) { r.AppID = "Spark_1" }, "AppID", "PodGroup", false},
-		"a file":            {func(r *Request) { r.Conf.Set(file, "/x") }, file, "does not read files", true},
-		"another step, too": {func(r *Request) { r.Conf.Set("spark.kubernetes.driver.pod.featureSteps", volcanoClass+", x.Y") }, "spark.kubernetes.driver.pod.featureSteps", `"x.Y"`, true},
+		"invalid JSON":            {func(r *Request) { r.Conf.Set(json, "{") }, json, "not a PodGroup", false},
+		"YAML instead of JSON":    {func(r *Request) { r.Conf.Set(json, "spec:\n  queue: q\n") }, json, "begin with a brace; YAML is not accepted", false},
+		"too large JSON":          {func(r *Request) { r.Conf.Set(json, `{"spec":{"queue":"`+strings.Repeat("q", 64<<10)+`"}}`) }, json, "the limit is 65536 bytes", false},
+		"too deep JSON":           {func(r *Request) { r.Conf.Set(json, strings.Repeat(`{"spec":`, 200)+"0"+strings.Repeat("}", 200)) }, json, "nested more than 100 deep", false},
+		"aliases":                 {template("spec: &a\n  queue: q\nmetadata: {annotations: *a}"), "PodGroupTemplate", "has the alias *a", false},
+		"a list":                  {template("- a"), "PodGroupTemplate", "not a PodGroup", false},
+		"another kind":            {template("kind: Pod"), "PodGroupTemplate", "has another kind", false},
+		"another version":         {template("apiVersion: v1"), "PodGroupTemplate", "has another apiVersion", false},
+		"spec that is text":       {template("spec: x"), "PodGroupTemplate", "spec should be an object", false},
+		"metadata that is a list": {template("metadata: []"), "PodGroupTemplate", "metadata should be an object", false},
+		"invalid label name":      {template(`{"metadata":{"labels":{"a b":"c"}}}`), "PodGroupTemplate", "not a valid label name", false},
+		"application ID that is not a valid name": {func(r *Request) { r.AppID = "Spark_1" }, "AppID", "PodGroup", false},
+		"key that names a file":                   {func(r *Request) { r.Conf.Set(file, "/x") }, file, "does not read files", true},
+		"another feature step":                    {func(r *Request) { r.Conf.Set("spark.kubernetes.driver.pod.featureSteps", volcanoClass+", x.Y") }, "spark.kubernetes.driver.pod.featureSteps", `"x.Y"`, true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := gang()

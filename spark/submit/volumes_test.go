@@ -62,16 +62,16 @@ func TestVolumesRefused(t *testing.T) {
 		pairs         []string
 		text          string
 	}{
-		"no bool":         {"emptyDir", "mount.readOnly", []string{"mount.readOnly", "yes"}, "true or false"},
-		"blanks":          {"emptyDir", "mount.readOnly", []string{"mount.readOnly", " true"}, "true or false"},
-		"nothing":         {"emptyDir", "mount.readOnly", []string{"mount.readOnly", ""}, "true or false"},
-		"two parts":       {"emptyDir", "mount.subPathExpr", []string{"mount.subPath", "", "mount.subPathExpr", "$(A)"}, "together"},
-		"two empty parts": {"emptyDir", "mount.subPathExpr", []string{"mount.subPath", "", "mount.subPathExpr", ""}, "together"},
-		"bytes":           {"emptyDir", "options.sizeLimit", []string{"options.sizeLimit", "1000"}, "1000Gi"},
-		"no claim":        {"persistentVolumeClaim", "options.claimName", nil, "missing"},
-		"no host's path":  {"hostPath", "options.path", nil, "missing"},
-		"no server":       {"nfs", "options.server", []string{"options.path", "/"}, "missing"},
-		"no server's":     {"nfs", "options.path", []string{"options.server", "s"}, "missing"},
+		"not a boolean":                 {"emptyDir", "mount.readOnly", []string{"mount.readOnly", "yes"}, "true or false"},
+		"boolean with blanks":           {"emptyDir", "mount.readOnly", []string{"mount.readOnly", " true"}, "true or false"},
+		"empty boolean":                 {"emptyDir", "mount.readOnly", []string{"mount.readOnly", ""}, "true or false"},
+		"subPath and subPathExpr":       {"emptyDir", "mount.subPathExpr", []string{"mount.subPath", "", "mount.subPathExpr", "$(A)"}, "together"},
+		"empty subPath and subPathExpr": {"emptyDir", "mount.subPathExpr", []string{"mount.subPath", "", "mount.subPathExpr", ""}, "together"},
+		"size without a unit":           {"emptyDir", "options.sizeLimit", []string{"options.sizeLimit", "1000"}, "1000Gi"},
+		"no claim name":                 {"persistentVolumeClaim", "options.claimName", nil, "missing"},
+		"hostPath without a path":       {"hostPath", "options.path", nil, "missing"},
+		"NFS without a server":          {"nfs", "options.server", []string{"options.path", "/"}, "missing"},
+		"NFS without a path":            {"nfs", "options.path", []string{"options.server", "s"}, "missing"},
 	} {
 		for _, role := range []string{"driver", "executor"} {
 			t.Run(what+" of the "+role, func(t *testing.T) {
