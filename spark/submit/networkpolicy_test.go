@@ -104,7 +104,7 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 	unlabelled := runner("4.3.0", 8090)
 	unlabelled.Labels = nil
 	for name, r := range map[string]Request{
-		"before 4.2": runner("4.1.4", 8090), "nothing to open": runner("4.2.1"), "without the step": excluded, "pods that are not known": unlabelled,
+		"before 4.2": runner("4.1.4", 8090), "no ports": runner("4.2.1"), "excluded step": excluded, "no labels to select pods": unlabelled,
 	} {
 		if o := buildRunner(t, r); o.Policy != nil {
 			t.Errorf("%s: %+v", name, o.Policy.Spec)

@@ -42,12 +42,12 @@ func TestCasesRejectsInvalidCases(t *testing.T) {
 	tests := []struct{ about, text, want string }{
 		{"an unknown field", "- {name: a, arg: [b]}", "arg"},
 		{"a name used twice", "- name: a\n- name: a", "already"},
-		{"a name that is no file name", "- name: ../a", "small letters"},
+		{"a name that is not a file name", "- name: ../a", "small letters"},
 		{"no name", "- doc: a", "small letters"},
 		{"a version instead of a line", "- {name: a, versions: [4.2.1]}", "4.2.1"},
-		{"a file outside", "- {name: a, files: {../b: c}}", "../b"},
-		{"a file with a whole path", "- {name: a, binary: {/b: AAE=}}", "/b"},
-		{"an invalid name of a variable", "- {name: a, env: {b=c: d}}", "b=c"},
+		{"a file outside the directory", "- {name: a, files: {../b: c}}", "../b"},
+		{"a file with an absolute path", "- {name: a, binary: {/b: AAE=}}", "/b"},
+		{"an invalid variable name", "- {name: a, env: {b=c: d}}", "b=c"},
 		{"a NUL", `- {name: a, args: ["b\0c"]}`, "NUL"},
 	}
 	for _, tt := range tests {

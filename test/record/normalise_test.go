@@ -122,11 +122,11 @@ func TestIdsAreReplacedByRole(t *testing.T) {
 		{"a claim", "PersistentVolumeClaim", "m-" + id + "-driver-pvc-12", "m", "m-" + PrefixID + "-driver-pvc-12"},
 		{"a Service of a long name", "Service", "spark-" + id + "-driver-svc", "a-very-long-name", "spark-" + ServiceID + "-driver-svc"},
 		{"the Service of an application named spark", "Service", "spark-" + id + "-driver-svc", "spark", "spark-" + PrefixID + "-driver-svc"},
-		{"nothing of the name is left, and the id begins with a letter", "Pod", id + "-driver", "", "x000000000000001-driver"},
-		{"nothing of the name is left, and the id began with a digit", "Pod", "x05dd8a1fbc0dc03-driver", "", "x000000000000001-driver"},
+		{"empty name, and the id begins with a letter", "Pod", id + "-driver", "", "x000000000000001-driver"},
+		{"empty name, and Spark replaced the first digit of the id", "Pod", "x05dd8a1fbc0dc03-driver", "", "x000000000000001-driver"},
 		{"the driver's ConfigMap", "ConfigMap", "spark-drv-" + id + "-conf-map", "m", "spark-drv-" + ConfigMapID + "-conf-map"},
-		{"a name of the user's", "Pod", "deadbeefdeadbeef", "m", "deadbeefdeadbeef"},
-		{"a name of the user's with an id's form inside", "Pod", "a-" + id + "-drivers", "m", "a-" + id + "-drivers"},
+		{"a name that the user sets", "Pod", "deadbeefdeadbeef", "m", "deadbeefdeadbeef"},
+		{"a name of the user that contains an id", "Pod", "a-" + id + "-drivers", "m", "a-" + id + "-drivers"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.about, func(t *testing.T) {
@@ -186,11 +186,11 @@ func TestNormalisePropertiesSortsLines(t *testing.T) {
 		{"sorted below the comments", "#b\n#a\nz=1\na=2\n", "#b\n#a\na=2\nz=1\n"},
 		{"the date", "#x\n#Sat Nov 21 06:54:22 UTC 2026\na=1\n", "#x\n#" + Date + "\na=1\n"},
 		{"a date with another zone", "#x\n#Sat Nov 21 06:54:22 GMT+01:00 2026\na=1\n", "#x\n#" + Date + "\na=1\n"},
-		{"the time of submission", "spark.app.submitTime=1795225082480\n", "spark.app.submitTime=" + SubmitTime + "\n"},
-		{"the user's own time of submission", "spark.app.submitTime=5\n", "spark.app.submitTime=5\n"},
-		{"another's time", "spark.x.submitTime=1795225082480\n", "spark.x.submitTime=1795225082480\n"},
+		{"the submit time", "spark.app.submitTime=1795225082480\n", "spark.app.submitTime=" + SubmitTime + "\n"},
+		{"a submit time that the user sets", "spark.app.submitTime=5\n", "spark.app.submitTime=5\n"},
+		{"a submit time in another key", "spark.x.submitTime=1795225082480\n", "spark.x.submitTime=1795225082480\n"},
 		{"a value that looks like a comment", "#x\n#y\n\\#c=1\nb=\\#\n", "#x\n#y\n\\#c=1\nb=\\#\n"},
-		{"a last line without its end", "b=1\na=2", "a=2\nb=1\n"},
+		{"a last line without a line break", "b=1\na=2", "a=2\nb=1\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.about, func(t *testing.T) {

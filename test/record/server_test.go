@@ -44,18 +44,18 @@ func TestServerAnswersLikeAnAPIServer(t *testing.T) {
 		status                            int
 		uid                               any
 	}{
-		{"nothing is there", "GET", pods + "/a", "", "", 404, nil},
-		{"the pod is made", "POST", pods, "application/json", `{"kind":"Pod","metadata":{"name":"a"}}`, 201, UID(1)},
-		{"and is found", "GET", pods + "/a", "", "", 200, UID(1)},
-		{"a patch makes an object", "PATCH", maps + "/m?fieldManager=fabric8&force=true", "application/apply-patch+yaml",
+		{"a missing pod is not found", "GET", pods + "/a", "", "", 404, nil},
+		{"a pod is created", "POST", pods, "application/json", `{"kind":"Pod","metadata":{"name":"a"}}`, 201, UID(1)},
+		{"the pod is found", "GET", pods + "/a", "", "", 200, UID(1)},
+		{"a patch creates an object", "PATCH", maps + "/m?fieldManager=fabric8&force=true", "application/apply-patch+yaml",
 			`{"metadata":{"name":"m"},"data":{"n":"1"}}`, 200, UID(2)},
 		{"another patch keeps the uid", "PATCH", maps + "/m", "application/apply-patch+yaml",
 			`{"metadata":{"name":"m"},"data":{"n":"\ud83d\ude00"}}`, 200, UID(2)},
 		{"a replacement keeps the uid", "PUT", pods + "/a", "application/json", `{"metadata":{"name":"a","uid":"mine"}}`, 200, UID(1)},
 		{"a watch ends", "GET", pods + "?watch=true&fieldSelector=metadata.name%3Da", "", "", 200, nil},
 		{"the pod is deleted", "DELETE", pods + "/a", "application/json", `{"kind":"DeleteOptions"}`, 200, nil},
-		{"and is gone", "GET", pods + "/a", "", "", 404, nil},
-		{"a method that is none", "OPTIONS", pods, "", "", 405, nil},
+		{"the deleted pod is not found", "GET", pods + "/a", "", "", 404, nil},
+		{"an unsupported method", "OPTIONS", pods, "", "", 405, nil},
 	}
 	for _, step := range steps {
 		status, answer := call(t, &s, step.method, step.target, step.kind, step.body)

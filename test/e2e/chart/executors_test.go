@@ -25,15 +25,15 @@ func TestExecutorAdmission(t *testing.T) {
 		apis   []string
 		want   config.ExecutorAdmission
 	}{
-		"the default":                   {"{}", nil, config.ExecutorAdmission{Webhook: true}},
-		"with policies":                 {"{}", []string{policyAPI}, config.ExecutorAdmission{Webhook: true, Policy: true}},
-		"without the webhook":           {"webhook: {enable: false}", []string{policyAPI}, config.ExecutorAdmission{Policy: true}},
-		"without either":                {"webhook: {enable: false}", nil, config.ExecutorAdmission{}},
-		"switched off":                  {"webhook: {executors: {enable: false}}", []string{policyAPI}, config.ExecutorAdmission{}},
-		"without the group":             {"controller: {sparkOperator: {enable: false}}", []string{policyAPI}, config.ExecutorAdmission{}},
-		"an older release's values":     {"webhook: {executors: null}", []string{policyAPI}, config.ExecutorAdmission{}},
-		"files with the certificate":    {"webhook: {certificate: {secret: mine, caBundle: PEM}}", nil, config.ExecutorAdmission{Webhook: true}},
-		"a certificate of cert-manager": {"certManager: {enable: true}", nil, config.ExecutorAdmission{Webhook: true}},
+		"default values": {"{}", nil, config.ExecutorAdmission{Webhook: true}},
+		"cluster with mutating admission policies":   {"{}", []string{policyAPI}, config.ExecutorAdmission{Webhook: true, Policy: true}},
+		"webhook disabled":                           {"webhook: {enable: false}", []string{policyAPI}, config.ExecutorAdmission{Policy: true}},
+		"webhook disabled, cluster without policies": {"webhook: {enable: false}", nil, config.ExecutorAdmission{}},
+		"executor admission disabled":                {"webhook: {executors: {enable: false}}", []string{policyAPI}, config.ExecutorAdmission{}},
+		"API group disabled":                         {"controller: {sparkOperator: {enable: false}}", []string{policyAPI}, config.ExecutorAdmission{}},
+		"values of an older release":                 {"webhook: {executors: null}", []string{policyAPI}, config.ExecutorAdmission{}},
+		"certificate from the user's Secret":         {"webhook: {certificate: {secret: mine, caBundle: PEM}}", nil, config.ExecutorAdmission{Webhook: true}},
+		"certificate from cert-manager":              {"certManager: {enable: true}", nil, config.ExecutorAdmission{Webhook: true}},
 	} {
 		r := mustRender(t, install{values: c.values, apis: c.apis})
 		if got := configOf(t, r).Webhook.Executors; got != c.want {

@@ -17,9 +17,9 @@ func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 		want         []string // namespace/role: subject
 	}{
 		{"off by default", "", nil},
-		{"off with the API", "controller: {sparkOperator: {enable: false}, kueue: {rbac: {create: true}}}", nil},
+		{"off if the API is disabled", "controller: {sparkOperator: {enable: false}, kueue: {rbac: {create: true}}}", nil},
 		{"one namespace", create, []string{"Role default: kueue-system/kueue-controller-manager"}},
-		{"the operator's own rights come from elsewhere", "controller: {rbac: {create: false}, kueue: {rbac: {create: true}}}",
+		{"the chart does not create the operator's own rights", "controller: {rbac: {create: false}, kueue: {rbac: {create: true}}}",
 			[]string{"Role default: kueue-system/kueue-controller-manager"}},
 		{"two namespaces, another account",
 			"{spark: {jobNamespaces: [a, b]}, controller: {kueue: {rbac: {create: true}, serviceAccount: {name: queue, namespace: ops}}}}",
@@ -28,7 +28,7 @@ func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 			[]string{"ClusterRole : kueue-system/kueue-controller-manager"}},
 		{"namespaces by label", "{spark: {jobNamespaceSelector: spark=enabled}, " + create + "}",
 			[]string{"ClusterRole : kueue-system/kueue-controller-manager"}},
-		{"namespaces that change", "controller: {dynamicConfig: {enable: true}, kueue: {rbac: {create: true}}}",
+		{"dynamic namespaces", "controller: {dynamicConfig: {enable: true}, kueue: {rbac: {create: true}}}",
 			[]string{"ClusterRole : kueue-system/kueue-controller-manager"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -102,7 +102,7 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ServiceAccount ops/team-spark-operator-submit",
 			"ValidatingWebhookConfiguration /team-spark-operator-admission",
 		}},
-		{"every namespace, one prepared", install{values: `{spark: {jobNamespaces: ["", jobs]}, fullnameOverride: so}`}, []string{
+		{"every namespace, and accounts in one", install{values: `{spark: {jobNamespaces: ["", jobs]}, fullnameOverride: so}`}, []string{
 			"ClusterRole /so-admission",
 			"ClusterRole /so-controller",
 			"ClusterRoleBinding /so-admission",
@@ -148,7 +148,7 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ServiceAccount spark-operator/spark-operator-controller",
 			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
-		{"objects of others are left out", install{values: `
+		{"objects that the user creates are left out", install{values: `
 controller: {serviceAccount: {create: false, name: mine}, rbac: {create: false}, leaderElection: {enable: false}}
 spark: {jobNamespaces: [], serviceAccount: {create: false}, rbac: {create: false}}
 crds: {install: false}`}, []string{

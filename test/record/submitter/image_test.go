@@ -155,9 +155,9 @@ func TestUnpackRejectsInvalidArchives(t *testing.T) {
 		{"no image", "is not a docker-archive with exactly one image", []entry{{name: "a", content: "b"}}},
 		{"two images", "is not a docker-archive with exactly one image", []entry{{name: "manifest.json", content: `[{"Layers":["a.tar"]},{"Layers":["b.tar"]}]`}}},
 		{"compressed layers", "compressed", []entry{{name: "manifest.json", content: `[{"Layers":["a.tar.gz"]}]`}}},
-		{"a file outside", "escapes", []entry{
+		{"a file outside the directory", "escapes", []entry{
 			{name: "manifest.json", content: `[{"Layers":["a.tar"]}]`}, {name: "a.tar", content: string(pack(t, entry{name: "../../b", content: "c"}))}}},
-		{"a file through a link to the outside", "escapes", []entry{
+		{"a file outside the directory through a link", "escapes", []entry{
 			{name: "manifest.json", content: `[{"Layers":["a.tar"]}]`},
 			{name: "a.tar", content: string(pack(t, entry{name: "out", kind: tar.TypeSymlink, target: "/tmp"}, entry{name: "out/b", content: "c"}))}}},
 	}
