@@ -131,8 +131,8 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 	return into, extra, nil
 }
 
-// misfit returns a message that names the field at which the object tree does not fit the type of the value into. The
-// value into must be empty. The argument why is the error of the conversion, which does not name the field.
+// misfit returns a message that names the first field of tree that does not fit the type of the argument into. The
+// argument into must be an empty value. The argument why is the error of the conversion, which does not name the field.
 func misfit(tree map[string]any, into any, why error) string {
 	data, err := json.Marshal(tree)
 	if err == nil {

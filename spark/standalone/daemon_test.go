@@ -66,8 +66,8 @@ func command(t *testing.T, c *corev1.Container, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// printed returns the lines that a daemon's container prints. The container runs without tini, which not every machine
-// has.
+// printed runs the command of a daemon's container on this machine, and returns the printed lines. It runs the command
+// without tini, because tini may not be installed.
 func printed(t *testing.T, c *corev1.Container, env ...string) []string {
 	t.Helper()
 	cmd := command(t, c, env...)

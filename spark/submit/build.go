@@ -235,7 +235,7 @@ func (d *draft) checkApplication() error {
 		d.onlyByJVM(err)
 	}
 	if name, _, ok := d.conf.Lookup("spark.kerberos.principal"); ok && r.ProxyUser != "" {
-		return keyError(name, "cannot be used together with a proxy user")
+		return keyError(name, "cannot be used together with a proxy user; remove one of the two")
 	}
 	return nil
 }

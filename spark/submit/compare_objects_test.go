@@ -233,8 +233,9 @@ var (
 	localDirName  = regexp.MustCompile(`^spark-local-dir-[0-9]+$`)
 )
 
-// neutralNames replaces the numbers that Spark assigns in a random order. The number of a claim is replaced by the name
-// of the claim's volume, and the number of a local directory by the directory's index in the sorted paths.
+// neutralNames returns a replacer for the numbers that Spark assigns in a random order. It replaces the number of a
+// claim by the name of the claim's volume, and the number of a local directory by the directory's index in the sorted
+// paths.
 func neutralNames(objects []object) *strings.Replacer {
 	var pairs []string
 	for _, o := range objects {
@@ -302,8 +303,8 @@ func (f facts) add(prefix, at string, value any) {
 	}
 }
 
-// addKey adds the facts of a field. Configuration files are compared by their content, amounts by their value, and
-// lists of directories without regard to order.
+// addKey adds the facts of a field. It parses configuration files, normalises quantities such as 1000m, and sorts lists
+// of directories, so that equal contents give equal facts.
 func (f facts) addKey(prefix, at, key string, value any) {
 	text, isText := value.(string)
 	switch {

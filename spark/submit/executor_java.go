@@ -26,7 +26,7 @@ func driverAddress(e *draft) (string, error) {
 	return host, nil
 }
 
-// moduleOptions returns the options that a driver puts before the user's options of its executors' JVMs
+// moduleOptions returns the JVM options that a driver gives its executors before the user's own JVM options
 // (SparkContext.supplementJavaIPv6Options and supplementJavaModuleOptions,
 // org.apache.spark.launcher.JavaModuleOptions).
 func moduleOptions(e *draft) []string {

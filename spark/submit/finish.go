@@ -98,7 +98,7 @@ func (d *draft) confFiles() (map[string]string, error) {
 		case !utf8.ValidString(d.r.ConfFiles[name]):
 			d.warn("configuration file %s is left out: it is not UTF-8 text, which a ConfigMap requires", name)
 		case total+size(name) >= limit:
-			d.warn("configuration file %s is left out: together the files exceed the size that %s allows (%d)", name, key, limit)
+			d.warn("configuration file %s is left out, because the files together would exceed the size that %s allows (%d); make the files smaller", name, key, limit)
 		default:
 			data[name] = d.r.ConfFiles[name]
 			total += size(name)

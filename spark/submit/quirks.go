@@ -55,7 +55,7 @@ type quirks struct {
 	driverPodIPDefault bool
 	// vectorModule: the JVMs load the module of vector instructions (from 4.0).
 	vectorModule bool
-	// moduleOptions are the last of the options that a driver gives its executors' JVMs.
+	// moduleOptions are the last options in the result of the function moduleOptions.
 	moduleOptions []string
 }
 

@@ -92,7 +92,7 @@ func (d *draft) volumes(role string) ([]volume, error) {
 		switch parts[0] {
 		case "hostPath", "persistentVolumeClaim", "emptyDir", "nfs":
 		default:
-			return nil, keyError(prefix+rest, "%q is not a kind of volume that Spark knows (hostPath, persistentVolumeClaim, emptyDir, nfs); declare others "+
+			return nil, keyError(prefix+rest, "%q is not a kind of volume that Spark supports (hostPath, persistentVolumeClaim, emptyDir, nfs); declare others "+
 				"in a pod template", parts[0])
 		}
 		if errs := validation.IsDNS1123Label(parts[1]); len(errs) > 0 {
@@ -114,7 +114,7 @@ func (d *draft) volumes(role string) ([]volume, error) {
 			return nil, keyError(v.key("mount.path"), "is missing")
 		}
 		if other, ok := paths[path]; ok {
-			return nil, keyError(v.key("mount.path"), "%s is also where volume %q is mounted", conf.Quote(v.key("mount.path"), path), other)
+			return nil, keyError(v.key("mount.path"), "%s is also the mount path of volume %q; change one of the paths", conf.Quote(v.key("mount.path"), path), other)
 		}
 		paths[path] = v.name
 	}
@@ -150,10 +150,10 @@ func (d *draft) volumeMount(v volume) (corev1.VolumeMount, error) {
 	}
 	expr, hasExpr := v.settings["mount.subPathExpr"]
 	if expr != "" && !d.q.volumeExtras {
-		return m, keyError(v.key("mount.subPathExpr"), "is not known to Spark %s; it came with 4.0", d.q)
+		return m, keyError(v.key("mount.subPathExpr"), "is not known to Spark %s; remove the key, or use Spark 4.0 or later", d.q)
 	}
 	if _, ok := v.settings["mount.subPath"]; ok && hasExpr && d.q.volumeExtras {
-		return m, keyError(v.key("mount.subPathExpr"), "cannot be used together with mount.subPath")
+		return m, keyError(v.key("mount.subPathExpr"), "cannot be used together with mount.subPath; remove one of the two")
 	}
 	m.SubPathExpr = expr
 	return m, nil

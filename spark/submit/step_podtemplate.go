@@ -98,7 +98,7 @@ func markAdmitted(d *draft, pod *corev1.Pod, container string) error {
 	if limit := d.r.Admitted.Overlay.MemoryLimit; limit != nil {
 		// If the configuration of the memory is invalid, the driver reports the error.
 		if memory, err := executorMemory(d); err == nil && limit.Cmp(memory) < 0 {
-			return fieldError("Executor.MemoryLimit", "%s is below the memory that executors request, %s", limit.String(), memory.String())
+			return fieldError("Executor.MemoryLimit", "%s is below the memory that executors request, %s; set a higher limit", limit.String(), memory.String())
 		}
 	}
 	return d.r.Admitted.Mark(pod, container)

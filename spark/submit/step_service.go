@@ -72,7 +72,7 @@ func servicePorts(d *draft) ([]corev1.ServicePort, error) {
 			return nil, err
 		}
 		if other, ok := taken[number]; ok {
-			return nil, keyError(p.key, "is port %d, which %s already uses", number, other)
+			return nil, keyError(p.key, "is port %d, which %s already uses; set another port", number, other)
 		}
 		taken[number] = p.key
 		ports[i] = corev1.ServicePort{Name: p.name, Port: number, TargetPort: intstr.FromInt32(number)}

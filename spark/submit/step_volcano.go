@@ -92,7 +92,7 @@ func podGroup(d *draft) (map[string]any, error) {
 		case !ok:
 			return map[string]any{}, nil
 		case !d.q.podGroupJSON:
-			d.warn("%s: has no effect in Spark %s; it came with 4.2", volcanoJSONKey, d.q)
+			d.warn("%s: has no effect in Spark %s; use Spark 4.2 or later", volcanoJSONKey, d.q)
 			return map[string]any{}, nil
 		}
 		template, read, wrong = []byte(text), podtemplate.DecodeJSON, func(format string, args ...any) error { return keyError(volcanoJSONKey, format, args...) }
