@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Field names the text that an error is about: the schedule or its time zone.
+// Field identifies which input an error is about: the schedule or its time zone.
 type Field string
 
 // The values of Field.
@@ -27,7 +27,8 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Times are the ticks of a schedule in its time zone. Either a calendar pattern or an interval defines the ticks.
+// Times are the ticks of a schedule, that is, the times at which it is due. A calendar pattern or an interval defines
+// the ticks.
 type Times struct {
 	every time.Duration // the interval in whole seconds; 0 for a pattern
 	zone  *time.Location
@@ -138,7 +139,8 @@ func cutZone(spec string) (zone, rest string, found bool) {
 // The pattern therefore allows no dots, so that no name leads to a file outside the database.
 var zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,3}$`)
 
-// notZones matches names of files that are not time zones, and of copies of the database that count leap seconds.
+// notZones matches two kinds of names that are not in the list of time zones: files of the database that are no time
+// zones, and the directories posix and right, which hold copies of the database (right with leap seconds).
 var notZones = regexp.MustCompile(`^(posix|right)/|^(posixrules|localtime|Factory|leapseconds)$`)
 
 // localZone is the name that robfig/cron and Go use for the machine's time zone. They accept only this spelling.
@@ -173,7 +175,7 @@ func loadZone(field Field, name string, zones Zones) (*time.Location, error) {
 	return location, nil
 }
 
-// descriptors maps the names of patterns to the patterns.
+// descriptors maps each descriptor to its five fields.
 var descriptors = map[string]string{
 	"@hourly":   "0 * * * *",
 	"@daily":    "0 0 * * *",
@@ -187,8 +189,8 @@ var descriptors = map[string]string{
 // maxEvery is the maximum interval. With this limit, sums of times cannot overflow.
 const maxEvery = 100 * 365 * 24 * time.Hour
 
-// parseEvery parses an interval. The interval is rounded down to whole seconds, but is at least one second, as users of
-// this API expect.
+// parseEvery parses an interval. As in robfig/cron, the interval is rounded down to whole seconds, but is at least one
+// second.
 func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(spec, "@every"))
 	every, err := time.ParseDuration(text)
@@ -203,7 +205,7 @@ func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	return &Times{every: max(every.Truncate(time.Second), time.Second), zone: zone}, nil
 }
 
-// bounds are the valid values of a field of a pattern.
+// bounds describes one of the five fields of a pattern and its valid values.
 type bounds struct {
 	what     string
 	min, max int
@@ -239,9 +241,11 @@ func parseFields(fields []string, zone *time.Location) (*Times, error) {
 	return t, nil
 }
 
-// parse parses a list of values, ranges and steps. The result star reports whether the list contains a star without a
-// step; */1 counts as such a star, */2 does not. A superfluous comma (1,2,) is ignored, as users of this API expect. A
-// list that consists only of commas is an error, because it would never be due.
+// parse parses one field: a list of values, ranges and steps. The result star reports whether the list contains a star
+// without a step. For this purpose, */1 is a star without a step, and */2 is not.
+//
+// As in robfig/cron, a superfluous comma (1,2,) is ignored. A list that consists only of commas is an error, because
+// such a schedule would never be due.
 func (b bounds) parse(text string) (set uint64, star bool, err error) {
 	items := strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 	if len(items) == 0 {
@@ -328,8 +332,9 @@ func digits(text string) (int, bool) {
 	return n, err == nil
 }
 
-// never reports whether the pattern allows no day at all. Only the days of the month can exclude all days, namely if
-// they exceed the length of every allowed month. Days of the week cannot, because every weekday occurs in every month.
+// never is true for a pattern that allows no day at all, such as the 30th of February. Only the days of the month can
+// exclude all days, namely if they exceed the length of every allowed month. Days of the week cannot, because every
+// weekday occurs in every month.
 func (t *Times) never() bool {
 	return t.anyWeekday && bits.TrailingZeros64(t.day) > t.longestMonth()
 }

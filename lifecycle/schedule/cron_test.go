@@ -202,7 +202,7 @@ func TestKey(t *testing.T) {
 				t.Errorf("%q in %q is known as %q, want %q", pair[0], pair[1], got, test.want)
 			}
 			if again := Key(test.want, ""); again != test.want {
-				t.Errorf("the key %q has another: %q", test.want, again)
+				t.Errorf("the key of %q is %q, want the same text", test.want, again)
 			}
 			times, err := Parse(pair[0], pair[1], time.LoadLocation)
 			if err != nil {

@@ -51,8 +51,10 @@ func (s *step) waitsForRetry(c candidate) bool {
 }
 
 // request handles a change of the requested run. If the old request was still waiting, request reports that it was
-// replaced or withdrawn. It does not report the old request if a run of that request exists: the run was started, but
-// the status write failed.
+// replaced or withdrawn.
+//
+// If a run of the old request exists, request does not report the old request: its run was started, and only the status
+// write failed.
 func (s *step) request() {
 	name := ""
 	if s.runRequested() {
@@ -98,7 +100,7 @@ func (s *step) tick() time.Time {
 			if !expired {
 				s.plan.NextRun = start
 			}
-			return tick // during transient errors, no run is started for this tick
+			return tick // the caller starts no run during transient errors
 		}
 		if !s.seen.Confirmed {
 			s.do(lifecycle.Confirm, "")
@@ -135,8 +137,8 @@ func (s *step) skipTicksBefore(tick time.Time) {
 	s.notice(ReasonMissed, "", "the runs from %s to %s are not started: the run of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.missedReason())
 }
 
-// missedReason returns why runs were not started: the suspension or the cause in the memory before this decision. The
-// result begins with a semicolon, as the end of a message, or is "" if the memory has no reason.
+// missedReason returns why runs were not started, as the end of a message: a semicolon, and then the suspension or the
+// cause that the stored memory contains. It returns "" if the stored memory contains neither.
 func (s *step) missedReason() string {
 	switch {
 	case s.stored.Suspended:
@@ -229,9 +231,9 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 	return kept
 }
 
-// age returns the position of a run among runs that were created in the same second, which creation times cannot order.
-// Lower numbers mean newer runs: first the last started run, then the runs whose end is not stored yet, then the stored
-// runs by their places.
+// age orders runs that were created in the same second, because their creation times cannot order them. A lower result
+// means a newer run: first the last started run, then the runs whose end is not stored yet, then the stored runs by
+// their places.
 func (s *step) age(name string, places map[string]int) int {
 	if name == s.m.LastRunName {
 		return -2
@@ -242,8 +244,8 @@ func (s *step) age(name string, places map[string]int) int {
 	return -1
 }
 
-// remembered reports whether a run can be deleted without being started again. This is so if the memory m contains the
-// run's tick, or its request, as started.
+// remembered reports whether a run can be deleted without being started again. The memory m then shows two things: the
+// run's tick is not later than the last tick, and the run does not belong to a request that has yet to be started.
 func (s *step) remembered(run lifecycle.Run, m Memory) bool {
 	return !TickOf(s.want.Name, run.Name).After(m.LastTick) &&
 		(s.want.Request == m.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))

@@ -58,8 +58,8 @@ func RunName(name string, tick time.Time, precision Precision) string {
 	return name + "-" + strconv.FormatInt(tick.Unix(), 10)
 }
 
-// TickOf returns the tick that a run's name gives in any precision, rounded down to the precision of a status. It
-// returns the zero time if the name gives no tick.
+// TickOf returns the tick that a run's name contains, whatever its precision. It rounds the tick down to microseconds,
+// the precision of times in a status. It returns the zero time if the name contains no tick.
 func TickOf(name, run string) time.Time {
 	number, found := strings.CutPrefix(run, name+"-")
 	if !found || strings.Trim(number, "0123456789") != "" {

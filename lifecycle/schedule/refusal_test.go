@@ -138,11 +138,11 @@ func TestRunNamedAheadOfTime(t *testing.T) {
 			t.Errorf("%s: %v, %+v", policy, g.creates, g.mem.Cause)
 		}
 		if reported := g.reported[ReasonWaiting]; policy != Allow && reported != 1 {
-			t.Errorf("%s: told %d times", policy, reported)
+			t.Errorf("%s: reported %d times", policy, reported)
 		}
 		g.seen = []lifecycle.Run{ended(ahead, lifecycle.Succeeded, 0)}
 		if g.pass(noon.Add(51 * time.Minute)); !slices.Contains(g.creates, twelve) {
-			t.Errorf("%s: not even when it has ended: %+v", policy, g.mem)
+			t.Errorf("%s: the run of noon is not started after the other run has ended: %+v", policy, g.mem)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestNothingIsAHotLoop(t *testing.T) {
 		}
 		// A tick may be due every second, and the retry of a rejected run may come between two ticks.
 		if took := now.Sub(began); looks == 60 && took < 15*time.Second {
-			t.Fatalf("%d: 60 looks within %s: %q, %+v\n%+v\n%v", n, took, text, g.want, g.mem, g.reported)
+			t.Fatalf("%d: 60 passes within %s: %q, %+v\n%+v\n%v", n, took, text, g.want, g.mem, g.reported)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestRequestOvertaken(t *testing.T) {
 				t.Errorf("%s, then %q: %+v", test.about, next, plan.Next.Requested)
 			}
 			if again := Step(want, plan.Next, busy, at); again.Notices != nil {
-				t.Errorf("%s, then %q, told twice: %s", test.about, next, summary(again))
+				t.Errorf("%s, then %q, reported twice: %s", test.about, next, summary(again))
 			}
 		}
 		// The operator died after it had started the run and before the status write.
@@ -97,9 +97,9 @@ func TestRequestOvertaken(t *testing.T) {
 	}
 }
 
-// TestNextRunDuringTransientError checks NextRun while a run is due that transient errors delay. NextRun must be the
-// time of the latest due tick, although that time is in the past. If the deadline of that tick has passed, NextRun must
-// be the next tick.
+// TestNextRunDuringTransientError checks NextRun while transient errors delay a run that is due. NextRun must be the
+// time of the latest due tick, which is in the past. If the deadline of that tick has passed, NextRun must be the next
+// tick.
 func TestNextRunDuringTransientError(t *testing.T) {
 	outage := lifecycle.Observed{TransientError: &lifecycle.TransientError{}}
 	for _, test := range []struct {
@@ -109,8 +109,8 @@ func TestNextRunDuringTransientError(t *testing.T) {
 		want     time.Time
 	}{
 		{"due", time.Minute, time.Hour, noon},
-		{"the second of three", 2*time.Hour + time.Minute, 4 * time.Hour, noon.Add(2 * time.Hour)},
-		{"past its deadline: it will not be started", time.Minute, time.Second, noon.Add(time.Hour)},
+		{"the last of three due ticks", 2*time.Hour + time.Minute, 4 * time.Hour, noon.Add(2 * time.Hour)},
+		{"due, but the deadline has passed", time.Minute, time.Second, noon.Add(time.Hour)},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Deadline = new(test.deadline) })
 		if plan := Step(want, memoryAtEleven(want), outage, noon.Add(test.late)); !plan.NextRun.Equal(test.want) || plan.Actions != nil || plan.Next.LastTick != memoryAtEleven(want).LastTick {

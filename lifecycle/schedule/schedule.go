@@ -5,8 +5,8 @@
 // interval, from the time at which the schedule took effect. The name of a run is computed from its tick. Three rules
 // prevent duplicate and lost runs:
 //
-//   - if the operator died between the creation of a run and its status write, the tick is decided again, and the run
-//     is found by its name, so nothing is started twice;
+//   - if the operator dies between the creation of a run and the status write, the next pass finds the run by its name,
+//     so no run is started twice;
 //   - no tick at or before the last remembered tick is ever started, even if the clock goes back;
 //   - if a decision requires that no run is active, a live read confirms this.
 //
@@ -48,7 +48,7 @@ type Schedule struct {
 	Policy     Policy
 	// Successful and Failed are the maximum numbers of runs with that outcome that are kept.
 	Successful, Failed int
-	// Deadline is the maximum delay after which a run may still start, in whole seconds; nil means no maximum.
+	// Deadline is the maximum delay with which a run may still start, in whole seconds; nil means no maximum.
 	Deadline *time.Duration
 	// Jitter is the maximum delay of a run after its tick, in whole seconds; 0 means none.
 	Jitter time.Duration
@@ -59,8 +59,8 @@ type Schedule struct {
 	Precision Precision
 }
 
-// Memory is the part of a schedule's state that one decision passes to the next because it cannot be observed again.
-// The zero value belongs to a schedule about which nothing was decided yet.
+// Memory is the part of a schedule's state that cannot be observed again, so each decision passes it to the next. A
+// schedule without any decision has the zero value.
 type Memory struct {
 	Key   string    // identifies the schedule that the other fields describe
 	Since time.Time // when the schedule took effect: no tick at or before this time is ever started
@@ -131,7 +131,7 @@ const (
 	ReasonDropped   = "RequestDropped"    // the request was withdrawn or replaced before its run could be started
 )
 
-// These are the results of a schedule's run, as the metrics count them.
+// The results of runs. The metrics count runs by result.
 const (
 	ResultStarted   = "started"   // started at its scheduled time
 	ResultAsked     = "asked"     // started on request

@@ -12,22 +12,22 @@ import (
 const (
 	// maxRequeue is the maximum requeue interval. It is limited because a timer does not react if the clock is set.
 	maxRequeue = 10 * time.Minute
-	// repeatDelay is the time after which a deletion without effect is requested again. It is also the time after which
-	// an action is retried after a transient error.
+	// repeatDelay is the time after which an action is repeated: a deletion that had no effect, or an action that met a
+	// transient error.
 	repeatDelay = 15 * time.Second
 	// maxRetry is the maximum wait before another try to create a run (lifecycle.QueryInterval).
 	maxRetry = time.Minute
 	// MaxActive is the maximum number of active runs of a schedule whose policy allows more than one.
 	MaxActive = 100
-	// maxClockSkew is how far the clock may be behind the last tick before this is reported.
+	// maxClockSkew is how far the clock may be behind the last tick. A larger difference is reported.
 	maxClockSkew = time.Minute
 )
 
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
-// The controller must carry out the plan's Actions before it stores Next. After a rejection or a live read, Step is
-// called again with that fact. A run is deleted only if the stored memory already contains the reason: that runs are
-// being replaced, or how the run ended.
+// The controller must carry out the plan's Actions before it stores Next. After a rejection or a live read, the
+// controller adds the result to seen and calls Step again. Step deletes a run only if the stored memory already
+// contains the reason: that runs are being replaced, or how the run ended.
 func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Plan {
 	if want.Deleting {
 		return Plan{Next: mem} // the user's deletion request decides whether the runs stay
@@ -122,10 +122,12 @@ func (s *step) forgetTickRejection() {
 	s.m.Rejected, s.m.RejectedSince, s.m.Retry = "", time.Time{}, time.Time{}
 }
 
-// adopt continues with runs whose start was not stored, because the operator died between a creation and its status
-// write. adopt recognizes such runs by their names. It ignores runs of future ticks, which may exist if the clock was
-// set back; a later pass adopts them when their tick is due. It also ignores a run that is Deleted, because only the
-// labels of its pods contain the name of such a run, and anyone could set such labels to skip ticks.
+// adopt stores runs whose start was not stored, because the operator died between a creation and its status write.
+// adopt recognizes such runs by their names. It ignores two kinds of runs:
+//
+//   - runs of future ticks, which may exist if the clock was set back; a later pass adopts them when their tick is due;
+//   - runs with Deleted set. Only the labels of their pods contain the names of such runs, and anyone could set such
+//     labels to skip ticks.
 func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
 		if !run.Deleted && s.runRequested() && run.Name == RequestName(s.want.Name, s.want.UID, s.want.Request) {
@@ -246,7 +248,7 @@ func (s *step) start() {
 		s.requeueAfter(repeatDelay)
 		return
 	}
-	// No tick is due any more, so the problem of the last tick is over.
+	// If no tick is due any more, the problem of the last tick is over.
 	if !slices.ContainsFunc(due, func(c candidate) bool { return !c.tick.IsZero() }) {
 		s.forgetTickRejection()
 		s.m.Cause = lifecycle.Cause{}
@@ -257,8 +259,8 @@ func (s *step) start() {
 	c := due[0]
 	switch {
 	case s.seen.Rejection != nil && !s.seen.Confirmed:
-		// If the first creation of this run was not stored, its run may use up the quota, so that the second try is
-		// rejected.
+		// An earlier pass may have created this run without storing that. The existing run may then use up the quota,
+		// so that this second creation is rejected.
 		s.do(lifecycle.Confirm, c.name)
 		return
 	case s.seen.Rejection != nil:
@@ -288,9 +290,9 @@ func (s *step) nothingDue() {
 // needsLiveRead reports whether the cache may lack an active run that the concurrency policy must take into account. If
 // so, it requests a live read.
 //
-// For the run of a tick, a live read of the last remembered run is enough: the functions tick and confirmsEdit require
-// their own live reads before ticks are skipped and after edits. For a requested run, the live read covers all runs,
-// because the cache may lack the requested run itself or the run of an earlier request.
+// For the run of a tick, a live read of only the last started run is enough. The functions tick and confirmsEdit
+// require their own live reads for the other cases: before ticks are skipped, and after edits. For a requested run, the
+// live read covers all runs, because the cache may lack the requested run itself or the run of an earlier request.
 func (s *step) needsLiveRead(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
@@ -348,8 +350,8 @@ func (s *step) create(c candidate) {
 }
 
 // rememberRejection stores in the memory that a run was rejected, and when to retry. The first retries come after some
-// seconds, later ones after a minute. It reports each reason once. If no retry succeeds before the next tick, that tick
-// reports the rejected run as missed.
+// seconds, later ones after a minute. rememberRejection reports each reason once. If no retry succeeds before the next
+// tick, the rejected run is then reported as missed.
 func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	why = why.Bounded()
 	since, reported := s.m.RejectedSince, s.stored.Rejected != "" && s.stored.Cause.Reason == why.Reason
@@ -397,7 +399,7 @@ func (s *step) waitsForOthers(c candidate) bool {
 			case !s.remembered(run, s.m):
 				ahead = append(ahead, run.Name)
 			case !s.remembered(run, s.stored):
-				s.requeueAfter(0) // it was found in this pass, and is deleted once that is stored
+				s.requeueAfter(0) // this pass adopted the run; it is deleted once the adoption is stored
 			default:
 				stay = append(stay, run.Name)
 			}
@@ -426,8 +428,8 @@ func (s *step) waitsForOthers(c candidate) bool {
 	}
 	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until the runs that it replaces are gone: %s", c.name, list(active))}
 	if len(ahead) > 0 {
-		// Somebody created such a run by hand, or the clock was ahead. If it were deleted, its tick would start it
-		// again.
+		// Somebody created these runs by hand, or the clock was ahead. If such a run were deleted, its tick would
+		// start it again.
 		s.m.Cause.Message += fmt.Sprintf("; these active runs have the names of runs that are due later, so they are not deleted: %s", list(ahead))
 		if s.stored.Cause.Reason != ReasonReplacing {
 			s.notice(ReasonWaiting, c.name, "%s", s.m.Cause.Message)
