@@ -17,11 +17,11 @@ func TestServerFacts(t *testing.T) {
 		pod  *corev1.Pod
 		want Cause
 	}{
-		"an exit":                    {podIn(corev1.PodFailed, server, exits(1, "Error", "")), Cause{"Error", "server container failed with exit code 1"}},
-		"an exit that Spark names":   {podIn(corev1.PodFailed, server, exits(101, "Error", "")), Cause{"Error", "server container failed with exit code 101 (class not found)"}},
-		"somebody deleted it":        {podIn(corev1.PodFailed, server, deleted, exits(143, "Error", "")), Cause{ReasonDriverDeleted, "server container failed with exit code 143 (SIGTERM): the server pod was deleted before it ended"}},
-		"nobody knows":               {podIn(corev1.PodFailed, server), Cause{"PodFailed", "server pod failed; the status of its container is missing"}},
-		"a driver is called as ever": {podIn(corev1.PodFailed, exits(1, "Error", "")), Cause{"Error", "driver container failed with exit code 1"}},
+		"exit code without a known meaning": {podIn(corev1.PodFailed, server, exits(1, "Error", "")), Cause{"Error", "server container failed with exit code 1"}},
+		"exit code with a meaning in Spark": {podIn(corev1.PodFailed, server, exits(101, "Error", "")), Cause{"Error", "server container failed with exit code 101 (class not found)"}},
+		"pod deleted":                       {podIn(corev1.PodFailed, server, deleted, exits(143, "Error", "")), Cause{ReasonDriverDeleted, "server container failed with exit code 143 (SIGTERM): the server pod was deleted before it ended"}},
+		"no container status":               {podIn(corev1.PodFailed, server), Cause{"PodFailed", "server pod failed; the status of its container is missing"}},
+		"a driver is called a driver":       {podIn(corev1.PodFailed, exits(1, "Error", "")), Cause{"Error", "driver container failed with exit code 1"}},
 	} {
 		if got := DriverFacts(tc.pod, container).Why; got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)

@@ -2,7 +2,7 @@ package lifecycle
 
 import "time"
 
-// Standing is the current state of a custom resource according to its stored status.
+// Standing is the current state of a custom resource, as read from its stored status.
 type Standing struct {
 	Phase Phase
 	// State is the API's name for the state; empty before the first pass.

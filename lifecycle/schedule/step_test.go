@@ -73,7 +73,7 @@ func TestEditIsNotLostDuringTransientError(t *testing.T) {
 	for _, late := range []time.Duration{-time.Minute, time.Minute} {
 		plan := Step(want, mem, lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, noon.Add(late))
 		if plan.Next.Generation != 2 || len(plan.Actions) > 0 {
-			t.Errorf("%s after noon: generation %d is remembered, do %v", late, plan.Next.Generation, plan.Actions)
+			t.Errorf("%s after noon: generation %d is stored, actions %v", late, plan.Next.Generation, plan.Actions)
 		}
 		mem = plan.Next
 	}
@@ -103,72 +103,72 @@ func TestStep(t *testing.T) {
 	}{
 		{about: "not due", late: -time.Minute, next: "12:00:00", check: time.Minute},
 		{about: "due", summary: "Create " + twelve + ", RunStarted", next: "13:00:00", check: maxRequeue},
-		{about: "due, and its run is there", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(twelve)}}, summary: "RunStarted", next: "13:00:00"},
-		{about: "due, and its run is there by another precision", seen: lifecycle.Observed{Runs: []lifecycle.Run{going("etl-1769947200000000000")}}, summary: "RunStarted", next: "13:00:00"},
-		{about: "three were missed: a live read first", late: 3 * time.Hour, summary: "Confirm", next: "16:00:00"},
-		{about: "three were missed", late: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, summary: "Create etl-1769958000, RunsMissed, RunStarted", next: "16:00:00"},
+		{about: "due, and its run exists", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(twelve)}}, summary: "RunStarted", next: "13:00:00"},
+		{about: "due, and its run exists with a name in another precision", seen: lifecycle.Observed{Runs: []lifecycle.Run{going("etl-1769947200000000000")}}, summary: "RunStarted", next: "13:00:00"},
+		{about: "three ticks missed: a live read first", late: 3 * time.Hour, summary: "Confirm", next: "16:00:00"},
+		{about: "three ticks missed, after the live read", late: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, summary: "Create etl-1769958000, RunsMissed, RunStarted", next: "16:00:00"},
 		{about: "within its deadline", want: []func(*Schedule){within(10 * time.Second)}, late: 10*time.Second + 999*time.Millisecond, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "past its deadline: a live read first", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, summary: "Confirm", next: "13:00:00"},
-		{about: "past its deadline", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, seen: lifecycle.Observed{Confirmed: true}, summary: "RunSkipped", next: "13:00:00"},
-		{about: "no deadline at all left, in its second", want: []func(*Schedule){within(0)}, late: 900 * time.Millisecond, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "past its deadline, after the live read", want: []func(*Schedule){within(10 * time.Second)}, late: 11 * time.Second, seen: lifecycle.Observed{Confirmed: true}, summary: "RunSkipped", next: "13:00:00"},
+		{about: "zero deadline, within the first second", want: []func(*Schedule){within(0)}, late: 900 * time.Millisecond, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "suspended", want: []func(*Schedule){suspended}},
-		{about: "suspended, and one goes on", want: []func(*Schedule){suspended}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}},
+		{about: "suspended, and a run is active", want: []func(*Schedule){suspended}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}},
 		{about: "resumed", mem: func(m *Memory) { m.Suspended = true }, late: time.Minute, summary: "Create " + twelve + ", ScheduleResumed, RunStarted", next: "13:00:00"},
-		{about: "asked for while suspended", want: []func(*Schedule){suspended, asks}, summary: "Create " + now + ", RunStarted"},
-		{about: "asked for beside a tick: one at a time", want: []func(*Schedule){asks}, summary: "Create " + now + ", RunStarted", next: "12:00:00", check: time.Millisecond},
-		{about: "asked for, and it is there", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(now)}}, summary: "RunStarted", next: "12:00:00"},
-		{about: "asked for before", want: []func(*Schedule){asks}, mem: func(m *Memory) { m.LastRequest = "1" }, late: -time.Minute, next: "12:00:00"},
-		{about: "asked for under Forbid", want: []func(*Schedule){asks, forbid}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "RunWaiting", next: "12:00:00"},
-		{about: "Allow, and one goes on", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Allow, and all but one go on that may", seen: lifecycle.Observed{Runs: activeRuns(MaxActive - 1)}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Allow, and as many go on as may", seen: lifecycle.Observed{Runs: activeRuns(MaxActive)}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
-		{about: "Forbid, and one goes on", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
-		{about: "Forbid, and one goes on still", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
+		{about: "run requested while suspended", want: []func(*Schedule){suspended, asks}, summary: "Create " + now + ", RunStarted"},
+		{about: "run requested and a tick due: one creation in each pass", want: []func(*Schedule){asks}, summary: "Create " + now + ", RunStarted", next: "12:00:00", check: time.Millisecond},
+		{about: "run requested, and it exists", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(now)}}, summary: "RunStarted", next: "12:00:00"},
+		{about: "run requested, and stored as started", want: []func(*Schedule){asks}, mem: func(m *Memory) { m.LastRequest = "1" }, late: -time.Minute, next: "12:00:00"},
+		{about: "run requested under Forbid while another is active", want: []func(*Schedule){asks, forbid}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "RunWaiting", next: "12:00:00"},
+		{about: "Allow, and a run is active", seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Allow, and one fewer than the maximum of active runs", seen: lifecycle.Observed{Runs: activeRuns(MaxActive - 1)}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Allow, and the maximum of active runs", seen: lifecycle.Observed{Runs: activeRuns(MaxActive)}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "Forbid, and a run is active", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "Forbid, and a run is still active: not reported again", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}, next: "12:00:00"},
-		{about: "Forbid, with a deadline to come", want: []func(*Schedule){forbid, within(30 * time.Second)}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}},
+		{about: "Forbid, and a run is active until the deadline", want: []func(*Schedule){forbid, within(30 * time.Second)}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}},
 			summary: "RunWaiting", next: "12:00:00", check: 31 * time.Second},
-		{about: "Forbid, and the last has ended", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
+		{about: "Forbid, and the last run has ended", want: []func(*Schedule){forbid}, late: time.Minute, mem: func(m *Memory) { m.Cause.Reason = ReasonWaiting },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 60)}}, summary: "Create " + twelve + ", RunStarted, RunCompleted", next: "13:00:00"},
-		{about: "Forbid, and the last is not seen", want: []func(*Schedule){forbid}, summary: "Confirm " + eleven, next: "13:00:00"},
-		{about: "Forbid, and the last is gone", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Confirmed: true}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Forbid, and one is being deleted", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, summary: "RunWaiting", next: "12:00:00"},
-		{about: "Forbid, and the pods of one that is gone still stop", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
-		{about: "Replace, and the pods of one that is gone still stop", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, next: "12:00:00", check: repeatDelay},
-		{about: "Allow, and the pods of one that is gone still stop", seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "pods are no proof that a tick's run was started", seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(twelve)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "nor that one was started that is asked for", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(now)}}, summary: "Create " + now + ", RunStarted", next: "12:00:00"},
+		{about: "Forbid, and the last run is not in the cache: a live read first", want: []func(*Schedule){forbid}, summary: "Confirm " + eleven, next: "13:00:00"},
+		{about: "Forbid, and the last run is gone, after the live read", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Confirmed: true}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "Forbid, and a run is being deleted", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, summary: "RunWaiting", next: "12:00:00"},
+		{about: "Forbid, and the pods of a deleted run are still stopping", want: []func(*Schedule){forbid}, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, summary: "RunWaiting", next: "12:00:00", check: maxRequeue},
+		{about: "Replace, and the pods of a deleted run are still stopping", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, next: "12:00:00", check: repeatDelay},
+		{about: "Allow, and the pods of a deleted run are still stopping", seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(eleven)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "pods with the name of a tick's run do not count as its start", seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(twelve)}}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
+		{about: "pods with the name of a requested run do not count as its start", want: []func(*Schedule){asks}, late: -time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{stoppingRun(now)}}, summary: "Create " + now + ", RunStarted", next: "12:00:00"},
 		{about: "Replace", want: []func(*Schedule){replace}, seen: lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
 			summary: "RunReplaced, RunReplaced", next: "12:00:00", check: time.Millisecond},
-		{about: "Replace, and that is stored", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
+		{about: "Replace, and the reason is stored: the runs are deleted", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
 			seen:    lifecycle.Observed{Runs: []lifecycle.Run{going(eleven), going("by-hand")}},
 			summary: "Delete " + eleven + ", Delete by-hand", next: "12:00:00", check: repeatDelay},
-		{about: "edited under Forbid: was a run of what it was for a moment started?", want: []func(*Schedule){forbid, edited}, late: -time.Minute,
+		{about: "edited under Forbid: a live read first", want: []func(*Schedule){forbid, edited}, late: -time.Minute,
 			mem: func(m *Memory) { m.Generation = 1 }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(eleven, lifecycle.Succeeded, 50)}}, summary: "Confirm"},
-		{about: "edited under Forbid, and none was", want: []func(*Schedule){forbid, edited}, mem: func(m *Memory) { m.Generation = 1 },
+		{about: "edited under Forbid, after a live read without a new run", want: []func(*Schedule){forbid, edited}, mem: func(m *Memory) { m.Generation = 1 },
 			seen: lifecycle.Observed{Confirmed: true}, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "edited under Allow", want: []func(*Schedule){edited}, mem: func(m *Memory) { m.Generation = 1 }, summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "Replace, and it is going", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
+		{about: "Replace, and the replaced run is being deleted", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: eleven, Deleting: true}}}, next: "12:00:00", check: repeatDelay},
-		{about: "Replace, and it is gone", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing }, seen: lifecycle.Observed{Confirmed: true},
+		{about: "Replace, and the replaced run is gone", want: []func(*Schedule){replace}, mem: func(m *Memory) { m.Cause.Reason = ReasonReplacing }, seen: lifecycle.Observed{Confirmed: true},
 			summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "refused: a live read first", seen: lifecycle.Observed{Rejection: quota}, summary: "Confirm " + twelve, next: "12:00:00"},
-		{about: "refused", seen: lifecycle.Observed{Rejection: quota, Confirmed: true}, summary: "RunRefused", next: "12:00:00", check: 4 * time.Second},
-		{about: "refused, and it is too early for another try", late: time.Second, mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
+		{about: "rejected: a live read first", seen: lifecycle.Observed{Rejection: quota}, summary: "Confirm " + twelve, next: "12:00:00"},
+		{about: "rejected, after the live read", seen: lifecycle.Observed{Rejection: quota, Confirmed: true}, summary: "RunRefused", next: "12:00:00", check: 4 * time.Second},
+		{about: "rejected, and too early for a retry", late: time.Second, mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
 			next: "12:00:00", check: 3 * time.Second},
-		{about: "refused, and the clock went back", mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Hour) },
+		{about: "rejected, and the clock went back", mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Hour) },
 			summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "refused, and tried again", late: 4 * time.Second, mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
+		{about: "rejected, and retried", late: 4 * time.Second, mem: func(m *Memory) { m.Rejected, m.RejectedSince, m.Retry = twelve, noon, noon.Add(4*time.Second) },
 			summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
-		{about: "refused, and edited", late: time.Second, mem: func(m *Memory) {
+		{about: "rejected, and edited", late: time.Second, mem: func(m *Memory) {
 			m.Generation, m.Rejected, m.RejectedSince, m.Retry = 0, twelve, noon, noon.Add(4*time.Second)
 		},
 			summary: "Create " + twelve + ", RunStarted", next: "13:00:00"},
 		{about: "transient error", seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, next: "12:00:00", check: repeatDelay},
-		{about: "another schedule: nothing is made up for", mem: func(m *Memory) { m.Key = "30 * * * *" }, late: time.Minute, summary: "ScheduleChanged", next: "13:00:00"},
+		{about: "another schedule: ticks before the edit start no run", mem: func(m *Memory) { m.Key = "30 * * * *" }, late: time.Minute, summary: "ScheduleChanged", next: "13:00:00"},
 		{about: "invalid", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }}, summary: "InvalidSpec"},
-		{about: "invalid, and told", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
+		{about: "invalid, and already reported", want: []func(*Schedule){func(s *Schedule) { s.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
 			mem: func(m *Memory) { m.Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "no"} }},
-		{about: "mended", mem: func(m *Memory) { m.Cause.Reason = lifecycle.ReasonInvalid }, summary: "Create " + twelve + ", ScheduleValid, RunStarted", next: "13:00:00"},
+		{about: "valid again", mem: func(m *Memory) { m.Cause.Reason = lifecycle.ReasonInvalid }, summary: "Create " + twelve + ", ScheduleValid, RunStarted", next: "13:00:00"},
 		{about: "the clock went back a little", mem: func(m *Memory) { m.LastTick = noon }, late: -30 * time.Second, next: "13:00:00"},
 		{about: "the clock went back", mem: func(m *Memory) { m.LastTick = noon }, late: -time.Hour, summary: "ClockWentBack", next: "13:00:00"},
 		{about: "deleted", want: []func(*Schedule){func(s *Schedule) { s.Deleting = true }}},
@@ -191,7 +191,7 @@ func TestStep(t *testing.T) {
 				t.Errorf("the next run is at %q, want %q", next, test.next)
 			}
 			if test.check != 0 && plan.RequeueAfter != test.check {
-				t.Errorf("looks again after %s, want %s", plan.RequeueAfter, test.check)
+				t.Errorf("requeue after %s, want %s", plan.RequeueAfter, test.check)
 			}
 		})
 	}
@@ -219,11 +219,11 @@ func TestHistory(t *testing.T) {
 	}}
 	first := Step(want, memoryAtEleven(want), seen, now)
 	if got := summary(first); got != "RunCompleted, RunCompleted, RunFailed" || first.RequeueAfter != time.Millisecond {
-		t.Errorf("first the ends are told: %s, after %s", got, first.RequeueAfter)
+		t.Errorf("the first pass must only report the ends: %s, requeue after %s", got, first.RequeueAfter)
 	}
 	second := Step(want, first.Next, seen, now)
 	if got := summary(second); got != "Delete etl-1769940000, Delete by-hand" {
-		t.Errorf("then those beyond the limits go: %s", got)
+		t.Errorf("the second pass must delete the runs beyond the limits: %s", got)
 	}
 	seen.Runs = []lifecycle.Run{seen.Runs[1], seen.Runs[3]}
 	third := Step(want, second.Next, seen, now)
@@ -249,11 +249,11 @@ func TestHistoryOfOneSecond(t *testing.T) {
 		known, runs []string
 		want        []string
 	}{
-		{"the last one started", "etl-now-3", []string{"etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
-		{"of which both are known", "etl-now-3", []string{"etl-now-i", "etl-now-3"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
-		{"the last one that ended", "etl-now-x", []string{"etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
-		{"as it was before", "etl-now-x", []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
-		{"by name, where nothing tells", "etl-now-x", nil, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-i", "etl-now-3"}},
+		{"the last started run is the newest", "etl-now-3", []string{"etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
+		{"the last started run is the newest, with both runs stored", "etl-now-3", []string{"etl-now-i", "etl-now-3"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
+		{"the last ended run is the newest", "etl-now-x", []string{"etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
+		{"stored order", "etl-now-x", []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-3", "etl-now-i"}},
+		{"by name, if nothing else decides", "etl-now-x", nil, []string{"etl-now-3", "etl-now-i"}, []string{"etl-now-i", "etl-now-3"}},
 	} {
 		var seen lifecycle.Observed
 		for _, run := range test.runs {

@@ -21,9 +21,9 @@ const (
 	day     = 24 * time.Hour
 )
 
-// Next returns the first tick after the given time; the zero time if there is none in the next 50 years. The argument
-// since is the time at which the schedule took effect; the ticks of an interval are multiples of the interval after it.
-// Ticks are in UTC and in whole seconds.
+// Next returns the first tick after the given time, or the zero time if there is no tick in the next 50 years. The
+// argument since is the time at which the schedule took effect. The first tick of an interval is one interval after
+// since. Ticks are in UTC and in whole seconds.
 func (t *Times) Next(since, after time.Time) time.Time {
 	if t.every > 0 {
 		since = since.Truncate(time.Second)
@@ -46,7 +46,7 @@ func (t *Times) Next(since, after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Latest returns the last tick that is later than after and not later than until; the zero time if there is none.
+// Latest returns the last tick that is later than after and not later than until, or the zero time if there is none.
 func (t *Times) Latest(since, after, until time.Time) time.Time {
 	due := func(from time.Time) bool {
 		next := t.Next(since, from)
@@ -105,7 +105,7 @@ func offsetOf(local time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// next returns the first tick of the stretch after the given time; the zero time if there is none before the limit.
+// next returns the first tick of the stretch after the given time, or the zero time if there is none before the limit.
 func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 	// wall returns the local time, written as UTC.
 	wall := func(at time.Time) time.Time { return at.UTC().Add(s.offset) }
@@ -138,12 +138,11 @@ func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 // hourly reports whether a pattern allows every hour.
 func (t *Times) hourly() bool { return t.hour == 1<<24-1 }
 
-// makesUp reports whether a tick at a local time that a clock change skips is made up for after the change. The
-// argument shift is the length of the clock change.
+// makesUp reports whether the pattern makes up for skipped ticks after the clock has gone forward by shift.
 func (t *Times) makesUp(shift time.Duration) bool { return !t.hourly() || shift%time.Hour != 0 }
 
-// match returns the first full minute that the pattern allows in the local times [from, to); the zero time if there is
-// none.
+// match returns the first full minute in the local times [from, to) that the pattern allows, or the zero time if there
+// is none.
 func (t *Times) match(from, to time.Time) time.Time {
 	at := from.Truncate(time.Minute)
 	if at.Before(from) {
@@ -177,8 +176,8 @@ func (t *Times) allowsDay(day int, weekday time.Weekday) bool {
 	return inMonth || inWeek
 }
 
-// Anchor returns a time after which the given tick is the first tick, if the schedule has that tick. A take-over calls
-// Anchor with the next run that the other operator announced.
+// Anchor returns a time at which the schedule could have taken effect so that the given tick is its first tick. A
+// take-over from another operator calls Anchor with the next run that the other operator announced.
 func (t *Times) Anchor(first time.Time) time.Time {
 	if t.every > 0 {
 		return first.Add(-t.every)

@@ -186,7 +186,7 @@ func TestTicksAroundChanges(t *testing.T) {
 	}
 	t.Logf("%d ticks around %d changes of %d zones", compared, changes, len(zones))
 	if compared < 1000 || changes < 40 {
-		t.Errorf("%d ticks around %d changes: that is not enough to say anything", compared, changes)
+		t.Errorf("%d ticks around %d changes are too few for a test", compared, changes)
 	}
 }
 
@@ -210,7 +210,7 @@ func compare(t *testing.T, m model, name string, zone *time.Location, begin, end
 		got = append(got, tick)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%q in %s from %s (-looked at +computed):\n%s", m.text, name, begin, diff)
+		t.Errorf("%q in %s from %s (-brute force +computed):\n%s", m.text, name, begin, diff)
 	}
 	if len(want) > 0 {
 		if latest := times.Latest(begin, begin, end.Add(-1)); !latest.Equal(want[len(want)-1]) {
@@ -226,31 +226,31 @@ func TestChangesOfTheClock(t *testing.T) {
 		about, spec, zone, from string
 		want                    []string
 	}{
-		{"skipped: once, just after", "30 2 * * *", "Europe/Vienna", "2026-03-28T12:00:00+01:00",
+		{"a skipped time is due once, right after the change", "30 2 * * *", "Europe/Vienna", "2026-03-28T12:00:00+01:00",
 			[]string{"2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"}},
-		{"several skipped: once together", "*/10 2 * * *", "Europe/Vienna", "2026-03-29T00:00:00+01:00",
+		{"several skipped times are due once, together", "*/10 2 * * *", "Europe/Vienna", "2026-03-29T00:00:00+01:00",
 			[]string{"2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00"}},
-		{"skipped onto a time of its own: once", "0 2,3 * * *", "Europe/Vienna", "2026-03-29T00:00:00+01:00",
+		{"a skipped time coincides with another allowed time: due once", "0 2,3 * * *", "Europe/Vienna", "2026-03-29T00:00:00+01:00",
 			[]string{"2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00"}},
-		{"twice: the first time", "30 2 * * *", "Europe/Vienna", "2026-10-24T12:00:00+02:00",
+		{"a time that occurs twice is due the first time", "30 2 * * *", "Europe/Vienna", "2026-10-24T12:00:00+02:00",
 			[]string{"2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"}},
-		{"twice, for an interval of the day", "*/30 1-3 * * *", "Europe/Vienna", "2026-10-25T00:59:00+02:00", []string{
+		{"times that occur twice, in a pattern for some hours", "*/30 1-3 * * *", "Europe/Vienna", "2026-10-25T00:59:00+02:00", []string{
 			"2026-10-25T01:00:00+02:00", "2026-10-25T01:30:00+02:00", "2026-10-25T02:00:00+02:00", "2026-10-25T02:30:00+02:00",
 			"2026-10-25T03:00:00+01:00", "2026-10-25T03:30:00+01:00"}},
 		{"midnight is skipped", "0 0 * * *", "America/Havana", "2026-03-07T12:00:00-05:00",
 			[]string{"2026-03-08T01:00:00-04:00", "2026-03-09T00:00:00-04:00"}},
-		{"midnight comes twice", "0 0 * * *", "America/Havana", "2026-10-31T12:00:00-04:00",
+		{"midnight occurs twice", "0 0 * * *", "America/Havana", "2026-10-31T12:00:00-04:00",
 			[]string{"2026-11-01T00:00:00-04:00", "2026-11-02T00:00:00-05:00"}},
 		{"the day is skipped", "0 12 30 12 *", "Pacific/Apia", "2011-12-29T12:00:00-10:00", []string{"2011-12-31T00:00:00+14:00"}},
-		{"a rhythm goes on through the hour that comes twice", "*/30 * * * *", "Europe/Vienna", "2026-10-25T01:45:00+02:00", []string{
+		{"a pattern for every hour continues in the repeated hour", "*/30 * * * *", "Europe/Vienna", "2026-10-25T01:45:00+02:00", []string{
 			"2026-10-25T02:00:00+02:00", "2026-10-25T02:30:00+02:00", "2026-10-25T02:00:00+01:00", "2026-10-25T02:30:00+01:00", "2026-10-25T03:00:00+01:00"}},
-		{"a rhythm goes on over an hour that is skipped", "30 * * * *", "Europe/Vienna", "2026-03-29T00:45:00+01:00",
+		{"a pattern for every hour does not make up for a skipped hour", "30 * * * *", "Europe/Vienna", "2026-03-29T00:45:00+01:00",
 			[]string{"2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00", "2026-03-29T04:30:00+02:00"}},
 		{"half an hour is skipped", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00+10:30",
 			[]string{"2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"}},
-		{"half an hour is skipped of a rhythm", "15 * * * *", "Australia/Lord_Howe", "2026-10-04T01:00:00+10:30",
+		{"a pattern for every hour makes up for a skipped half hour", "15 * * * *", "Australia/Lord_Howe", "2026-10-04T01:00:00+10:30",
 			[]string{"2026-10-04T01:15:00+10:30", "2026-10-04T02:30:00+11:00", "2026-10-04T03:15:00+11:00"}},
-		{"an interval minds no clock", "@every 1h", "Europe/Vienna", "2026-03-29T00:30:00+01:00",
+		{"an interval ignores clock changes", "@every 1h", "Europe/Vienna", "2026-03-29T00:30:00+01:00",
 			[]string{"2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00"}},
 	} {
 		t.Run(test.about, func(t *testing.T) {
@@ -269,8 +269,8 @@ func TestChangesOfTheClock(t *testing.T) {
 	}
 }
 
-// TestFarAhead checks a rare and a common pattern in years so far ahead that a rule determines the clock changes of a
-// time zone.
+// TestFarAhead checks a rare and a common pattern in years that are not in the tables of the time zones. A rule of the
+// time zone then determines the clock changes.
 func TestFarAhead(t *testing.T) {
 	for _, zone := range []string{"Europe/Vienna", "America/New_York", "Australia/Sydney", "UTC"} {
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -291,8 +291,8 @@ func TestFarAhead(t *testing.T) {
 	}
 }
 
-// TestLongAgo checks that the latest of millions of ticks is found. A search of one tick after the other would take too
-// long.
+// TestLongAgo checks that Latest finds the latest of millions of ticks. The test would take too long if Latest visited
+// each tick.
 func TestLongAgo(t *testing.T) {
 	since := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 	until := time.Date(2026, 7, 1, 12, 0, 30, 0, time.UTC)

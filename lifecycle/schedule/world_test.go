@@ -14,9 +14,13 @@ import (
 )
 
 // world is a simulated cluster with one schedule. It carries out plans as the controller does (docs/architecture.md),
-// and causes trouble. Runs end in every way, and the cache is late. Calls fail before and after they took effect. The
-// operator dies between any two calls. Users edit, suspend, request and delete, and the operator's clock is set forward
-// and back.
+// and injects every kind of trouble:
+//
+//   - Runs succeed, fail or stay active, and the cache is late.
+//   - Calls fail before or after they took effect.
+//   - The operator dies between any two calls.
+//   - Users edit, suspend, request and delete.
+//   - The operator's clock is set forward and back.
 type world struct {
 	lives.Life
 	drift time.Duration // how far the operator's clock is ahead
@@ -173,8 +177,8 @@ func (w *world) user() {
 		w.Tell("user: run now, %q", w.want.Request)
 	case w.Chance(0.02):
 		for _, r := range w.runs {
-			// A run that is deleted before the status write can be started again. The documentation names this one
-			// remaining case, so it is not a breach.
+			// A run that is deleted before the status write can be started again. This case is documented and is not a
+			// breach, so the simulation leaves it out.
 			if w.writtenDown(r.name) && !w.now().Before(TickOf("etl", r.name)) && w.Chance(0.5) {
 				w.Tell("user: deletes run %s", r.name)
 				r.deleting = true
@@ -251,12 +255,13 @@ func (w *world) reconcile() (check time.Duration) {
 			return plan.RequeueAfter
 		}
 	}
-	w.Fail("no decision holds")
+	w.Fail("the pass does not end after 5 decisions")
 	return 0
 }
 
-// attempt carries out a plan. Usually the operator survives a failed call; then the result failed describes the
-// failure. The result fact is nil, or a function that adds a fact to the observation; the pass then decides again.
+// attempt carries out a plan. The result fact is not nil if the pass must decide again: the function fact adds a new
+// fact to the observation. The result failed is not nil if a call failed and the operator survived, which is the usual
+// case.
 func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -293,19 +298,19 @@ func (w *world) deleted(r *run) {
 	w.Tell("do Delete %s (%s)", r.name, r.outcome)
 	r.deleting = true
 	if !w.writtenDown(r.name) {
-		w.Fail("run %s is deleted before it was written down", r.name)
+		w.Fail("run %s is deleted before it was stored", r.name)
 	}
 	reported := slices.Contains(w.stored.Succeeded, r.name) || slices.Contains(w.stored.Failed, r.name)
 	if !reported && w.stored.Cause.Reason != ReasonReplacing {
-		w.Fail("run %s (%s) is deleted, and what is stored does not tell why", r.name, r.outcome)
+		w.Fail("run %s (%s) is deleted, and the memory does not contain the reason", r.name, r.outcome)
 	}
 	if !reported && w.want.Policy != Replace {
-		w.Fail("run %s (%s) is deleted under %s, and nobody was told of its end", r.name, r.outcome, w.want.Policy)
+		w.Fail("run %s (%s) is deleted under %s, and its end was not reported", r.name, r.outcome, w.want.Policy)
 	}
 }
 
-// create simulates the creation of a run by the API server. It checks the invariants of the schedule. The result is
-// nil, or a function that adds a fact to the observation; the pass then decides again.
+// create simulates the creation of a run by the API server. It checks the invariants of the schedule. If the result is
+// not nil, the pass must decide again: the returned function adds a new fact to the observation.
 func (w *world) create(name string) func(*lifecycle.Observed) {
 	w.Tell("do Create %s", name)
 	if w.full {
@@ -325,14 +330,14 @@ func (w *world) create(name string) func(*lifecycle.Observed) {
 	if w.want.Policy != Allow {
 		for _, r := range w.runs {
 			if r.outcome == lifecycle.Undecided {
-				w.Fail("run %s is started under %s while %s goes on", name, w.want.Policy, r.name)
+				w.Fail("run %s is started under %s while %s is active", name, w.want.Policy, r.name)
 			}
 		}
 	}
 	tick := TickOf("etl", name)
 	switch {
 	case tick.IsZero() && name != RequestName("etl", w.want.UID, w.want.Request):
-		w.Fail("run %s was not asked for", name)
+		w.Fail("run %s was not requested", name)
 	case !tick.IsZero() && w.want.Suspend:
 		w.Fail("run %s is started while suspended", name)
 	case !tick.IsZero() && tick.After(w.now()):
@@ -340,7 +345,7 @@ func (w *world) create(name string) func(*lifecycle.Observed) {
 	case !tick.IsZero() && w.want.Deadline != nil && *w.want.Deadline != forEver && w.want.Jitter != forEver && w.now().Sub(tick) >= *w.want.Deadline+w.want.Jitter+time.Second:
 		w.Fail("run %s is started past its deadline", name)
 	case w.want.Invalid != nil:
-		w.Fail("run %s is started of what is invalid", name)
+		w.Fail("run %s is started although the spec is invalid", name)
 	}
 	w.counts["started"]++
 	w.runs = append(w.runs, &run{name: name, made: w.Now})
@@ -350,7 +355,7 @@ func (w *world) create(name string) func(*lifecycle.Observed) {
 func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	w.counts["confirmed"]++
 	if seen.Confirmed {
-		w.Fail("asks again in one pass")
+		w.Fail("a second live read in one pass")
 	}
 	var found []lifecycle.Run
 	there := name == ""
@@ -376,17 +381,17 @@ func (w *world) checkShape(plan Plan, seen lifecycle.Observed) {
 			creates++
 		}
 		if a.Verb == lifecycle.Confirm && (i > 0 || len(plan.Actions) > 1) {
-			w.Fail("a live read is not alone: %v", plan.Actions)
+			w.Fail("a plan with a live read has other actions: %v", plan.Actions)
 		}
 		if seen.Rejection != nil && a.Verb == lifecycle.Create {
-			w.Fail("what was refused is asked for again at once: %v", plan.Actions)
+			w.Fail("a rejected run is created again at once: %v", plan.Actions)
 		}
 	}
 	if creates > 1 {
 		w.Fail("%d runs at once", creates)
 	}
 	if plan.RequeueAfter < 0 || plan.RequeueAfter > maxRequeue {
-		w.Fail("looks again after %s", plan.RequeueAfter)
+		w.Fail("requeue after %s", plan.RequeueAfter)
 	}
 }
 
@@ -401,7 +406,7 @@ func (w *world) conflict(plan Plan) bool {
 	if w.Chance(0.5) && w.earlier.UID != "" && w.earlier.Request == w.want.Request {
 		w.want = w.earlier
 		w.want.Generation, w.want.Precision = before.Generation+1, before.Precision
-		w.Tell("user: takes the last change back: %q, %s, suspend=%v", w.want.Key, w.want.Policy, w.want.Suspend)
+		w.Tell("user: reverts the last change: %q, %s, suspend=%v", w.want.Key, w.want.Policy, w.want.Suspend)
 	} else {
 		w.user()
 	}
@@ -410,7 +415,7 @@ func (w *world) conflict(plan Plan) bool {
 	}
 	w.earlier = before
 	w.counts["conflict"]++
-	w.Tell("the status write meets a change of the schedule")
+	w.Tell("the status write conflicts with a change of the schedule")
 	return true
 }
 
@@ -421,7 +426,7 @@ func (w *world) record(plan Plan) {
 	w.stored = plan.Next
 	for _, n := range plan.Notices {
 		w.counts[n.Cause.Reason]++
-		w.Tell("told: %s %s %s", n.Cause.Reason, n.Name, n.Cause.Message)
+		w.Tell("reported: %s %s %s", n.Cause.Reason, n.Name, n.Cause.Message)
 	}
 	w.injectError("after the status write")
 }
@@ -431,7 +436,7 @@ func (w *world) record(plan Plan) {
 func (w *world) checkTicks(plan Plan) {
 	before, after := w.stored, plan.Next
 	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 && before.Key == after.Key {
-		w.Fail("goes back from %s to %s", before.LastTick, after.LastTick)
+		w.Fail("the last tick goes back from %s to %s", before.LastTick, after.LastTick)
 	}
 	base := after.Since
 	if before.LastTick.After(base) {
@@ -454,7 +459,7 @@ func (w *world) checkTicks(plan Plan) {
 		started = started || tick.Before(after.LastTick) && (next.IsZero() || next.After(after.LastTick)) && w.made[after.LastRunName] > 0 &&
 			TickOf("etl", after.LastRunName).Equal(after.LastTick)
 		if skipped := tick.Equal(after.LastTick) && has(ReasonSkipped); !started && !skipped && !has(ReasonMissed) {
-			w.Fail("the tick %s is lost without a word", tick)
+			w.Fail("the tick %s is neither started nor reported", tick)
 		}
 	}
 }
@@ -510,13 +515,13 @@ func (w *world) checkPeace() {
 	}
 	for outcome, limit := range limits {
 		if ended[outcome] > limit && w.Due.Sub(w.Now) > time.Minute {
-			w.Fail("%d runs %s are kept, %d are asked for", ended[outcome], outcome, limit)
+			w.Fail("%d %s runs are kept, the limit is %d", ended[outcome], outcome, limit)
 		}
 	}
 	waits := w.stored.Cause.Reason == ReasonWaiting || w.stored.Cause.Reason == ReasonReplacing
 	active := slices.ContainsFunc(w.runs, func(r *run) bool { return r.outcome == lifecycle.Undecided })
 	if waits && !active && w.Due.Sub(w.Now) > time.Minute {
-		w.Fail("waits for runs that there are none of: %+v", w.stored.Cause)
+		w.Fail("the schedule waits for other runs although none is active: %+v", w.stored.Cause)
 	}
 	if w.want.Invalid != nil || waits || !w.Due.IsZero() && w.Due.Sub(w.Now) < time.Second {
 		return
@@ -534,7 +539,7 @@ func (w *world) checkPeace() {
 		base = w.stored.LastTick
 	}
 	if tick := w.want.Times.Next(w.stored.Since, base); w.want.Jitter != forEver && w.now().Sub(tick) > w.want.Jitter+2*time.Minute {
-		w.Fail("the tick %s is due for %s, and nothing is done or said: %+v", tick, w.now().Sub(tick), w.stored)
+		w.Fail("the tick %s has been due for %s, and is neither started nor reported: %+v", tick, w.now().Sub(tick), w.stored)
 	}
 }
 

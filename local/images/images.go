@@ -4,7 +4,7 @@ package images
 
 import "embed"
 
-// Files has a directory for each image: pause and probe (a main.go each) and spark.
+// Files has a directory for each image: pause and probe, with one main.go each, and spark.
 //
 //go:embed pause/main.go probe/main.go all:spark
 var Files embed.FS

@@ -21,7 +21,7 @@ const usage = `usage: probe COMMAND
   serve [ADDRESS]        serve HTTP at ADDRESS (:8080): / returns the host name, /env/NAME a variable, /file/PATH a file, /exit/CODE exits
   sleep DURATION         wait, then exit 0; SIGTERM ends it with 143
   exit CODE [TEXT]       write TEXT to standard error, exit with CODE
-  lookup NAME            print the addresses of NAME, one a line
+  lookup NAME            print the addresses of NAME, one per line
   get URL                print the body of URL; exit 1 unless the status is 200
   dial ADDRESS           open a TCP connection and close it
   write FILE TEXT        write TEXT to FILE, creating its directory

@@ -1,6 +1,6 @@
-// Package build compiles the programs of a cluster from the Go modules beside sparklocal's own module, and caches the
-// binaries by content. All clones of the repository share the cache, so each combination of sources, dependencies,
-// compiler and flags is built only once.
+// Package build compiles the programs of a cluster and caches the binaries by content. Each program is a Go module of
+// its own below the directory local/. All clones of the repository share the cache, so each combination of sources,
+// dependencies, compiler and flags is built only once.
 package build
 
 import (
@@ -55,8 +55,8 @@ var Kube = Program{
 // CoreDNS is the cluster's DNS server.
 var CoreDNS = Program{Name: "coredns", Module: "coredns", Hint: "about 2 minutes on two cores"}
 
-// CacheDir returns the directory for files that take long to build: sparklocal below the user's cache directory
-// ($XDG_CACHE_HOME or ~/.cache).
+// CacheDir returns the directory for files that take long to build. It is the directory sparklocal in the user's cache
+// directory ($XDG_CACHE_HOME or ~/.cache).
 func CacheDir() (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
