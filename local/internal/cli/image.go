@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/image"
 )
 
-// NewImageCommand returns the command image. It builds a container image without a container engine and prints the path
-// of its tar. If the machine lacks a tool or a package, the error names it.
+// NewImageCommand returns the command `image`, which builds a container image as a tar without a container engine, and
+// prints the path of the tar. If the machine lacks a tool or a package, the error names the missing one.
 func NewImageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
@@ -67,8 +67,8 @@ func imageOperator() *cobra.Command {
 	return cmd
 }
 
-// imageSmall returns a hidden command that builds one of the small images. The command only serves to inspect such an
-// image, because the cluster and its tests build the image themselves.
+// imageSmall returns a hidden command that builds one of the small images for inspection. Clusters and tests do not use
+// the command, because they build the images themselves.
 func imageSmall(name, summary, tag string) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{

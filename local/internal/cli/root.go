@@ -42,7 +42,7 @@ func stateDir(flag string) (string, error) {
 		if base == "" {
 			home, err := os.UserHomeDir()
 			if err != nil {
-				return "", fmt.Errorf("default state directory: %w: choose one with --dir", err)
+				return "", fmt.Errorf("find the default state directory: %w: choose a directory with --dir", err)
 			}
 			base = filepath.Join(home, ".local", "state")
 		}
@@ -55,7 +55,8 @@ func stateDir(flag string) (string, error) {
 	return resolve(dir), nil
 }
 
-// resolve resolves the symbolic links in a path. If the last elements of the path do not exist, they stay as they are.
+// resolve resolves the symbolic links in a path. It keeps the last elements of the path as they are if they do not
+// exist.
 func resolve(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved

@@ -47,8 +47,8 @@ after a reboot it starts empty. With --control-plane-only it consists of an API 
 	return cmd
 }
 
-// progress prints one line for each step of a start. During a build on a terminal it also updates a line with the
-// elapsed time.
+// progress prints one line for each step of a start. If the output is a terminal, progress also updates a line with the
+// elapsed time during a build.
 type progress struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -89,7 +89,7 @@ func (p *progress) building(program build.Program, elapsed time.Duration) {
 		p.counting = true
 		return
 	}
-	// A log file needs an occasional line during a build, not one for each tick.
+	// A log file needs only an occasional line during a build, not one for each call.
 	if elapsed == 0 || elapsed-p.printedAt >= 30*time.Second {
 		_, _ = fmt.Fprintln(p.out, text)
 		p.printedAt = elapsed

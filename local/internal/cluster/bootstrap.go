@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// These are the users of sparklocal's own components, which the built-in roles of the API server do not cover.
+// The users of sparklocal's own components. The built-in roles of the API server do not cover these components.
 const (
 	dnsUser       = "sparklocal:coredns"
 	localPathUser = "sparklocal:local-path-provisioner"

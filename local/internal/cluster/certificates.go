@@ -4,9 +4,9 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/pki"
 )
 
-// The names of the certificate authorities. etcd has its own authority, so that no other certificate of the cluster
-// gives direct access to etcd, without the API server. The aggregation layer has its own authority, because its client
-// certificate can impersonate any user.
+// The names of the certificate authorities. etcd and the aggregation layer have their own authorities: a client with a
+// certificate for etcd bypasses the API server, and the client certificate of the aggregation layer can impersonate any
+// user. The other certificates of the cluster must not give these permissions.
 const (
 	clusterCA = "ca"
 	etcdCA    = "etcd-ca"
@@ -16,8 +16,8 @@ const (
 // superuser is the group whose requests bypass authorization.
 const superuser = "system:masters"
 
-// identities returns the certificates of the API server's clients, by name. Each client has a kubeconfig of the same
-// name. The Kubernetes components use the users and groups to which the built-in roles of the API server are bound.
+// identities returns the certificates of the API server's clients, by name. Each client also has a kubeconfig with this
+// name. The API server binds its built-in roles to certain users and groups; the Kubernetes components use these.
 func (s *Spec) identities() map[string]pki.Leaf {
 	hosts := []string{"localhost", s.host()}
 	users := map[string]pki.Leaf{

@@ -27,8 +27,8 @@ func (s *Spec) kube(name string, ready func(context.Context) error, args ...stri
 }
 
 // health returns a health check that requests an HTTPS path on a port of the control plane or node. The check presents
-// the client certificate cert and trusts only the authority ca. Call health after issue, because health reads the files
-// of the certificate and the authority at once.
+// the client certificate cert and trusts only the authority ca. The certificates must exist already (see issue),
+// because health itself reads their files.
 func (s *Spec) health(port int, path, ca, cert string) (func(context.Context) error, error) {
 	config, err := pki.ClientConfig(s.path("pki"), ca, cert)
 	if err != nil {

@@ -26,8 +26,8 @@ var clusterFiles = []string{
 	"pki", "logs", "etcd", "node",
 }
 
-// wipe removes a cluster's files, and then its directory if that is empty. Call it after all processes of the cluster
-// have ended, because only then are their mounts below the directory gone.
+// wipe removes a cluster's files, and then its directory if that is empty. Call wipe only after all processes of the
+// cluster have ended. Until then, the directory may contain their mounts.
 func wipe(dir string) error {
 	for _, name := range clusterFiles {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {

@@ -42,9 +42,8 @@ func Load(ctx context.Context, dir string, tars []string, step func(name string,
 	return nil
 }
 
-// load imports the images of a tar and pins them. If the container runtime already has all of these images, load does
-// not import them again, because importing a Spark image takes long. Instead it gives the existing images the names in
-// the tar.
+// load imports the images of a tar and pins them. If the container runtime already has all of these images, load only
+// gives them the names in the tar, because another import of a Spark image would take long.
 func (s *Spec) load(ctx context.Context, tar string) error {
 	names, err := s.nameLoadedImages(ctx, tar)
 	if err != nil {
@@ -65,9 +64,9 @@ func (s *Spec) load(ctx context.Context, tar string) error {
 	return nil
 }
 
-// nameLoadedImages returns the image names in a tar, and gives these names to the same images in the container runtime.
-// It returns nil if the container runtime lacks an image of the tar, or if the tar does not have the format of docker
-// save.
+// nameLoadedImages handles a tar whose images the container runtime already has. It gives these images the names in the
+// tar, and returns the names. It returns nil if the container runtime lacks an image of the tar, or if the tar does not
+// have the format of docker save.
 func (s *Spec) nameLoadedImages(ctx context.Context, tar string) ([]string, error) {
 	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(tar) })
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/local/internal/registry"
 )
 
-// mountPoints are host directories that programs of the node use under fixed names. In the cluster's mount namespace, a
-// directory below node/ is mounted over each of them. The keys are the names below node/.
+// mountPoints are host directories whose paths are fixed in the programs of the node. In the cluster's mount namespace,
+// a directory below node/ is mounted over each of them. The keys are the names of these directories below node/.
 var mountPoints = map[string]string{
 	"kubelet": "/var/lib/kubelet",
 	"cni":     "/var/lib/cni",
@@ -32,7 +32,7 @@ var mountPoints = map[string]string{
 func checkVisible(dir string) error {
 	for _, covered := range append(slices.Sorted(maps.Values(mountPoints)), "/run") {
 		if dir == covered || strings.HasPrefix(dir, covered+"/") {
-			return fmt.Errorf("a cluster with a node cannot use %s: inside the cluster, its own mount covers %s: choose another directory with --dir", dir, covered)
+			return fmt.Errorf("the state directory %s is invalid for a cluster with a node, because the cluster mounts a directory of its own over %s: choose another directory with --dir", dir, covered)
 		}
 	}
 	return nil
@@ -173,7 +173,7 @@ func (r *runner) nodeDirectories() error {
 			return fmt.Errorf("create the node's directories: %w", err)
 		}
 	}
-	// The directory contains state of pods that no longer exist, such as their addresses.
+	// node/cni contains state of pods that no longer exist, such as their addresses.
 	if err := os.RemoveAll(r.path("node", "cni")); err != nil {
 		return fmt.Errorf("create the node's directories: %w", err)
 	}
@@ -250,7 +250,7 @@ func (r *runner) connect(tid int) error {
 	})
 }
 
-// ip runs an ip(8) command. It starts the process of the command with the function start.
+// ip runs an ip(8) command. The function start starts the command's process, for example in the cluster's namespaces.
 func ip(args []string, start func(*exec.Cmd) error) error {
 	var out strings.Builder
 	cmd := exec.Command("ip", args...)
@@ -290,8 +290,8 @@ func releaseNode(reg registry.Registry, e registry.Entry) error {
 	return reg.RemoveDirs(e.ID)
 }
 
-// removeCgroup removes a control group. It retries for up to killLimit, because a killed process leaves its group
-// slightly later than /proc.
+// removeCgroup removes a control group. It retries for up to killLimit, because a killed process disappears from its
+// control group slightly later than from /proc.
 func removeCgroup(name string) error {
 	for end := time.Now().Add(killLimit); ; time.Sleep(20 * time.Millisecond) {
 		err := isolate.Host.Remove(name)
