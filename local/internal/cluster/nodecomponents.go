@@ -56,9 +56,9 @@ func (s *Spec) containerd() (supervise.Component, error) {
 	}, nil
 }
 
-// kubelet returns the kubelet as a component. The kubelet is ready if its health check passes, its Node is Ready in the
-// API server, and the control plane has removed the Node's taint. The Ready status alone is not enough, because after a
-// crash the Node still has its old status.
+// kubelet returns the kubelet as a component. The kubelet is ready if three conditions are met: its health check
+// passes, its Node has the condition Ready in the API server, and the Node has no taint of Kubernetes any more. The
+// condition alone is not enough, because after a crash the Node still has its old conditions.
 func (s *Spec) kubelet() (supervise.Component, error) {
 	admin, err := s.Admin()
 	if err != nil {

@@ -103,8 +103,8 @@ func (s *Spec) networkConfig() string {
 }
 
 // kubeletConfig returns the kubelet's configuration. Image garbage collection is off, because the cluster could not
-// pull a deleted image again. Eviction starts only when little space is free, because users manage the space on their
-// disk.
+// pull a deleted image again. Eviction starts only when little disk space is free, because the disk also holds the
+// user's other files, which the cluster cannot free.
 func (s *Spec) kubeletConfig() string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -150,7 +150,8 @@ func (s *Spec) corefile() string {
 `, gateway, s.host(), dnsPort, quoteCaddy(s.pki("coredns.kubeconfig")))
 }
 
-// quoteCaddy returns a word for a Corefile. It quotes the word if a character in it would otherwise end the word.
+// quoteCaddy returns a word for a Corefile. It quotes a word that contains blanks, quotes or braces, which would
+// otherwise end the word.
 func quoteCaddy(word string) string {
 	if !strings.ContainsAny(word, " \t\"{}") {
 		return word

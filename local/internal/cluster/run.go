@@ -20,8 +20,8 @@ const (
 	startLimit = 3 * time.Minute
 	// watchPause is the time between two checks whether the cluster is still wanted.
 	watchPause = 250 * time.Millisecond
-	// logTicks is the number of watchPauses between two log rotations, and reapTicks is the number between two calls of
-	// Reap.
+	// logTicks is the number of watchPauses between two log rotations. reapTicks is the number of watchPauses between
+	// two calls of Reap.
 	logTicks  = 40
 	reapTicks = 4
 )
@@ -91,7 +91,7 @@ func (r *runner) up(ctx context.Context) error {
 	return r.withNode(ctx)
 }
 
-// cancelWhenUnwanted cancels the start when the cluster is no longer wanted.
+// cancelWhenUnwanted cancels the start when the owner has ended or the cluster's spec file was removed.
 func (r *runner) cancelWhenUnwanted(ctx context.Context, cancel func()) {
 	for ctx.Err() == nil {
 		if r.unwanted() {
@@ -107,7 +107,7 @@ func (r *runner) unwanted() bool {
 	return errors.Is(err, fs.ErrNotExist) || (r.Owner.PID != 0 && !r.Owner.Alive())
 }
 
-// watch blocks until the cluster must end. While it blocks, it rotates logs and reaps containers.
+// watch blocks until the cluster must end. While it blocks, it rotates logs and reaps ended processes of containers.
 func (r *runner) watch(ctx context.Context) {
 	var reaper isolate.Reaper
 	for tick := 1; ctx.Err() == nil && !r.unwanted(); tick++ {
@@ -121,8 +121,9 @@ func (r *runner) watch(ctx context.Context) {
 	}
 }
 
-// down ends all processes of the cluster. It removes the directory only if the cluster is unwanted. Otherwise the
-// directory keeps the data and the logs, until `sparklocal down` removes it or `up` starts the cluster again.
+// down ends all processes of the cluster. If the cluster is unwanted (see unwanted), down also removes the cluster's
+// files. Otherwise the data and the logs stay, until `sparklocal down` removes them or `up` starts the cluster again.
+// The error cause says why the start failed; down returns it together with its own errors.
 func (r *runner) down(cause error) error {
 	r.sup.Stop()
 	if r.thread != nil {

@@ -77,7 +77,7 @@ func portsFrom(p []int) Ports {
 }
 
 // nodePorts are Kubernetes' usual ports. In a cluster with a node they are always free, because such a cluster has its
-// own network, in which no other program runs.
+// own network namespace, in which no other program runs.
 var nodePorts = Ports{API: 6443, Etcd: 2379, EtcdPeer: 2380, Controllers: 10257, Scheduler: 10259}
 
 // Node holds the settings that only a cluster with a node has.
@@ -85,8 +85,8 @@ type Node struct {
 	registry.Node
 	// PauseTar is the path of the pause image, whose program holds the namespaces of a pod.
 	PauseTar string `json:"pauseTar"`
-	// ContainerdMajor and ContainerdMinor are the version of the installed containerd. They determine the format of its
-	// configuration.
+	// ContainerdMajor and ContainerdMinor are the version of the installed containerd. The version determines the
+	// format of containerd's configuration.
 	ContainerdMajor int `json:"containerdMajor"`
 	ContainerdMinor int `json:"containerdMinor"`
 	// CNIBin is the directory of the network plugins.

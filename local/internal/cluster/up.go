@@ -93,8 +93,9 @@ func Up(ctx context.Context, o Options, report Reporter) error {
 	return await(ctx, o.Dir, supervisor, report)
 }
 
-// endsAfterFailure reports whether the supervisor of a cluster that failed has ended. The supervisor ends itself some
-// moments after it has recorded the failure, and endsAfterFailure waits for that.
+// endsAfterFailure handles a cluster whose start failed. Its supervisor has recorded the failure and ends some moments
+// later. endsAfterFailure waits until the supervisor has ended, for at most 10 s, and reports whether it has ended. If
+// the start did not fail, the result is false.
 func endsAfterFailure(ctx context.Context, dir string, e registry.Entry) bool {
 	state, err := supervise.ReadState(dir)
 	if err != nil || state.Phase != supervise.Failed {
@@ -189,10 +190,10 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 	return nil
 }
 
-// startOver removes the files of the previous cluster in the directory, unless the new cluster can use its data. The
-// new cluster can use the data if three conditions are met: the previous start succeeded, both clusters have a node or
-// neither has one, and the machine has not rebooted in between. A reboot makes the data invalid, because etcd does not
-// flush its files to disk.
+// startOver removes the files of the previous cluster in the directory, unless the new cluster can use the old data.
+// This is possible under three conditions: the previous start succeeded, both clusters have a node or neither has one,
+// and the machine has not rebooted in between. A reboot makes the data invalid, because etcd does not flush its files
+// to disk.
 func startOver(spec, old *Spec, report Reporter) error {
 	state, err := supervise.ReadState(spec.Dir)
 	if old == nil || err != nil {

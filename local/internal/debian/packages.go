@@ -18,9 +18,10 @@ import (
 // policyFile is the script that decides whether a package may start its service during the installation.
 const policyFile = "/usr/sbin/policy-rc.d"
 
-// Install installs packages from the machine's own package sources, without starting the services of these packages.
-// Otherwise the distribution's containerd would run without use, beside the cluster's own containerd. Install fetches
-// the package lists first if they are missing. If the installation fails, it fetches the lists and tries once more.
+// Install installs packages from the machine's own package sources. It does not start the services of these packages:
+// otherwise the distribution's containerd would run in addition to the cluster's own, and nothing would use it. Install
+// fetches the package lists first if they are missing. If the installation fails, Install fetches the lists and tries
+// once more.
 func Install(ctx context.Context, packages ...string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("packages are missing, and this machine has no apt-get: install %s with your distribution's package manager",

@@ -21,8 +21,8 @@ type release struct {
 	Codename string // bookworm, noble
 }
 
-// parseRelease parses an os-release file. It returns an error if no image can be built from the packages of this
-// distribution.
+// parseRelease parses an os-release file. It returns an error unless the file describes a release of Debian or Ubuntu,
+// because the image is built from the packages of the distribution.
 func parseRelease(text string) (release, error) {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -52,7 +52,7 @@ type aptTarget struct {
 	source                string // the file and line (or stanza) that defines it
 }
 
-// targetFormat is the format of `apt-get indextargets` that parseTargets reads.
+// targetFormat makes `apt-get indextargets` print one line per package index with the fields that parseTargets reads.
 const targetFormat = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(SOURCESENTRY)"
 
 func parseTargets(text string) []aptTarget {
@@ -86,8 +86,8 @@ func (r release) distribution(targets []aptTarget) []aptTarget {
 	return slices.DeleteFunc(slices.Clone(targets), func(t aptTarget) bool { return !own(t) })
 }
 
-// sourceLines formats the indexes as lines of a sources.list(5). The function signedBy returns the keyrings that the
-// machine's own sources name for a target.
+// sourceLines formats package indexes as lines of a sources.list(5). The function signedBy returns the keyrings with
+// which the machine verifies a package index.
 func sourceLines(targets []aptTarget, signedBy func(aptTarget) []string) string {
 	var lines strings.Builder
 	for _, t := range targets {
@@ -107,8 +107,8 @@ var (
 )
 
 // parseSignedBy returns the keyring files in a sources file of either format: `Signed-By: FILE` in a stanza or
-// [signed-by=FILE] in a line. It omits fingerprints and inline keys. A key that is given in one of these two ways must
-// be in a keyring that apt trusts.
+// [signed-by=FILE] in a line. It omits keys that are given as a fingerprint or inline. Such a key must also be in a
+// keyring that apt trusts.
 func parseSignedBy(text string) []string {
 	var files []string
 	for _, form := range []*regexp.Regexp{signedByField, signedByOption} {
@@ -128,13 +128,13 @@ func signedByFile(t aptTarget) []string {
 	file, _, _ := strings.Cut(t.source, ":")
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return nil // apt then uses its own trusted keys, as on the machine.
+		return nil // without the option, apt uses the keys that the machine trusts
 	}
 	return parseSignedBy(string(content))
 }
 
-// parseAcquire returns those options in the output of `apt-config dump` that the machine needs to reach its mirrors:
-// proxies, and certificates for https.
+// parseAcquire returns the options in the output of `apt-config dump` that the machine needs to reach its mirrors:
+// proxies and certificates for https.
 func parseAcquire(text string) []string {
 	var options []string
 	for line := range strings.Lines(text) {
