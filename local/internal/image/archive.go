@@ -20,9 +20,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// plainLayer is an uncompressed layer in a file. It replaces the file layer of the library, which is always compressed
-// when it is written to an archive. The compression takes half a minute for a gigabyte, and costs several seconds at
-// every import.
+// plainLayer is an uncompressed layer in a file. It replaces the library's layer type, which always compresses the
+// layer in an archive. The compression takes half a minute for a gigabyte, and the decompression takes several seconds
+// at every import.
 type plainLayer struct {
 	path string
 	hash func() (v1.Hash, error)
@@ -58,7 +58,7 @@ func (l *plainLayer) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// layerFile is an uncompressed layer in a file, together with the way in which it is written to an archive.
+// layerFile is an uncompressed layer in a file. Its other fields say how the layer is written to an archive.
 type layerFile struct {
 	path string
 	// gzip is true if the layer is compressed, as in an image that is pushed to a registry. An uncompressed layer loads

@@ -18,7 +18,8 @@ import (
 // sparkUser is the user ID and group ID that Spark's own images use.
 const sparkUser = 185
 
-// baseVersion is part of the base layer's key. Raise it when a code change makes the layer keep or drop other files.
+// baseVersion is part of the cache key of the base layer. Raise it when a code change makes the layer keep or drop
+// other files.
 const baseVersion = "1"
 
 // base is the layer of operating-system packages: the distribution's essential packages, a Java runtime and Python.
@@ -99,7 +100,7 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 		if available, err := hasPackage(ctx, b.packages()[0]); err != nil {
 			return err
 		} else if !available {
-			return fmt.Errorf("%s %s has no package %s: choose the other version, 17 or 21, with --java", b.release.ID, b.release.Codename, b.packages()[0])
+			return fmt.Errorf("%s %s has no package %s: choose the other Java version (17 or 21) with --java", b.release.ID, b.release.Codename, b.packages()[0])
 		}
 		defer s.log.step("base layer: %s %s with Java %d and Python", b.release.ID, b.release.Codename, b.java)()
 		cmd, err := b.command(ctx, path)
@@ -118,7 +119,7 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 		var tail tailWriter
 		cmd.Stderr = &tail
 		if err := cmd.Start(); err != nil {
-			return fmt.Errorf("read the output of mmdebstrap: %w", err)
+			return fmt.Errorf("start mmdebstrap: %w", err)
 		}
 		copyErr := copyBase(w, out, time.Now())
 		if copyErr != nil {
@@ -233,8 +234,8 @@ func copyBase(w *layerWriter, r io.Reader, begin time.Time) error {
 	return err
 }
 
-// accounts maps an account file to the line for the Spark user that is appended to the file. The line gives the user ID
-// a name, without which the JVM cannot log in to Hadoop.
+// accounts maps an account file to the line for the Spark user that copyBase appends to the file. Without a name for
+// the user ID, the JVM cannot log in to Hadoop.
 var accounts = map[string]string{
 	"etc/passwd": fmt.Sprintf("spark:x:%d:%d:Spark:/opt/spark/work-dir:/bin/bash\n", sparkUser, sparkUser),
 	"etc/group":  fmt.Sprintf("spark:x:%d:\n", sparkUser),

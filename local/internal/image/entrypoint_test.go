@@ -59,9 +59,10 @@ func newSandbox(t *testing.T) sandbox {
 	return b
 }
 
-// run runs a script of the sandbox. The environment of the script contains only env, PATH, SPARK_HOME and TOLD, which
-// is the file for the variables that the fakes record. run returns the lines of the output and of that file. In both it
-// replaces the path of the sandbox's Spark home with HOME, because that path varies.
+// run runs a script of the sandbox. The environment of the script contains only env, PATH, SPARK_HOME and TOLD. TOLD is
+// the path of a file in which the fake programs record their variables. The result lines is the output of the script,
+// and the result recorded is the content of the file. In both, the path of the sandbox's Spark home is replaced with
+// HOME, because it varies.
 func (b sandbox) run(t *testing.T, env []string, script string, args ...string) (lines, recorded []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "told")

@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/images"
 )
 
-// requirement is one line of a pip requirements file, which pins a version.
+// requirement is one line of a pip requirements file: a package with a pinned version.
 type requirement struct {
 	name, version string
 	sha256        []string // hexadecimal; the file must match one of them
@@ -71,7 +71,7 @@ func sparkDistribution(version string) (requirement, error) {
 		version, strings.Join(known, ", "))
 }
 
-// SparkVersions returns the Spark versions whose image the function Spark can build, oldest first.
+// SparkVersions returns the Spark versions for which the function Spark can build an image, oldest first.
 func SparkVersions() []string {
 	all, err := embeddedRequirements("spark/requirements.txt")
 	if err != nil {
