@@ -60,7 +60,7 @@ var CoreDNS = Program{Name: "coredns", Module: "coredns", Hint: "about 2 minutes
 func CacheDir() (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("cache directory: %w: set XDG_CACHE_HOME or HOME", err)
+		return "", fmt.Errorf("find the cache directory: %w: set XDG_CACHE_HOME or HOME", err)
 	}
 	return filepath.Join(base, "sparklocal"), nil
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // contents returns the flattened file system of an image in an archive. It maps the name of each file to its content.
-// The content of a symbolic link is an arrow and the target.
+// For a symbolic link, the content is "-> " and the target.
 func contents(t *testing.T, archive, tag string) map[string]string {
 	t.Helper()
 	ref, err := name.NewTag(tag)

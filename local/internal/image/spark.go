@@ -112,7 +112,8 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	})
 }
 
-// sparkLayers builds the layers of a Spark image. It builds the two layers that need downloads at the same time.
+// sparkLayers builds the layers of a Spark image. The base layer and the layer with Spark need downloads, so
+// sparkLayers builds them concurrently.
 func sparkLayers(ctx context.Context, s *store, base base, spark sparkLayer, top *top) ([]layerFile, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

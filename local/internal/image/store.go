@@ -28,7 +28,7 @@ func CacheDir() (string, error) {
 	if dir == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("directory of the image cache: %w: set XDG_CACHE_HOME or HOME", err)
+			return "", fmt.Errorf("find the directory of the image cache: %w: set XDG_CACHE_HOME or HOME", err)
 		}
 		dir = filepath.Join(home, ".cache")
 	}
@@ -125,8 +125,8 @@ func (s *store) removeOlder(keep string, id productID) {
 	}
 }
 
-// workDir creates an empty directory on the cache's file system. It does not use /tmp, which is often in memory,
-// because a rename must not cross file systems.
+// workDir creates an empty directory on the cache's file system, because finished files are renamed into the cache, and
+// a rename must not cross file systems. /tmp is often another file system, in memory.
 func (s *store) workDir() (string, error) {
 	parent := filepath.Join(s.dir, "work")
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -146,8 +146,8 @@ func (s *store) workDir() (string, error) {
 	return dir, nil
 }
 
-// lock acquires the lock of a name, which excludes other processes, and returns the function that releases it. The
-// kernel releases the lock when this process ends. If lock must wait, it logs a line.
+// lock acquires a lock, identified by a name, against other processes. It returns the function that releases the lock.
+// The kernel releases the lock when this process ends. If lock must wait, it logs a line.
 func (s *store) lock(ctx context.Context, name string) (unlock func(), err error) {
 	dir := filepath.Join(s.dir, "locks")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -90,7 +90,7 @@ func (t *top) filesBelow(dir string) map[string]string {
 	return files
 }
 
-// facts are those properties of the lower layers that determine the content of the top layer.
+// facts are the properties of the lower layers that determine the content of the top layer.
 type facts struct {
 	jvm   string          // the directory of the Java runtime
 	scala string          // 2.12 or 2.13
@@ -120,7 +120,7 @@ func inspect(basePath, sparkPath string) (facts, error) {
 		}
 	}
 	if f.jvm == "" || f.scala == "" {
-		return facts{}, fmt.Errorf("the layers lack a Java runtime (found %q) or the Scala library (found version %q)", f.jvm, f.scala)
+		return facts{}, fmt.Errorf("the layers lack a Java runtime (found %q) or the Scala library (found version %q): remove sparklocal/images/layers in the cache and build again", f.jvm, f.scala)
 	}
 	return f, nil
 }

@@ -25,8 +25,8 @@ var Host = Cgroups{Root: "/sys/fs/cgroup"}
 var nodeControllers = []string{"cpu", "cpuset", "memory", "pids", "io", "hugetlb"}
 
 // shelter is the name of a cgroup version 2 group for the processes of the root group. A group that enables controllers
-// for its children must not contain processes itself. If the root group belongs to a container and not to the machine,
-// its processes therefore move to the shelter.
+// for its children must not contain processes itself. The machine's own root group is exempt from this rule, but the
+// root group of a container is not. In a container, its processes therefore move to the shelter.
 const shelter = "sparklocal-shelter"
 
 func (c Cgroups) unified() bool {
@@ -34,9 +34,9 @@ func (c Cgroups) unified() bool {
 	return err == nil
 }
 
-// hierarchies returns the directories that may contain a group. Beside the hierarchies of version 1, a version 2
-// hierarchy without controllers may be mounted. It is included, because runc creates groups there too, which must be
-// removed with the others.
+// hierarchies returns the directories that may contain a group. With version 1, these are its hierarchies and a version
+// 2 hierarchy without controllers, if one is mounted. runc creates groups in the latter too, and they must be removed
+// with the others.
 func (c Cgroups) hierarchies() ([]string, error) {
 	if c.unified() {
 		return []string{c.Root}, nil
@@ -96,8 +96,8 @@ func (c Cgroups) Make(name string) error {
 	return nil
 }
 
-// weights lists the files that contain a group's share of CPU time. initial is the kernel's default, with which a group
-// gets as much CPU time as one busy process beside it. limit is the maximum that the kernel accepts.
+// weights lists the files that contain a group's share of CPU time. initial is the kernel's default: a group with this
+// share gets as much CPU time as one busy process outside the group. limit is the maximum that the kernel accepts.
 var weights = []struct {
 	file           string
 	initial, limit int

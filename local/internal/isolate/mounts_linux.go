@@ -13,10 +13,9 @@ type Bind struct{ From, To string }
 // EnterNamespaces moves the calling thread into a new network namespace and a new mount namespace, and mounts the binds
 // there. Call it in the function enter of NewThread.
 //
-// In the mount namespace /run is empty except for keep, a directory below the host's /run that stays visible. Later
-// mounts on the host appear inside the namespace, but mounts inside never appear on the host. Processes that are
-// started inside share the mounts of the namespace, because the container runtime and the kubelet need that for
-// volumes.
+// In the mount namespace, /run is empty except for keep, a directory below the host's /run that stays visible. Later
+// mounts on the host appear inside the namespace, but mounts inside never appear on the host. All processes that are
+// started inside see each other's mounts, because the container runtime and the kubelet exchange volumes in this way.
 func EnterNamespaces(keep string, binds []Bind) error {
 	if err := syscall.Unshare(syscall.CLONE_NEWNET | syscall.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("namespaces: %w", err)
@@ -36,7 +35,8 @@ func EnterNamespaces(keep string, binds []Bind) error {
 }
 
 // privateRun mounts an empty file system over /run, except for the directory keep. The container runtime uses fixed
-// names below /run for sockets, locks and network namespaces, which would otherwise collide with those of the host.
+// names below /run for sockets, locks and network namespaces. Without the mount, these names would collide with the
+// host's.
 func privateRun(keep string) error {
 	// The open descriptor still refers to the directory when the new file system covers the path.
 	held, err := os.Open(keep)
