@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Kubeconfig writes a self-contained kubeconfig to path. It contains the server's address, the certificate of the
-// authority caName, and the client certificate and key of the given name in dir. A copy of the file also works, and it
-// grants the permissions of the certificate's user. The mode of the file is 0600.
+// Kubeconfig writes a kubeconfig to path, with mode 0600. It contains the server's address, the certificate of the
+// authority caName, and the client certificate and key of the given name in dir. The file refers to no other files, so
+// a copy of it also works. Every copy grants the permissions of the certificate's user.
 func Kubeconfig(path, server, dir, caName, name string) error {
 	var parts [3]string
 	for i, file := range []string{caName + ".crt", name + ".crt", name + ".key"} {

@@ -105,8 +105,8 @@ func (ca *CA) Issue(name string, leaf Leaf) error {
 	return write(ca.dir, name, der, key)
 }
 
-// sign creates a key and a certificate for it, which the parent signs. Without a parent, the certificate is
-// self-signed.
+// sign creates a key and a certificate for this key. The parent's key signs the certificate. Without a parent, the
+// certificate is self-signed.
 func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, life time.Duration) ([]byte, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

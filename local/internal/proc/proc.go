@@ -151,7 +151,7 @@ func Namespace(pid, kind string) (uint64, error) {
 	_, number, _ := strings.Cut(target, "[")
 	inode, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the link of the %s namespace is %q, without an inode number: %w", kind, target, err)
+		return 0, fmt.Errorf("the link of the %s namespace, %q, contains no inode number: %w", kind, target, err)
 	}
 	return inode, nil
 }

@@ -184,7 +184,8 @@ func (r Registry) Put(e Entry) error {
 	return nil
 }
 
-// Get returns the entry with the given ID, and whether such an entry exists from the machine's current boot.
+// Get returns the entry with the given ID, and whether there is such an entry. An entry from an earlier boot of the
+// machine does not count.
 func (r Registry) Get(id string) (Entry, bool) {
 	b, err := os.ReadFile(r.path(id))
 	if err != nil {
@@ -226,8 +227,8 @@ func (r Registry) Delete(id string) error {
 	return nil
 }
 
-// MakeDirs creates those of the given directories that the host lacks, and records that it created them. The caller
-// holds the lock.
+// MakeDirs creates each of the directories that does not exist on the host, and records which directories it created.
+// The caller holds the lock.
 func (r Registry) MakeDirs(dirs ...string) error {
 	made := r.madeDirs()
 	for _, dir := range dirs {
@@ -246,10 +247,9 @@ func (r Registry) MakeDirs(dirs ...string) error {
 	return nil
 }
 
-// RemoveDirs removes the directories that MakeDirs created, unless a cluster other than the cluster with the given ID
-// has a node. The node of that other cluster uses the directories as mount points, and the kernel would remove a
-// directory even if another namespace has a mount over it. A directory that is not empty stays. The caller holds the
-// lock.
+// RemoveDirs removes the directories that MakeDirs created, except directories that are not empty. It removes nothing
+// if a cluster other than the cluster id has a node: that node uses the directories as mount points, and the kernel
+// would remove a directory in spite of a mount in another namespace. The caller holds the lock.
 func (r Registry) RemoveDirs(id string) error {
 	entries, err := r.List()
 	if err != nil {
