@@ -1,6 +1,7 @@
-// Command kube is every Kubernetes program that sparklocal runs, in one binary. The programs share nearly all of their
-// code, so one link takes a sixth of the time and disk space of six. The name of the called binary (a symbolic link)
-// chooses the program. If that name is not a program, the first argument chooses it.
+// Command kube contains every Kubernetes program that sparklocal runs, in one binary. The programs share nearly all of
+// their code, so the link of one binary takes a sixth of the time and disk space that six binaries would take. The
+// binary runs the program whose name it is called by (through a symbolic link). If there is no such program, the first
+// argument is the program's name.
 package main
 
 import (
@@ -28,7 +29,7 @@ import (
 	"github.com/sparkoperator/spark-operator/local/kube/localpath"
 )
 
-// programs maps a program's name to its main function. os.Args[0] is the name when it is called.
+// programs maps the name of a program to its main function. A main function finds its name in os.Args[0].
 var programs = map[string]func(){
 	"etcd":                    func() { etcdmain.Main(os.Args) },
 	"kube-apiserver":          daemon(apiserver.NewAPIServerCommand),

@@ -168,7 +168,7 @@ func owner(t *testing.T) *os.Process {
 	return cmd.Process
 }
 
-// waitFor waits until the condition is true. The text goal describes the condition in the failure of the test.
+// waitFor waits until the condition is true, and fails the test after limit. The failure contains the text goal.
 func waitFor(t *testing.T, goal string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {

@@ -1,9 +1,10 @@
 // Package admit applies settings of executors when the API server admits their pods.
 //
 // Spark builds the executors' pods from a template and overwrites some parts of it. For such a part, the operator marks
-// the template: a label chooses who changes the pods at admission, and annotations contain the settings. Spark copies
-// both to every executor, so that a pod itself contains everything that its admission needs. The label makes it
-// possible to select exactly the pods that need a change.
+// the template with a label and annotations. The label chooses the mechanism that changes the pods at admission, and
+// the annotations contain the settings. Spark copies the label and the annotations to every executor, so that a pod
+// itself contains everything that its admission needs. The label makes it possible to select exactly the pods that need
+// a change.
 //
 // The label and the annotations give no rights: they change only the pod that carries them, before the API server
 // checks the pod. A user who may create such a pod may also create the changed pod.
@@ -151,7 +152,7 @@ func read(annotations map[string]string) (o overlay.Overlay, err error) {
 		name, amount, _ := strings.Cut(text, "=")
 		quantity, err := strconv.ParseInt(amount, 10, 64)
 		if err != nil || name == "" {
-			return o, fmt.Errorf("metadata.annotations[%s]: %.100q is no device and amount; write them as nvidia.com/gpu=1", GPUAnnotation, text)
+			return o, fmt.Errorf("metadata.annotations[%s]: %.100q does not have the form DEVICE=AMOUNT; write, for example, nvidia.com/gpu=1", GPUAnnotation, text)
 		}
 		o.GPU = overlay.GPU{Name: name, Quantity: quantity}
 	}

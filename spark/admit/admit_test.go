@@ -45,8 +45,8 @@ var full = overlay.Overlay{
 	},
 }
 
-// TestApplyChangesTheSparkContainer checks every setting. The Spark container is found by its name, although another
-// webhook has added a container after it.
+// TestApplyChangesTheSparkContainer checks every setting. Apply must find the Spark container by its name, because
+// another webhook has added a container after it.
 func TestApplyChangesTheSparkContainer(t *testing.T) {
 	pod := executor(t, Settings{By: Webhook, Overlay: full})
 	want := pod.DeepCopy()

@@ -77,10 +77,10 @@ func ReadState(dir string) (State, error) {
 	var state State
 	b, err := os.ReadFile(StateFile(dir))
 	if err != nil {
-		return state, fmt.Errorf("state of the cluster: %w", err)
+		return state, fmt.Errorf("read the cluster's state: %w", err)
 	}
 	if err := json.Unmarshal(b, &state); err != nil {
-		return state, fmt.Errorf("state of the cluster: %s: %w", StateFile(dir), err)
+		return state, fmt.Errorf("read the cluster's state %s: %w", StateFile(dir), err)
 	}
 	return state, nil
 }
@@ -89,14 +89,14 @@ func ReadState(dir string) (State, error) {
 func writeState(dir string, state State) error {
 	b, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {
-		return fmt.Errorf("state of the cluster: %w", err)
+		return fmt.Errorf("write the cluster's state: %w", err)
 	}
 	path := StateFile(dir)
 	if err := os.WriteFile(path+".new", append(b, '\n'), 0o644); err != nil {
-		return fmt.Errorf("state of the cluster: %w", err)
+		return fmt.Errorf("write the cluster's state: %w", err)
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("state of the cluster: %w", err)
+		return fmt.Errorf("write the cluster's state: %w", err)
 	}
 	return nil
 }

@@ -84,8 +84,8 @@ func (p *provisioner) next(ctx context.Context) bool {
 	return true
 }
 
-// pendingClaim returns the claim of a key and its class if this provisioner should create a volume for it, and nil
-// otherwise.
+// pendingClaim returns the claim with the given key and the claim's class, if this provisioner should create a volume
+// for the claim. Otherwise it returns nil.
 func (p *provisioner) pendingClaim(key string) (*corev1.PersistentVolumeClaim, *storagev1.StorageClass, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
@@ -143,8 +143,8 @@ func (p *provisioner) provision(ctx context.Context, key string) error {
 	return nil
 }
 
-// due reports whether the claim gets its volume now. With WaitForFirstConsumer, this is so after the scheduler has
-// chosen this node for the first pod that uses the claim.
+// due reports whether the claim gets its volume now. If the class has the binding mode WaitForFirstConsumer, the claim
+// must wait until the scheduler has chosen this node for the first pod that uses the claim.
 func (p *provisioner) due(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) bool {
 	if class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer {
 		return pvc.Annotations[selectedNode] == p.node
