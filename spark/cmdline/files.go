@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// files reads the files that the line names on the submitter's machine, and puts their contents into the Request.
+// files reads the submitter's files that the command line names, and puts their contents into the Request.
 func (p *parser) files() error {
 	for _, part := range []func() error{p.templates, p.credentials, p.kerberos, p.podGroup, p.hadoopConf, p.confFiles} {
 		if err := part(); err != nil {
@@ -34,7 +34,7 @@ func (p *parser) templates() error {
 }
 
 // template reads the pod template that key names and converts it to JSON (podtemplate.FromFile). If only spark-submit's
-// own clients could read the file, template returns nil and keeps the key in the configuration.
+// own file system clients could read the file, template returns nil and keeps the key in the configuration.
 func (p *parser) template(key string) ([]byte, error) {
 	if !p.conf.Has(key) {
 		return nil, nil
@@ -54,8 +54,8 @@ func (p *parser) template(key string) ([]byte, error) {
 	return data, nil
 }
 
-// templatePath returns the path of the pod template that key names. A pod template, unlike other files, may be given as
-// a URI. The path is empty if the URI does not name a local file.
+// templatePath returns the path of the pod template that key names. The value may be a path or, unlike the values for
+// other files, a URI. The result is empty if the URI does not name a local file.
 func (p *parser) templatePath(key string) (string, error) {
 	text, err := p.conf.String(key, "")
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *parser) templatePath(key string) (string, error) {
 }
 
 // credentials reads the files with which the driver authenticates to the API server
-// (DriverKubernetesCredentialsFeatureStep). Like Spark it uses the raw values.
+// (DriverKubernetesCredentialsFeatureStep). Like Spark, it does not replace references in their paths.
 func (p *parser) credentials() error {
 	for _, c := range []struct {
 		key  string

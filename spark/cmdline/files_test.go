@@ -40,8 +40,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestBlanksInAnOptionsList checks that blanks in an option's list become parts of the file names, as in spark-submit.
-// TestRefusedLines checks blanks before a URL.
+// TestBlanksInAnOptionsList checks that a blank beside a comma becomes part of a file name if the list is the value of
+// an option, as in spark-submit. TestRefusedLines checks blanks before a URL.
 func TestBlanksInAnOptionsList(t *testing.T) {
 	got, _ := quietly(t, here(nil), line("--files", "a, b, ,,local:///c")).Conf.Get("spark.files")
 	if want := "file:/case/a,file:/case/%20b,local:///c"; got != want {
@@ -74,13 +74,13 @@ func TestFiles(t *testing.T) {
 		want  func(r *submit.Request)
 		left  []string
 	}{
-		"a driver's template":       {[]string{driver, "t.yaml"}, "/case/t.yaml", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"an executors' template":    {[]string{executor, "/d/t.yaml"}, "/d/t.yaml", template, func(r *submit.Request) { r.ExecutorTemplate = []byte(asJSON) }, nil},
-		"a template as JSON":        {[]string{driver, "../t"}, "/t", asJSON + "\n", func(r *submit.Request) { r.DriverTemplate = []byte(asJSON + "\n") }, nil},
-		"a template in braces":      {[]string{driver, "t"}, "/case/t", "{spec: {containers: [{name: c}]}}", func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`) }, nil},
-		"a template by URI":         {[]string{driver, "file:///d/a%20b"}, "/d/a b", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"a template of the machine": {[]string{driver, "local:///t"}, "/t", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"a template with a blank":   {[]string{driver, "a b#c"}, "/case/a b#c", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a driver's template":     {[]string{driver, "t.yaml"}, "/case/t.yaml", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"an executors' template":  {[]string{executor, "/d/t.yaml"}, "/d/t.yaml", template, func(r *submit.Request) { r.ExecutorTemplate = []byte(asJSON) }, nil},
+		"a template as JSON":      {[]string{driver, "../t"}, "/t", asJSON + "\n", func(r *submit.Request) { r.DriverTemplate = []byte(asJSON + "\n") }, nil},
+		"a template in braces":    {[]string{driver, "t"}, "/case/t", "{spec: {containers: [{name: c}]}}", func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`) }, nil},
+		"a template by URI":       {[]string{driver, "file:///d/a%20b"}, "/d/a b", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a template with local:":  {[]string{driver, "local:///t"}, "/t", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a template with a blank": {[]string{driver, "a b#c"}, "/case/a b#c", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
 		"a template by reference": {[]string{driver, "${env:DIR}/${spark.file}", "spark.file", "t"}, "/env/t", template,
 			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, []string{"spark.file", "t"}},
 		"a template by namespace": {[]string{driver, "${spark.kubernetes.namespace}", "spark.kubernetes.namespace", "ns"}, "/case/ns", template,
@@ -88,14 +88,14 @@ func TestFiles(t *testing.T) {
 		"a certificate of the API":     {[]string{ca, "ca.crt"}, "/case/ca.crt", "\x00\xff", func(r *submit.Request) { r.DriverCredentials.CACert = []byte("\x00\xff") }, nil},
 		"a client's key":               {[]string{key, "/k"}, "/k", "k", func(r *submit.Request) { r.DriverCredentials.ClientKey = []byte("k") }, nil},
 		"a client's certificate":       {[]string{cert, "c"}, "/case/c", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
-		"a reference that is raw":      {[]string{cert, "${env:DIR}"}, "/case/${env:DIR}", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
+		"a reference stays":            {[]string{cert, "${env:DIR}"}, "/case/${env:DIR}", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
 		"krb5.conf":                    {[]string{krb5, "${env:DIR}/my.conf"}, "/env/my.conf", "[libdefaults]", func(r *submit.Request) { r.Krb5Conf = &submit.File{Name: "my.conf", Content: []byte("[libdefaults]")} }, nil},
 		"a keytab":                     {[]string{"spark.kerberos.keytab", "d/k.keytab"}, "/case/d/k.keytab", "\xff", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k.keytab", Content: []byte("\xff")} }, nil},
 		"a keytab by its old name":     {[]string{"spark.yarn.keytab", "/k"}, "/k", "k", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k", Content: []byte("k")} }, nil},
 		"a keytab of the image":        {[]string{"spark.kerberos.keytab", "local:///k"}, "", "", nil, []string{"spark.kerberos.keytab", "local:///k"}},
 		"an old name, of the image":    {[]string{"spark.yarn.keytab", "local:///k"}, "", "", nil, []string{"spark.yarn.keytab", "local:///k", "spark.kerberos.keytab", "local:///k"}},
 		"a PodGroup":                   {[]string{steps, "a.B, " + volcanoClass, volcanoFileKey, "g"}, "/case/g", "spec: {}", func(r *submit.Request) { r.PodGroupTemplate = []byte("spec: {}") }, []string{steps, "a.B, " + volcanoClass}},
-		"a PodGroup for nobody":        {[]string{volcanoFileKey, "g"}, "/case/g", "spec: {}", nil, []string{volcanoFileKey, "g"}},
+		"a PodGroup without its step":  {[]string{volcanoFileKey, "g"}, "/case/g", "spec: {}", nil, []string{volcanoFileKey, "g"}},
 		"Volcano's step without group": {[]string{steps, volcanoClass}, "", "", nil, []string{steps, volcanoClass}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,8 +130,8 @@ func TestHadoopConfDir(t *testing.T) {
 	}
 }
 
-// TestTextOfLines checks that bytes that are not UTF-8, in text for a ConfigMap, are replaced for Spark up to 4.0 and
-// rejected from Spark 4.1 on. Contents of Secrets are not changed.
+// TestTextOfLines checks files that are not UTF-8, for each Spark release line. If the content goes into a ConfigMap,
+// Spark up to 4.0 replaces invalid bytes, and Spark 4.1 and later reject the file. Content for a Secret is not changed.
 func TestTextOfLines(t *testing.T) {
 	const latin, replaced = "\xe4\xf6 \xff", "\ufffd\ufffd \ufffd"
 	s := here(map[string]string{"/h/a": latin, "/h/b": "b", "/k": latin})

@@ -34,9 +34,11 @@ func rendered(r submit.Request) []string {
 	return append(append(args, resource), r.Arguments...)
 }
 
-// FuzzParse parses any command line, with files and an environment. It checks that Parse does not panic and does not
-// change the line, and that each error is a *submit.Error with a key or a field. If Parse accepts the line, a second
-// call must return the same Request, and the Request written as a command line must parse to the same Request too.
+// FuzzParse parses any command line, with files and an environment. It checks that Parse does not panic, does not
+// change its arguments, and returns only errors of the type *submit.Error with a key or a field.
+//
+// If Parse accepts the command line, a second call must return the same Request. The command line that is made of this
+// Request must parse to the same Request too.
 func FuzzParse(f *testing.F) {
 	for _, args := range [][]string{
 		nil, line(), line("--name=a", "-c", "spark.a=${spark.b}", "--conf", "spark.b=${env:X}"), line("--jars", "a b,local:///c#d,%41"),
@@ -56,7 +58,7 @@ func FuzzParse(f *testing.F) {
 		before := slices.Clone(args)
 		r, warnings, err := Parse(args, s)
 		if !slices.Equal(args, before) {
-			t.Error("the line was changed")
+			t.Error("Parse changed its arguments")
 		}
 		if err != nil {
 			wrong, ok := errors.AsType[*submit.Error](err)
@@ -74,7 +76,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if again, more, err := Parse(args, s); err != nil || !cmp.Equal(r, again, compareRequests) || !slices.Equal(warnings, more) {
-			t.Errorf("%q: the same line gives something else: %v\n%s", args, err, cmp.Diff(r, again, compareRequests))
+			t.Errorf("%q: a second call of Parse gives another result: %v\n%s", args, err, cmp.Diff(r, again, compareRequests))
 		}
 		stable(t, r)
 	})
@@ -89,7 +91,7 @@ func stable(t *testing.T, r submit.Request) {
 	args := rendered(r)
 	got, _, err := Parse(args, again)
 	if err != nil {
-		t.Errorf("%q does not understand itself: %v", args, err)
+		t.Errorf("Parse rejects %q, which was made of an accepted Request: %v", args, err)
 		return
 	}
 	r.Environment, r.ConfFiles, r.HadoopConfFiles, r.DriverTemplate, r.ExecutorTemplate, r.Keytab, r.Krb5Conf, r.PodGroupTemplate = nil, nil, nil, nil, nil, nil, nil, nil
@@ -116,7 +118,7 @@ func FuzzResolve(f *testing.F) {
 			return
 		}
 		if again, problem := p.resolve("spark.jars", uri); again != uri || problem != "" {
-			t.Errorf("%q is %q, and that is %q, %q", text, uri, again, problem)
+			t.Errorf("%q resolves to %q, which resolves to %q, %q", text, uri, again, problem)
 		}
 		if scheme, _, ok := strings.Cut(uri, ":"); !ok || !schemePattern.MatchString(scheme) {
 			t.Errorf("%q is %q, which has no scheme", text, uri)

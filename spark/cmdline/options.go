@@ -15,10 +15,11 @@ type option struct {
 	toggle bool
 	// key is the configuration key with the same meaning. It is empty if there is none.
 	key string
-	// asConf says that the launcher converts the option to a --conf, so that among such options the last one on the
-	// line counts. All other options override every --conf.
+	// asConf says that the launcher converts the option to a --conf. If such options and --conf set the same key, the
+	// last one on the command line counts. All other options override every --conf.
 	asConf bool
-	// major and minor are the numbers of the first Spark line that has the option. Zero means that all lines have it.
+	// major and minor are the numbers of the first Spark release line that has the option. Zero means that all release
+	// lines have it.
 	major, minor int
 	// ignored is the reason why the option has no effect on Kubernetes, as the end of a message.
 	ignored string
@@ -87,8 +88,8 @@ var shells = map[string]string{
 	"org.apache.spark.sql.connect.service.SparkConnectServer":  "the Spark Connect server",
 }
 
-// withEqual matches a word that holds an option and its value ("--name=value"). As in Java's patterns, a dot does not
-// match a line end, so a word that contains a line end does not match.
+// withEqual matches a word that holds an option and its value ("--name=value"). A word with a line end does not match,
+// because Spark's pattern has a dot for the value, and a dot of Java does not match a line end.
 var withEqual = regexp.MustCompile(`^(--[^=]+)=([^\n\r\x{85}\x{2028}\x{2029}]+)$`)
 
 // scan parses the command line up to the primary resource.
@@ -133,7 +134,7 @@ func optionOf(word string) *option {
 	return nil
 }
 
-// in reports whether Spark major.minor has the option.
+// in reports whether the Spark release line major.minor has the option.
 func (o *option) in(major, minor int) bool {
 	return major > o.major || major == o.major && minor >= o.minor
 }
@@ -199,9 +200,9 @@ func (p *parser) checkShell(word string) error {
 	return nil
 }
 
-// Option reports whether a word is an option of spark-submit in any supported Spark line, and whether the next word is
-// its value. A word such as --name=x holds its value itself. Callers that add options of their own to the command line
-// use Option to find the end of the options.
+// Option reports whether a word is an option of spark-submit in any supported Spark release line, and whether the next
+// word is its value. In a word such as --name=x, the value is part of the word. Callers that add options of their own
+// to the command line use Option to find the end of the options.
 func Option(word string) (known, takesValue bool) {
 	if match := withEqual.FindStringSubmatch(word); match != nil {
 		return optionOf(match[1]) != nil, false

@@ -1,7 +1,7 @@
 // Package cmdline parses spark-submit's command line. Parse returns the submit.Request of an application in Kubernetes'
-// cluster mode. It reads the options, the properties files and the environment in spark-submit's order. It reads the
-// files that the line names only through the functions of a Submitter, because the package itself does not access a
-// file system.
+// cluster mode. It reads the options, the properties files and the environment in spark-submit's order. The package
+// itself does not access a file system: Parse reads the files that the command line names only through the functions of
+// a Submitter.
 package cmdline
 
 import (
@@ -44,9 +44,10 @@ type Submitter struct {
 // org.apache.spark.launcher.SparkSubmitCommandBuilder and SparkSubmitOptionParser,
 // org.apache.spark.deploy.SparkSubmitArguments and SparkSubmit.prepareSubmitEnvironment.
 //
-// The value of a setting comes from the first of these sources that has it:
-//   - an option that is not a form of --conf;
-//   - --conf, or a --driver-* option except --driver-cores, which are forms of --conf (the last one counts);
+// spark-submit's launcher converts every --driver-* option except --driver-cores to a --conf. The value of a setting
+// comes from the first of these sources that has it:
+//   - an option that is not converted to a --conf;
+//   - --conf, or an option that is converted to it (the last one counts);
 //   - --extra-properties-file (Spark 4.2; the last file counts);
 //   - --properties-file;
 //   - conf/spark-defaults.conf of SPARK_CONF_DIR or SPARK_HOME, if there is no --properties-file or if the line has
@@ -64,18 +65,18 @@ type Submitter struct {
 // ResourceNamePrefix, ConfigMapName, SubmitTime, Owner, Labels and overlays, and DriverPodName if it is empty.
 //
 // Errors are *submit.Error. The error's Key names a configuration key, whichever source sets it. Its Field names an
-// option such as "--conf", an environment variable, or a field of Request. Parse rejects these command lines before
-// Build could:
+// option such as "--conf", an environment variable, or a field of Request. Parse rejects these command lines:
 //   - command lines that are not a submission (--kill, --status, --help, --version);
 //   - command lines that are not for Kubernetes' cluster mode (another master, client mode, shells and servers, Spark
 //     Connect);
 //   - command lines that spark-submit would reject before it connects to a cluster;
 //   - command lines that name files that cannot be read.
 //
-// The error's NotNative is set if only spark-submit's own clients could read a file and nothing else is wrong. In this
-// case Parse returns the Request too, with the file's key in the Request's Conf. A caller that has the file may put the
-// content into the field of the Request (DriverTemplate, ExecutorTemplate) and delete the key. Messages show no value
-// that looks like a secret.
+// The error's NotNative is set if only spark-submit's own file system clients could read a pod template and nothing
+// else is wrong. In this case Parse returns the Request too, with the file's key in the Request's Conf. A caller that
+// has the file may put its content into the field of the Request (DriverTemplate, ExecutorTemplate) and delete the key.
+//
+// Messages show no value that looks like a secret.
 func Parse(args []string, s Submitter) (submit.Request, []string, error) {
 	major, minor := submit.LineOf(s.SparkVersion)
 	p := &parser{submitter: s, major: major, minor: minor, options: map[string]string{}, origin: map[string]string{},
@@ -96,10 +97,10 @@ func Parse(args []string, s Submitter) (submit.Request, []string, error) {
 // parser is the state of Parse, which its steps fill in one after the other.
 type parser struct {
 	submitter Submitter
-	// major and minor are the numbers of the Spark line.
+	// major and minor are the numbers of the Spark release line.
 	major, minor int
-	// options contains, for each option that is not a form of --conf, the last value on the line, by the option's name.
-	// The value of an option without a value is empty.
+	// options maps the name of an option to its last value on the command line, and to "" if the option takes no value.
+	// It does not contain options that are converted to a --conf.
 	options map[string]string
 	// extra are the files of --extra-properties-file.
 	extra []string
@@ -109,7 +110,7 @@ type parser struct {
 	origin map[string]string
 	r      submit.Request
 	warns  conf.Messages
-	// notNative is the first error for a file that spark-submit's own clients could read.
+	// notNative is the first error for a file that only spark-submit's own file system clients could read.
 	notNative *submit.Error
 }
 
@@ -167,7 +168,7 @@ func (p *parser) systemProperties() error {
 }
 
 // request sets the fields of the Request from the configuration and from the submitter's environment. It removes the
-// configuration keys that have such a field.
+// configuration keys whose values are now in fields of the Request.
 func (p *parser) request() error {
 	s, r := p.submitter, &p.r
 	r.SparkVersion, r.ProxyUser = s.SparkVersion, p.options["--proxy-user"]

@@ -50,8 +50,8 @@ func line(words ...string) []string {
 	return slices.Concat([]string{"--master", "k8s://https://host:6443", "--deploy-mode", "cluster", "--class", "a.B"}, words, []string{"local:///x.jar"})
 }
 
-// plain returns the Request that Parse returns for line(), with the given configuration pairs and after the changes of
-// the function change.
+// plain returns the expected Request for line(). The pairs are additional keys and values of its configuration, and the
+// function change changes other fields.
 func plain(change func(r *submit.Request), pairs ...string) submit.Request {
 	r := submit.Request{
 		SparkVersion: "4.3.0", Master: "k8s://https://host:6443", Namespace: "default", AppName: "a.B", MainClass: "a.B", Resource: "local:///x.jar",
@@ -202,7 +202,7 @@ func TestAnOptionIsItsKey(t *testing.T) {
 }
 
 // TestTheOrderOfOptions checks that the order of options does not matter, except among --conf and the options that are
-// forms of --conf.
+// converted to a --conf.
 func TestTheOrderOfOptions(t *testing.T) {
 	pieces := [][]string{{"--name", "n"}, {"-c", "spark.a=1"}, {"--driver-memory=1g"}, {"--properties-file", "/p"}, {"--executor-cores", "2"}, {"--supervise"},
 		{"--jars", "local:///a.jar"}, {"--load-spark-defaults"}, {"--proxy-user", "u"}}
@@ -388,8 +388,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestBuildTakesWhatParseGives checks that Build accepts the result of Parse, that no warning occurs twice, and that
-// the configuration ends up where Spark puts it.
+// TestBuildTakesWhatParseGives checks that Build accepts the result of Parse and returns no warnings, and that the
+// objects contain the configuration.
 func TestBuildTakesWhatParseGives(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"NS": "prod"}

@@ -135,7 +135,7 @@ func TestRefusedLines(t *testing.T) {
 	}
 }
 
-// TestOptionsOfLines checks that a Spark version rejects the options that only later versions have.
+// TestOptionsOfLines checks that each Spark release line rejects the options that only later release lines have.
 func TestOptionsOfLines(t *testing.T) {
 	values := map[string]string{"--load-spark-defaults": "", "--driver-default-class-path": "/c", "--extra-properties-file": "/p"}
 	firsts := map[string]string{"--load-spark-defaults": "4.0", "--driver-default-class-path": "4.0", "--extra-properties-file": "4.2"}
@@ -271,7 +271,7 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request (-without templates +with them):\n%s", diff)
 	}
-	// An error about what could never work takes precedence, wherever it is found.
+	// An error that spark-submit would also return takes precedence, even if Parse finds it later.
 	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "no files can be read here")
 }
 

@@ -87,7 +87,7 @@ func (p *parser) confDir() string {
 }
 
 // validate returns an error for a command line that the launcher or SparkSubmitArguments.validateSubmitArguments would
-// reject. It checks raw values, in which references are not replaced yet.
+// reject. Like them, it checks values before references in them are replaced.
 func (p *parser) validate() error {
 	for _, key := range []string{"spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"} {
 		if err := p.checkJavaOptions(key); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// lists resolves the files in the values of fileLists. Like Spark, it keeps blanks around the items of an option, and
-// trims the items of a key.
+// lists resolves the files in the values of fileLists. Like Spark, it trims the items of a list that a key sets, but
+// keeps the blanks around the items of a list that an option sets.
 func (p *parser) lists() error {
 	byOption := map[string]bool{}
 	for _, o := range options {
