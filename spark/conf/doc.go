@@ -4,7 +4,7 @@
 // A value is text until it is read. The raw reads (Get, All, WithPrefix) return the text as it was set. The typed reads
 // (String, Int, Bool, Size, Duration, List) work like Spark's ConfigReader: they accept the old names of a key, replace
 // "${...}" and parse; their errors name the key. spark.properties always gets the raw text, because the driver
-// substitutes again.
+// replaces the references itself.
 //
 // Sources: org.apache.spark.SparkConf, org.apache.spark.internal.config.{ConfigReader,ConfigBuilder},
 // org.apache.spark.network.util.JavaUtils, java.util.Properties.

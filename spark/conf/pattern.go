@@ -6,15 +6,15 @@ import (
 	"regexp/syntax"
 )
 
-// The limits of a user's pattern. The time that a match takes grows with the length of the compiled program times the
-// length of the text.
+// The limits of a user's pattern. The time of a match is proportional to the number of instructions of the compiled
+// pattern, multiplied by the length of the text.
 const (
 	maxPattern     = 4 << 10
-	maxSteps       = 2000    // instructions of the program, each of which takes memory; the default pattern has some 60
-	maxPatternWork = 8 << 20 // some 100 ms; the default pattern over 100 KB of configuration
+	maxSteps       = 2000    // instructions, each of which takes memory; the default pattern has about 60
+	maxPatternWork = 8 << 20 // about 100 ms; enough for the default pattern over 100 KB of configuration
 )
 
-// boundedPattern compiles a pattern that is to be matched against all keys and values of c. It returns an error if
+// boundedPattern compiles a pattern that will be matched against all keys and values of c. It returns an error if
 // compiling or matching the pattern would take too long.
 func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
@@ -25,7 +25,7 @@ func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	if steps(parsed) > maxSteps {
-		return nil, fmt.Errorf("with its repetitions written out it has more than %d instructions", maxSteps)
+		return nil, fmt.Errorf("it is compiled to more than %d instructions; use fewer repetitions", maxSteps)
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {

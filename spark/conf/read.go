@@ -24,8 +24,8 @@ func (e *Error) Error() string { return e.Key + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// aliases maps a key to its old names, newest first. Spark's typed reads still accept these names (withAlternative of
-// Spark's config entries).
+// aliases maps a key to its old names, newest first. Spark still accepts these names (withAlternative of Spark's config
+// entries), and so do the typed reads.
 var aliases = map[string][]string{
 	"spark.driver.memoryOverhead":             {"spark.yarn.driver.memoryOverhead"},
 	"spark.executor.memoryOverhead":           {"spark.yarn.executor.memoryOverhead"},
@@ -35,8 +35,8 @@ var aliases = map[string][]string{
 	"spark.kerberos.access.hadoopFileSystems": {"spark.yarn.access.hadoopFileSystems", "spark.yarn.access.namenodes"},
 }
 
-// Lookup returns the raw text of key or, if key has no value, the text of the first of its old names that has one. It
-// also returns the name under which it found the text.
+// Lookup returns the raw text of key. If key has no value, Lookup tries the old names of key, and returns the text of
+// the first old name that has a value. It also returns the name under which it found the text.
 func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 	if v, ok := c.Get(key); ok {
 		return key, v, true
@@ -49,9 +49,11 @@ func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 	return key, "", false
 }
 
-// read implements all typed reads: it looks up the key and its old names, replaces references, and parses. It returns
-// def if the key has no value. The function shown returns the value as the user wrote it, which the errors of parse
-// quote instead of text: in text, a replaced reference may be the secret of another key.
+// read implements all typed reads: it looks up the key and its old names, replaces references, and parses the text. It
+// returns def if the key has no value.
+//
+// The function shown returns the value as the user wrote it, for messages. Messages must not quote text itself: after
+// the replacement of references, it may contain the secret of another key.
 func read[T any](c *Conf, key string, def T, parse func(text string, shown func() string) (T, error)) (T, error) {
 	name, raw, ok := c.Lookup(key)
 	if !ok {
@@ -85,9 +87,9 @@ func (c *Conf) Int(key string, def int) (int, error) {
 	})
 }
 
-// Float reads a floating-point number like Spark's double entries: it accepts the texts that java.lang.Double accepts,
-// including a suffix d or f, but no hexadecimal digits. "NaN" and "Infinity" are valid numbers; a number that is too
-// large becomes infinite.
+// Float reads a floating-point number as Spark reads its settings of type double. It accepts the texts that
+// java.lang.Double accepts, including a suffix d or f, but no hexadecimal digits. "NaN" and "Infinity" are valid
+// numbers; a number that is too large becomes infinite.
 func (c *Conf) Float(key string, def float64) (float64, error) {
 	return read(c, key, def, func(s string, shown func() string) (float64, error) {
 		text := trim(s)
@@ -149,8 +151,8 @@ func (c *Conf) List(key string, def []string) ([]string, error) {
 	})
 }
 
-// trim works like java.lang.String.trim: it removes leading and trailing characters up to the blank (U+0020), but no
-// blanks beyond ASCII.
+// trim works like java.lang.String.trim: it removes the blank (U+0020) and all characters with lower codes from both
+// ends of a text. It does not remove blanks beyond ASCII.
 func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 }
@@ -187,15 +189,18 @@ const (
 // first character. This is Spark's own pattern.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?([^ \t\n\x0B\f\r]+?)\}`)
 
-// Expand replaces references in text as Spark's typed reads do. It replaces "${spark.x}" by the value of the key
-// spark.x (including old names of the key, and Spark's defaults for the keys that a submission reads), "${env:NAME}" by
-// the variable NAME of the declared environment (see WithEnvironment), and "${system:name}" by the declared system
-// property (see WithSystemProperties). A reference that cannot be resolved stays unchanged. References inside a
-// replacement are replaced too.
+// Expand replaces references in text as Spark's typed reads do:
+//
+//   - "${spark.x}" becomes the value of the key spark.x. If the key is not set, the value of an old name counts, or
+//     else Spark's default, for the keys that a submission reads.
+//   - "${env:NAME}" becomes the variable NAME of the declared environment (see WithEnvironment).
+//   - "${system:name}" becomes the declared system property (see WithSystemProperties).
+//
+// A reference that cannot be resolved stays unchanged. References inside a replacement are replaced too.
 //
 // Expand returns an error for a cycle, for replacements nested more than 32 deep, for more than 4,096 references in a
-// text, and for more than 256 KiB of replacements. The last limit is no loss, because Linux allows at most 128 KiB for
-// one argument or variable.
+// text, and for more than 256 KiB of replacements. No usable value is that long, because Linux allows at most 128 KiB
+// for one argument or variable.
 func (c *Conf) Expand(text string) (string, error) {
 	room := maxExpanded
 	return c.expand(text, nil, &room)
@@ -219,9 +224,10 @@ func (c *Conf) ExpandAll(wanted func(key string) bool) {
 	}
 }
 
-// expand replaces the references in text. The argument path lists the references that led to text. The length of every
-// value is subtracted from room before the value's own references are replaced, so that room also limits the time.
-// References that end in empty values produce no text, but take as much time as other references.
+// expand replaces the references in text. The argument path lists the references that led to text. The argument room is
+// the number of bytes that may still be replaced. expand subtracts the length of each value before it replaces the
+// references in that value. room therefore also limits the time: references that end in empty values add no text, but
+// they take time.
 func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil
@@ -303,7 +309,8 @@ var defaults = map[string]string{
 	"spark.kubernetes.submission.waitAppCompletion":             "true",
 }
 
-// fallbacks maps a key to the key whose value is its default (Spark's FallbackConfigEntry).
+// fallbacks maps a key to another key. If the first key is not set, its value is the value of the other key (Spark's
+// FallbackConfigEntry).
 var fallbacks = map[string]string{
 	"spark.driver.blockManager.port":                                     "spark.blockManager.port",
 	"spark.dynamicAllocation.initialExecutors":                           "spark.dynamicAllocation.minExecutors",
