@@ -16,8 +16,9 @@ var sensitive = regexp.MustCompile(`(?i)secret|password|token|access[.]?key|cred
 // secretWords are the words that the pattern sensitive matches, in lower case.
 var secretWords = []string{"secret", "password", "token", "accesskey", "access.key", "credential"}
 
-// looksSecret reports whether the pattern sensitive matches text. It searches for the words instead, which takes a
-// fiftieth of the time: the pattern takes some 50 ns for each byte, and every value of a configuration is checked.
+// looksSecret reports whether the pattern sensitive matches text. It searches for secretWords instead of the pattern,
+// which takes a fiftieth of the time. The pattern takes about 50 ns for each byte, and every value of a configuration
+// is checked.
 func looksSecret(text string) bool {
 	// Two letters beyond ASCII are equal to k and s if case is ignored.
 	if strings.Contains(text, "\u212a") || strings.Contains(text, "\u017f") {
@@ -61,8 +62,8 @@ func Secrets(c *Conf) (func(key, value string) bool, error) {
 // shownLimit is the maximum length in bytes of a text in a message.
 const shownLimit = 200
 
-// searchedLimit is how many bytes of a text are searched for URIs before the text is shortened, because a value may
-// contain half a megabyte of URIs.
+// searchedLimit is the number of bytes at the beginning of a text in which Shorten searches for URIs. It limits the
+// time, because a value may contain half a megabyte of URIs.
 const searchedLimit = 4 << 10
 
 // Quote returns value in quotes, for a message about key. It returns Redacted for a value that looks like a secret (see
@@ -75,9 +76,11 @@ func Quote(key, value string) string {
 	return strconv.Quote(Shorten(value))
 }
 
-// Quote returns text in quotes for a message about key, redacted and shortened like the function Quote. The text is a
-// part of key's value after references are replaced. If text does not occur in the value as the user wrote it, Quote
-// uses the raw value instead, because the replacement of a reference may be the secret of another key.
+// Quote returns text in quotes for a message about key, redacted and shortened like the function Quote. The argument
+// text is the value of key, or a part of it, in which references are already replaced.
+//
+// If text does not occur in the value as the user wrote it, Quote uses the value as the user wrote it. The replacement
+// of a reference may be the secret of another key, which a message must not show.
 func (c *Conf) Quote(key, text string) string {
 	if _, raw, ok := c.Lookup(key); ok && !strings.Contains(raw, text) {
 		text = raw

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReferencesAreThoseOfSpark checks that references are recognized as by Spark's own pattern, ConfigReader.REF_RE.
-// The pattern matches from "${" to the next "}" that leaves a name of at least one character without blanks.
+// TestReferencesAreThoseOfSpark checks that references are recognized as by Spark's own pattern, ConfigReader.REF_RE. A
+// reference begins with "${" and ends with the first "}" that leaves a name of at least one character without blanks.
 func TestReferencesAreThoseOfSpark(t *testing.T) {
 	c := pairs("spark.a", "A", "spark.a:b", "colon", "spark.kubernetes.container.image", "img", "spark.blank", "").
 		WithEnvironment(map[string]string{"HOME": "/h", "A:B": "both", "EMPTY": ""}).

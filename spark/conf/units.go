@@ -67,7 +67,7 @@ func ParseDuration(text string, unit time.Duration) (time.Duration, error) {
 	return parseDuration(text, func() string { return Quote("", text) }, unit)
 }
 
-// parseDuration implements ParseDuration. Its error contains the result of shown instead of text.
+// parseDuration implements ParseDuration. If text is invalid, the error quotes the result of shown(), not text itself.
 func parseDuration(text string, shown func() string, unit time.Duration) (time.Duration, error) {
 	amount, negative := strings.CutPrefix(trim(text), "-")
 	digits, suffix := splitNumber(amount)

@@ -22,8 +22,8 @@ func TestReferencesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheServerCostLinearTime builds an executor with many devices whose amounts only the server's process can
-// compute. Building the whole pod again for each of these amounts would cost quadratic time.
+// TestKeysOfTheServerCostLinearTime builds an executor with many devices. The amounts of the devices contain references
+// that only the server's process can replace. Another build of the whole pod for each amount would take quadratic time.
 func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 	worst.Linear(t, "devices", func(n int) func() {
 		r := minimal()

@@ -123,7 +123,7 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 		}
 		request.Conf.Delete(rejected.Key)
 		if tries == maxTries {
-			// Each key costs one more build, so all remaining ones are removed at once.
+			// Each removal costs one more build, so all remaining keys are removed at once.
 			for _, key := range request.Conf.Keys() {
 				if isServerKey(request.Conf, key) {
 					request.Conf.Delete(key)
@@ -133,8 +133,8 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	}
 }
 
-// maxTries is the number of invalid keys that Executor removes one by one. After that, Executor removes all remaining
-// keys whose values only the server's process can compute.
+// maxTries is the number of builds after which Executor stops removing invalid keys one by one. Executor then removes
+// all keys whose values contain references that only the server's process can replace.
 const maxTries = 8
 
 // executorKeys are the prefixes of the keys that determine an executor's pod. Executor drops other keys, because a
@@ -147,8 +147,8 @@ var executorKeys = []string{
 }
 
 // executorConf returns the part of a configuration that determines an executor's pod. It omits the key of the
-// template's file, since the template is passed separately. If Spark replaces references in a value, executorConf
-// replaces them in advance, because the keys to which the references point may be missing from this part.
+// template's file, because the template is passed separately. executorConf replaces the references that Spark would
+// replace, because they may refer to keys that are not in this part.
 func executorConf(c *conf.Conf) *conf.Conf {
 	out, refer := conf.New(), false
 	for key, value := range c.All() {
@@ -177,8 +177,8 @@ func isVerbatim(key string) bool {
 	return slices.ContainsFunc(verbatim, func(part string) bool { return strings.Contains(key, part) })
 }
 
-// isServerKey reports whether the value of a key contains references that Spark replaces with values of the server's
-// process: environment variables, system properties, and keys that Spark sets itself.
+// isServerKey reports whether the value of a key contains references that only the server's process can replace:
+// references to environment variables, system properties, and keys that Spark sets itself.
 func isServerKey(c *conf.Conf, key string) bool {
 	text, _ := c.Get(key)
 	if !strings.Contains(text, "${") || isVerbatim(key) {
