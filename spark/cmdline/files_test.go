@@ -85,18 +85,18 @@ func TestFiles(t *testing.T) {
 			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, []string{"spark.file", "t"}},
 		"a template by namespace": {[]string{driver, "${spark.kubernetes.namespace}", "spark.kubernetes.namespace", "ns"}, "/case/ns", template,
 			func(r *submit.Request) { r.DriverTemplate, r.Namespace = []byte(asJSON), "ns" }, nil},
-		"a certificate of the API":     {[]string{ca, "ca.crt"}, "/case/ca.crt", "\x00\xff", func(r *submit.Request) { r.DriverCredentials.CACert = []byte("\x00\xff") }, nil},
-		"a client's key":               {[]string{key, "/k"}, "/k", "k", func(r *submit.Request) { r.DriverCredentials.ClientKey = []byte("k") }, nil},
-		"a client's certificate":       {[]string{cert, "c"}, "/case/c", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
-		"a reference stays":            {[]string{cert, "${env:DIR}"}, "/case/${env:DIR}", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
-		"krb5.conf":                    {[]string{krb5, "${env:DIR}/my.conf"}, "/env/my.conf", "[libdefaults]", func(r *submit.Request) { r.Krb5Conf = &submit.File{Name: "my.conf", Content: []byte("[libdefaults]")} }, nil},
-		"a keytab":                     {[]string{"spark.kerberos.keytab", "d/k.keytab"}, "/case/d/k.keytab", "\xff", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k.keytab", Content: []byte("\xff")} }, nil},
-		"a keytab by its old name":     {[]string{"spark.yarn.keytab", "/k"}, "/k", "k", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k", Content: []byte("k")} }, nil},
-		"a keytab of the image":        {[]string{"spark.kerberos.keytab", "local:///k"}, "", "", nil, []string{"spark.kerberos.keytab", "local:///k"}},
-		"an old name, of the image":    {[]string{"spark.yarn.keytab", "local:///k"}, "", "", nil, []string{"spark.yarn.keytab", "local:///k", "spark.kerberos.keytab", "local:///k"}},
-		"a PodGroup":                   {[]string{steps, "a.B, " + volcanoClass, volcanoFileKey, "g"}, "/case/g", "spec: {}", func(r *submit.Request) { r.PodGroupTemplate = []byte("spec: {}") }, []string{steps, "a.B, " + volcanoClass}},
-		"a PodGroup without its step":  {[]string{volcanoFileKey, "g"}, "/case/g", "spec: {}", nil, []string{volcanoFileKey, "g"}},
-		"Volcano's step without group": {[]string{steps, volcanoClass}, "", "", nil, []string{steps, volcanoClass}},
+		"a certificate of the API":          {[]string{ca, "ca.crt"}, "/case/ca.crt", "\x00\xff", func(r *submit.Request) { r.DriverCredentials.CACert = []byte("\x00\xff") }, nil},
+		"a client's key":                    {[]string{key, "/k"}, "/k", "k", func(r *submit.Request) { r.DriverCredentials.ClientKey = []byte("k") }, nil},
+		"a client's certificate":            {[]string{cert, "c"}, "/case/c", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
+		"a reference stays":                 {[]string{cert, "${env:DIR}"}, "/case/${env:DIR}", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
+		"krb5.conf":                         {[]string{krb5, "${env:DIR}/my.conf"}, "/env/my.conf", "[libdefaults]", func(r *submit.Request) { r.Krb5Conf = &submit.File{Name: "my.conf", Content: []byte("[libdefaults]")} }, nil},
+		"a keytab":                          {[]string{"spark.kerberos.keytab", "d/k.keytab"}, "/case/d/k.keytab", "\xff", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k.keytab", Content: []byte("\xff")} }, nil},
+		"a keytab by its old name":          {[]string{"spark.yarn.keytab", "/k"}, "/k", "k", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k", Content: []byte("k")} }, nil},
+		"a keytab of the image":             {[]string{"spark.kerberos.keytab", "local:///k"}, "", "", nil, []string{"spark.kerberos.keytab", "local:///k"}},
+		"an image's keytab by its old name": {[]string{"spark.yarn.keytab", "local:///k"}, "", "", nil, []string{"spark.yarn.keytab", "local:///k", "spark.kerberos.keytab", "local:///k"}},
+		"a PodGroup":                        {[]string{steps, "a.B, " + volcanoClass, volcanoFileKey, "g"}, "/case/g", "spec: {}", func(r *submit.Request) { r.PodGroupTemplate = []byte("spec: {}") }, []string{steps, "a.B, " + volcanoClass}},
+		"a PodGroup without its step":       {[]string{volcanoFileKey, "g"}, "/case/g", "spec: {}", nil, []string{volcanoFileKey, "g"}},
+		"Volcano's step without group":      {[]string{steps, volcanoClass}, "", "", nil, []string{steps, volcanoClass}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := here(map[string]string{c.path: c.text})
@@ -168,14 +168,14 @@ func TestSparkConfDir(t *testing.T) {
 		want        map[string]string
 		defaults    bool
 	}{
-		"SPARK_CONF_DIR":                    {map[string]string{"SPARK_CONF_DIR": "../opt/spark/conf"}, nil, want, true},
-		"SPARK_HOME":                        {map[string]string{"SPARK_HOME": "/opt/spark"}, nil, want, true},
-		"SPARK_CONF_DIR before SPARK_HOME":  {map[string]string{"SPARK_HOME": "/opt/spark", "SPARK_CONF_DIR": "/none"}, nil, nil, false},
-		"spark.home":                        {nil, []string{"-c", "spark.home=/opt/spark"}, want, false},
-		"SPARK_HOME before spark.home":      {map[string]string{"SPARK_HOME": "/none"}, []string{"-c", "spark.home=/opt/spark"}, nil, false},
-		"a properties file, no defaults":    {map[string]string{"SPARK_HOME": "/opt/spark"}, []string{"--properties-file", "/opt/spark/conf/empty"}, want, false},
-		"nothing says where the files are":  {nil, nil, nil, false},
-		"an empty variable is not a folder": {map[string]string{"SPARK_CONF_DIR": "", "SPARK_HOME": ""}, nil, nil, false},
+		"SPARK_CONF_DIR":                       {map[string]string{"SPARK_CONF_DIR": "../opt/spark/conf"}, nil, want, true},
+		"SPARK_HOME":                           {map[string]string{"SPARK_HOME": "/opt/spark"}, nil, want, true},
+		"SPARK_CONF_DIR before SPARK_HOME":     {map[string]string{"SPARK_HOME": "/opt/spark", "SPARK_CONF_DIR": "/none"}, nil, nil, false},
+		"spark.home":                           {nil, []string{"-c", "spark.home=/opt/spark"}, want, false},
+		"SPARK_HOME before spark.home":         {map[string]string{"SPARK_HOME": "/none"}, []string{"-c", "spark.home=/opt/spark"}, nil, false},
+		"a properties file, no defaults":       {map[string]string{"SPARK_HOME": "/opt/spark"}, []string{"--properties-file", "/opt/spark/conf/empty"}, want, false},
+		"no setting names a directory":         {nil, nil, nil, false},
+		"an empty variable names no directory": {map[string]string{"SPARK_CONF_DIR": "", "SPARK_HOME": ""}, nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := here(inDir)

@@ -214,18 +214,18 @@ func TestWhatGoesIntoTheFile(t *testing.T) {
 		version, value string
 		want           string // file, argument or warned
 	}{
-		"plain":                           {"4.0.0", "x y", "argument"},
-		"with blanks at its ends":         {"4.0.0", " x ", "argument"},
-		"a line end":                      {"4.0.0", "x\n", "argument"},
-		"a return":                        {"4.0.0", "x\r", "file"},
-		"beyond ASCII":                    {"4.0.0", "é", "file"},
-		"beyond ASCII in Spark 3.5":       {"3.5.9", "é", "warned"},
-		"beyond ASCII and blanks":         {"4.0.0", "é ", "warned"},
-		"beyond ASCII with a line end":    {"4.0.0", "é\n", "file"},
-		"beyond ASCII and an exotic wide": {"4.0.0", "\u3000", "file"},
-		"of an unknown version":           {"", "é", "file"},
-		"just short enough":               {"4.0.0", strings.Repeat("x", argumentLimit-len("spark.t")-1), "argument"},
-		"just too long":                   {"4.0.0", strings.Repeat("x", argumentLimit-len("spark.t")), "file"},
+		"plain":                         {"4.0.0", "x y", "argument"},
+		"with blanks at its ends":       {"4.0.0", " x ", "argument"},
+		"a line end":                    {"4.0.0", "x\n", "argument"},
+		"a carriage return":             {"4.0.0", "x\r", "file"},
+		"beyond ASCII":                  {"4.0.0", "é", "file"},
+		"beyond ASCII in Spark 3.5":     {"3.5.9", "é", "warned"},
+		"beyond ASCII and blanks":       {"4.0.0", "é ", "warned"},
+		"beyond ASCII with a line end":  {"4.0.0", "é\n", "file"},
+		"a wide blank beyond ASCII":     {"4.0.0", "\u3000", "file"},
+		"beyond ASCII, unknown version": {"", "é", "file"},
+		"as long as the limit allows":   {"4.0.0", strings.Repeat("x", argumentLimit-len("spark.t")-1), "argument"},
+		"one byte too long":             {"4.0.0", strings.Repeat("x", argumentLimit-len("spark.t")), "file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal("spark.t", c.value)

@@ -2,9 +2,9 @@ package connect
 
 import "strings"
 
-// ineffectiveKeys are the prefixes of keys that determine the driver's pod of a submission in cluster mode
-// (KubernetesDriverBuilder and its feature steps). A server's pod is built from its template, so these keys have no
-// effect on it. The field advice names the alternative.
+// ineffectiveKeys are prefixes of keys. In cluster mode, such a key changes the driver's pod (KubernetesDriverBuilder
+// and its feature steps). In a Connect server, it has no effect on the server's pod, which is built from a template.
+// The field advice names the alternative.
 var ineffectiveKeys = []struct {
 	prefix, advice string
 	// executorsOnly is true if the key still has an effect on executors.
@@ -26,8 +26,8 @@ var ineffectiveKeys = []struct {
 	{prefix: "spark.kubernetes.submission.", advice: "remove it: no client waits for the submission of a server"},
 }
 
-// warnIneffective adds a warning for each prefix of ineffectiveKeys that the configuration uses, a warning for each
-// device of the driver, and a warning for an image that no pod runs.
+// warnIneffective adds three kinds of warnings: one for each prefix of ineffectiveKeys that the configuration uses, one
+// for each device of the driver, and one for an image that no pod runs.
 func (d *draft) warnIneffective() {
 	for _, entry := range ineffectiveKeys {
 		first, more := "", 0

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestKeysWithoutEffectWarn checks that each key that only a submission in cluster mode reads causes a warning with the
-// alternative, and that no other key causes a warning.
+// TestKeysWithoutEffectWarn checks that a key causes a warning if only submissions in cluster mode read it, and that no
+// other key causes a warning. The warning must contain the alternative.
 func TestKeysWithoutEffectWarn(t *testing.T) {
 	for key, says := range map[string]string{
 		"spark.kubernetes.driverEnv.A":                             "has no effect: a Connect server's pod is made from its template; set env",
@@ -95,23 +95,23 @@ func TestServiceWarnings(t *testing.T) {
 		base corev1.Service
 		want string
 	}{
-		"nothing":             {},
-		"what is the user's":  {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: "LoadBalancer"}}},
-		"its own namespace":   {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: minimal().Namespace}}},
-		"another namespace":   {corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "b"}}, "metadata.namespace has no effect"},
-		"a generated name":    {corev1.Service{ObjectMeta: metav1.ObjectMeta{GenerateName: "b"}}, "metadata.generateName"},
-		"finalizers":          {corev1.Service{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b"}}}, "metadata.finalizers"},
-		"owners":              {corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Name: "a"}}}}, "metadata.ownerReferences"},
-		"a selector":          {corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}, "spec.selector has no effect"},
-		"another port":        {base: port(corev1.ServicePort{Name: "jmx", Port: 8090, TargetPort: intstr.FromInt32(1)})},
-		"another protocol":    {base: port(corev1.ServicePort{Name: "dns", Port: 4040, Protocol: "UDP"})},
-		"a node port":         {base: port(corev1.ServicePort{Name: "web-ui", Port: 4040, NodePort: 30000})},
-		"no name":             {base: port(corev1.ServicePort{Port: 15002, TargetPort: intstr.FromInt32(15002)})},
-		"ours by name":        {port(corev1.ServicePort{Name: "spark-connect-server", Port: 443}), "spec.ports[0]: name, port and targetPort have no effect: port 15002 is spark-connect-server"},
-		"ours by number":      {port(corev1.ServicePort{Name: "grpc", Port: 15002}), "spec.ports[0]"},
-		"another target":      {port(corev1.ServicePort{Name: "spark-connect-server", Port: 15002, TargetPort: intstr.FromInt32(80)}), "leads to port 15002"},
-		"the web UI's target": {base: port(corev1.ServicePort{Name: "web-ui", Port: 80, TargetPort: intstr.FromInt32(4040)})},
-		"one that is refused": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B", Finalizers: []string{"a/b"}}}},
+		"nothing":                      {},
+		"settings that have an effect": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: "LoadBalancer"}}},
+		"its own namespace":            {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: minimal().Namespace}}},
+		"another namespace":            {corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "b"}}, "metadata.namespace has no effect"},
+		"a generated name":             {corev1.Service{ObjectMeta: metav1.ObjectMeta{GenerateName: "b"}}, "metadata.generateName"},
+		"finalizers":                   {corev1.Service{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b"}}}, "metadata.finalizers"},
+		"owners":                       {corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Name: "a"}}}}, "metadata.ownerReferences"},
+		"a selector":                   {corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}, "spec.selector has no effect"},
+		"another port":                 {base: port(corev1.ServicePort{Name: "jmx", Port: 8090, TargetPort: intstr.FromInt32(1)})},
+		"another protocol":             {base: port(corev1.ServicePort{Name: "dns", Port: 4040, Protocol: "UDP"})},
+		"a node port":                  {base: port(corev1.ServicePort{Name: "web-ui", Port: 4040, NodePort: 30000})},
+		"no name":                      {base: port(corev1.ServicePort{Port: 15002, TargetPort: intstr.FromInt32(15002)})},
+		"the clients' port by name":    {port(corev1.ServicePort{Name: "spark-connect-server", Port: 443}), "spec.ports[0]: name, port and targetPort have no effect: port 15002 is spark-connect-server"},
+		"the clients' port by number":  {port(corev1.ServicePort{Name: "grpc", Port: 15002}), "spec.ports[0]"},
+		"another target":               {port(corev1.ServicePort{Name: "spark-connect-server", Port: 15002, TargetPort: intstr.FromInt32(80)}), "leads to port 15002"},
+		"the web UI's target":          {base: port(corev1.ServicePort{Name: "web-ui", Port: 80, TargetPort: intstr.FromInt32(4040)})},
+		"a rejected Service":           {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B", Finalizers: []string{"a/b"}}}},
 	} {
 		got := ServiceWarnings(minimal(), &c.base)
 		if c.want == "" && len(got) == 0 {
@@ -134,7 +134,8 @@ func TestServiceWarnings(t *testing.T) {
 }
 
 // TestMarksOfTheService checks that the user's Service cannot have labels or annotations that identify pods and
-// attempts. With such a label the Service would be deleted together with a pod or an attempt, or never.
+// attempts. Such a label would change when the operator deletes the Service: too early, together with a pod or an
+// attempt, or never.
 func TestMarksOfTheService(t *testing.T) {
 	r := minimal()
 	r.Reserved = "example.com/"

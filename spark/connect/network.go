@@ -12,7 +12,7 @@ import (
 const executorBlockKey = "spark.blockManager.port"
 
 // Policy returns the NetworkPolicy of a server and its executors. The RPC port and the block managers are reachable
-// only from pods of the same server. All other ports (of clients, of the web UI, and ports that the templates add) are
+// only from pods of the same server. All other ports (for clients and the web UI, and ports that the templates add) are
 // reachable from anywhere or, if namespaceOnly is true, from all pods of the namespace. If executors use a random port
 // for block transfers, that port stays open. The error is a *submit.Error.
 func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) {

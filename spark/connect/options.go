@@ -115,16 +115,16 @@ func executorPrefix(name string) string {
 // commandLine divides a configuration into arguments of spark-submit and a properties file, which spark-submit reads
 // too. Both have limits:
 //
-//   - An argument passes bin/spark-class, which removes carriage returns, and the JVM, which decodes it in the locale
-//     of the container: characters beyond ASCII survive only if the image has a UTF-8 locale. An argument ends at the
-//     first NUL, and the kernel accepts at most 128 KiB.
+//   - An argument passes through bin/spark-class, which removes carriage returns, and through the JVM, which decodes it
+//     in the locale of the container. Characters beyond ASCII survive only if the image has a UTF-8 locale. An argument
+//     ends at the first NUL, and the kernel accepts at most 128 KiB.
 //   - A value in the file loses the blanks at its ends (Utils.getPropertiesFromFile).
 //
 // Plain values become arguments, because people look for them there; the other values go into the file. The file is
 // empty if all values are plain.
 //
 // Values that look like secrets always go into the file, because everybody who may read pods can read their arguments.
-// If there is such a value, the result secret is true and the file belongs into a Secret.
+// If there is such a value, the result secret is true, and the caller must put the file into a Secret.
 func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret bool, err error) {
 	inFile := conf.New()
 	var pairs []string

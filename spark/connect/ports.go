@@ -37,8 +37,8 @@ const innerPorts = 2
 // port is one of the four ports of a server.
 type port struct {
 	key string
-	// service and name are the number and the name of the Service's port. The field container is the port's name in the
-	// pod, where names have at most 15 characters.
+	// service is the number and name is the name of the Service's port. container is the name of the container's port,
+	// which has at most 15 characters.
 	service         int32
 	name, container string
 	// protocol is the Service's appProtocol.

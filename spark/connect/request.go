@@ -49,8 +49,8 @@ type Request struct {
 	// by Selector and by the role connect-server. It never selects by a version or an attempt, because it must find the
 	// next server too.
 	Selector map[string]string
-	// Reserved is a prefix that labels and annotations of a Service's base must not have, since the caller identifies
-	// its objects by labels and annotations with this prefix. Empty means that no prefix is reserved.
+	// Reserved is a prefix of names. The labels and annotations of the user's Service must not have this prefix, since
+	// the caller identifies its objects by labels and annotations with it. Empty means that no prefix is reserved.
 	Reserved string
 	// Annotations are set on the server's pod; they override the template's.
 	Annotations map[string]string

@@ -77,8 +77,8 @@ func mounted(t *testing.T, o Objects) {
 	}
 }
 
-// TestWhatIsNoSecret checks that Build returns no Secret for values that only look like secrets, because the operator
-// needs an additional permission to create a Secret.
+// TestWhatIsNoSecret checks that Build returns no Secret for values of exempt keys, although these keys or values
+// contain words such as secret. An unnecessary Secret would require an additional permission of the operator.
 func TestWhatIsNoSecret(t *testing.T) {
 	r := minimal("spark.kubernetes.executor.secrets.s3-secret", "/etc/secret", "spark.kubernetes.executor.secretKeyRef.TOKEN", "s3:token", "spark.app.name", "tokens",
 		"spark.authenticate.secret.file", "/etc/auth/secret", "spark.redaction.regex", "(?i)pin", "spark.kubernetes.driver.label.secret", "none")

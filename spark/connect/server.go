@@ -233,8 +233,8 @@ func (s *server) mount(volume string, source corev1.VolumeSource, keys []string)
 	return nil
 }
 
-// keepExtra returns the template's fields that the Go types do not have. It warns about those of the fields that cannot
-// be merged into the pod.
+// keepExtra returns the template's fields that the Go types do not have. It adds a warning for each of these fields
+// that cannot be merged into the pod.
 func (d *draft) keepExtra(s *server) (map[string]any, error) {
 	if len(s.Extra) == 0 {
 		return nil, nil

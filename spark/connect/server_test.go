@@ -149,15 +149,15 @@ func TestImages(t *testing.T) {
 		// want are the images of the server and of the executors, and spark.kubernetes.container.image.
 		want [3]string
 	}{
-		"of the request":                   {image: "r", want: [3]string{"r", "r", "r"}},
-		"of the templates":                 {server: template, executor: executorTemplate, want: [3]string{"t", "e", ""}},
-		"templates win":                    {image: "r", server: template, executor: executorTemplate, want: [3]string{"t", "e", "r"}},
-		"one template":                     {image: "r", executor: executorTemplate, want: [3]string{"r", "e", "r"}},
-		"of the configuration":             {conf: []string{every, "c"}, want: [3]string{"c", "c", "c"}},
-		"of the configuration, with roles": {conf: []string{"spark.kubernetes.driver.container.image", "d", "spark.kubernetes.executor.container.image", "x"}, want: [3]string{"d", "x", ""}},
-		"the configuration's executors":    {image: "r", executor: executorTemplate, conf: []string{"spark.kubernetes.executor.container.image", "x"}, want: [3]string{"r", "x", "r"}},
-		"the configuration's other":        {image: "r", conf: []string{every, "c"}, want: [3]string{"r", "r", "c"}},
-		"a reference":                      {conf: []string{"spark.my.tag", "1", every, "c:${spark.my.tag}"}, want: [3]string{"c:1", "c:1", "c:${spark.my.tag}"}},
+		"image of the Request":                    {image: "r", want: [3]string{"r", "r", "r"}},
+		"images of the templates":                 {server: template, executor: executorTemplate, want: [3]string{"t", "e", ""}},
+		"templates override the Request":          {image: "r", server: template, executor: executorTemplate, want: [3]string{"t", "e", "r"}},
+		"only the executors' template":            {image: "r", executor: executorTemplate, want: [3]string{"r", "e", "r"}},
+		"of the configuration":                    {conf: []string{every, "c"}, want: [3]string{"c", "c", "c"}},
+		"images of the configuration by role":     {conf: []string{"spark.kubernetes.driver.container.image", "d", "spark.kubernetes.executor.container.image", "x"}, want: [3]string{"d", "x", ""}},
+		"the configuration's image of executors":  {image: "r", executor: executorTemplate, conf: []string{"spark.kubernetes.executor.container.image", "x"}, want: [3]string{"r", "x", "r"}},
+		"the Request overrides the configuration": {image: "r", conf: []string{every, "c"}, want: [3]string{"r", "r", "c"}},
+		"a reference":                             {conf: []string{"spark.my.tag", "1", every, "c:${spark.my.tag}"}, want: [3]string{"c:1", "c:1", "c:${spark.my.tag}"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal(c.conf...)
@@ -219,21 +219,21 @@ func TestResources(t *testing.T) {
 		want  string
 		warns int
 	}{
-		"of Spark's defaults":          {want: "1 1408Mi / 0 1408Mi"},
-		"of the configuration":         {conf: []string{"spark.driver.cores", "3", "spark.driver.memory", "8g"}, want: "3 9011Mi / 0 9011Mi"},
-		"of the overhead":              {conf: []string{"spark.driver.memoryOverhead", "1g"}, want: "1 2Gi / 0 2Gi"},
-		"of the factor":                {conf: []string{"spark.driver.memory", "10g", "spark.driver.memoryOverheadFactor", "0.5"}, want: "1 15Gi / 0 15Gi"},
-		"of all factors":               {conf: []string{"spark.driver.memory", "10g", "spark.kubernetes.memoryOverheadFactor", "0.2"}, want: "1 12Gi / 0 12Gi"},
-		"of the least":                 {conf: []string{"spark.driver.minMemoryOverhead", "1g"}, want: "1 2Gi / 0 2Gi"},
-		"of cores as Kubernetes':":     {conf: []string{"spark.kubernetes.driver.request.cores", "500m", "spark.kubernetes.driver.limit.cores", "2"}, want: "500m 1408Mi / 2 1408Mi"},
-		"of a reference":               {conf: []string{"spark.my.size", "2g", "spark.driver.memory", "${spark.my.size}"}, want: "1 2432Mi / 0 2432Mi"},
-		"a template's request of CPU":  {resources: `{"requests":{"cpu":"100m"}}`, want: "100m 1408Mi / 0 1408Mi"},
-		"a template's limit of CPU":    {resources: `{"limits":{"cpu":"4"}}`, want: "0 1408Mi / 4 1408Mi"},
-		"a template's request":         {resources: `{"requests":{"memory":"3Gi"}}`, want: "1 3Gi / 0 0"},
-		"a template's limit":           {resources: `{"limits":{"memory":"3Gi"}}`, want: "1 0 / 0 3Gi"},
-		"a template's, both":           {resources: `{"requests":{"cpu":"2","memory":"2Gi"},"limits":{"cpu":"2","memory":"2Gi"}}`, want: "2 2Gi / 2 2Gi"},
-		"a template's, other":          {resources: `{"limits":{"nvidia.com/gpu":"1"}}`, want: "1 1408Mi / 0 1408Mi"},
-		"a limit that cannot be right": {resources: `{"limits":{"memory":"1Gi"}}`, want: "1 0 / 0 1Gi", warns: 1},
+		"Spark's defaults":                      {want: "1 1408Mi / 0 1408Mi"},
+		"cores and memory of the configuration": {conf: []string{"spark.driver.cores", "3", "spark.driver.memory", "8g"}, want: "3 9011Mi / 0 9011Mi"},
+		"an explicit overhead":                  {conf: []string{"spark.driver.memoryOverhead", "1g"}, want: "1 2Gi / 0 2Gi"},
+		"an overhead factor":                    {conf: []string{"spark.driver.memory", "10g", "spark.driver.memoryOverheadFactor", "0.5"}, want: "1 15Gi / 0 15Gi"},
+		"an overhead factor for all pods":       {conf: []string{"spark.driver.memory", "10g", "spark.kubernetes.memoryOverheadFactor", "0.2"}, want: "1 12Gi / 0 12Gi"},
+		"a minimum overhead":                    {conf: []string{"spark.driver.minMemoryOverhead", "1g"}, want: "1 2Gi / 0 2Gi"},
+		"cores as Kubernetes quantities":        {conf: []string{"spark.kubernetes.driver.request.cores", "500m", "spark.kubernetes.driver.limit.cores", "2"}, want: "500m 1408Mi / 2 1408Mi"},
+		"a value with a reference":              {conf: []string{"spark.my.size", "2g", "spark.driver.memory", "${spark.my.size}"}, want: "1 2432Mi / 0 2432Mi"},
+		"a template's request of CPU":           {resources: `{"requests":{"cpu":"100m"}}`, want: "100m 1408Mi / 0 1408Mi"},
+		"a template's limit of CPU":             {resources: `{"limits":{"cpu":"4"}}`, want: "0 1408Mi / 4 1408Mi"},
+		"a template's request":                  {resources: `{"requests":{"memory":"3Gi"}}`, want: "1 3Gi / 0 0"},
+		"a template's limit":                    {resources: `{"limits":{"memory":"3Gi"}}`, want: "1 0 / 0 3Gi"},
+		"a template's CPU and memory":           {resources: `{"requests":{"cpu":"2","memory":"2Gi"},"limits":{"cpu":"2","memory":"2Gi"}}`, want: "2 2Gi / 2 2Gi"},
+		"a template's other resource":           {resources: `{"limits":{"nvidia.com/gpu":"1"}}`, want: "1 1408Mi / 0 1408Mi"},
+		"a limit below heap and overhead":       {resources: `{"limits":{"memory":"1Gi"}}`, want: "1 0 / 0 1Gi", warns: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal(c.conf...)
@@ -273,13 +273,13 @@ func TestPorts(t *testing.T) {
 		ports string
 		want  string
 	}{
-		"ours": {want: "driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
-		"of the configuration": {conf: []string{"spark.driver.port", "1", "spark.driver.blockManager.port", "2", "spark.ui.port", "3", "spark.connect.grpc.binding.port", "4"},
+		"the default ports": {want: "driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
+		"ports of the configuration": {conf: []string{"spark.driver.port", "1", "spark.driver.blockManager.port", "2", "spark.ui.port", "3", "spark.connect.grpc.binding.port", "4"},
 			want: "driver-rpc:1 blockmanager:2 web-ui:3 spark-connect:4"},
-		"others":             {ports: `[{"name":"jmx","containerPort":8090}]`, want: "jmx:8090 driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
-		"declared already":   {ports: `[{"name":"mine","containerPort":15002,"hostPort":1}]`, want: "mine:15002 driver-rpc:7078 blockmanager:7079 web-ui:4040"},
-		"another protocol":   {ports: `[{"name":"dns","containerPort":4040,"protocol":"UDP"}]`, want: "dns:4040 driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
-		"a name given twice": {ports: `[{"name":"web-ui","containerPort":80}]`, want: "web-ui:80 driver-rpc:7078 blockmanager:7079 :4040 spark-connect:15002"},
+		"the template's other ports":  {ports: `[{"name":"jmx","containerPort":8090}]`, want: "jmx:8090 driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
+		"declared already":            {ports: `[{"name":"mine","containerPort":15002,"hostPort":1}]`, want: "mine:15002 driver-rpc:7078 blockmanager:7079 web-ui:4040"},
+		"another protocol":            {ports: `[{"name":"dns","containerPort":4040,"protocol":"UDP"}]`, want: "dns:4040 driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
+		"a name that is already used": {ports: `[{"name":"web-ui","containerPort":80}]`, want: "web-ui:80 driver-rpc:7078 blockmanager:7079 :4040 spark-connect:15002"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal(c.conf...)

@@ -89,8 +89,8 @@ func checkMetadata(r Request, base *corev1.Service) error {
 	return nil
 }
 
-// ServiceWarnings returns warnings about the settings of base that Service drops, and about ports that expose more than
-// clients need. The Field of each warning is "Service".
+// ServiceWarnings returns warnings about two kinds of settings of base: settings that Service drops, and ports that
+// expose more than clients need. The Field of each warning is "Service".
 func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	service, err := Service(r, base)
 	if err != nil || base == nil {

@@ -94,25 +94,25 @@ func TestPortsOfTheUsersService(t *testing.T) {
 		ports []corev1.ServicePort
 		want  string
 	}{
-		"none": {nil, ours},
-		"those of the kubeflow operator": {[]corev1.ServicePort{
+		"no base": {nil, ours},
+		"the ports of the kubeflow operator": {[]corev1.ServicePort{
 			{Name: "driver-rpc", Port: 7078}, {Name: "blockmanager", Port: 7079}, {Name: "spark-connect-server", Port: 15002},
 		}, ours},
-		"to the RPC port by another number":   {[]corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromInt32(7078)}}, ours},
-		"to the block manager by its name":    {[]corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromString("blockmanager")}}, ours},
-		"to the RPC port without a target":    {[]corev1.ServicePort{{Port: 7078}}, ours},
-		"the RPC port's number by another":    {[]corev1.ServicePort{{Name: "x", Port: 7078, TargetPort: intstr.FromInt32(9000)}}, ours + " x:7078>9000"},
-		"the RPC port's number, but for UDP":  {[]corev1.ServicePort{{Name: "x", Port: 7078, Protocol: "UDP"}}, ours + " x:7078"},
-		"the web UI, where the user wants it": {[]corev1.ServicePort{{Name: "web-ui", Port: 4040}}, ours + " web-ui:4040"},
-		"another": {[]corev1.ServicePort{{Name: "jmx", Port: 8090, TargetPort: intstr.FromString("jmx"), NodePort: 30000, AppProtocol: new("http")}},
+		"to the RPC port by another number":         {[]corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromInt32(7078)}}, ours},
+		"to the block manager by its name":          {[]corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromString("blockmanager")}}, ours},
+		"to the RPC port without a target":          {[]corev1.ServicePort{{Port: 7078}}, ours},
+		"the RPC port's number with another target": {[]corev1.ServicePort{{Name: "x", Port: 7078, TargetPort: intstr.FromInt32(9000)}}, ours + " x:7078>9000"},
+		"the RPC port's number, but for UDP":        {[]corev1.ServicePort{{Name: "x", Port: 7078, Protocol: "UDP"}}, ours + " x:7078"},
+		"a port of the web UI that the user adds":   {[]corev1.ServicePort{{Name: "web-ui", Port: 4040}}, ours + " web-ui:4040"},
+		"another port": {[]corev1.ServicePort{{Name: "jmx", Port: 8090, TargetPort: intstr.FromString("jmx"), NodePort: 30000, AppProtocol: new("http")}},
 			ours + " jmx:8090>jmx@30000"},
-		"another without a name":  {[]corev1.ServicePort{{Port: 8090}}, ours + " tcp-8090:8090"},
-		"another protocol":        {[]corev1.ServicePort{{Port: 4040, Protocol: "UDP"}}, ours + " udp-4040:4040"},
-		"ours by number":          {[]corev1.ServicePort{{Name: "grpc", Port: 15002, TargetPort: intstr.FromInt32(1), NodePort: 30001}}, ours + "@30001"},
-		"ours by name":            {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443, NodePort: 30002}}, ours + "@30002"},
-		"ours, twice":             {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443}, {Name: "x", Port: 15002, NodePort: 30003}}, ours + "@30003"},
-		"without a name, as ours": {[]corev1.ServicePort{{Port: 15002}}, ours},
-		"names and numbers mixed": {[]corev1.ServicePort{{Name: "web-ui", Port: 15002}}, ours},
+		"another port without a name":        {[]corev1.ServicePort{{Port: 8090}}, ours + " tcp-8090:8090"},
+		"another protocol":                   {[]corev1.ServicePort{{Port: 4040, Protocol: "UDP"}}, ours + " udp-4040:4040"},
+		"the clients' port by number":        {[]corev1.ServicePort{{Name: "grpc", Port: 15002, TargetPort: intstr.FromInt32(1), NodePort: 30001}}, ours + "@30001"},
+		"the clients' port by name":          {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443, NodePort: 30002}}, ours + "@30002"},
+		"the clients' port twice":            {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443}, {Name: "x", Port: 15002, NodePort: 30003}}, ours + "@30003"},
+		"the clients' number without a name": {[]corev1.ServicePort{{Port: 15002}}, ours},
+		"names and numbers mixed":            {[]corev1.ServicePort{{Name: "web-ui", Port: 15002}}, ours},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := service(t, minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Ports: c.ports}})
@@ -197,10 +197,10 @@ func TestServiceRefusals(t *testing.T) {
 		field string
 		says  string
 	}{
-		"a name too long": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 64)}}, field: "Service", says: "metadata.name"},
-		"no name":         {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A b"}}, field: "Service", says: "metadata.name"},
-		"leading away":    {base: corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x.org"}}, field: "Service", says: "spec.type"},
-		"the request's":   {r: func(r *Request) { r.Name = "1" }, field: "Name", says: "1-server"},
+		"a name too long":    {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 64)}}, field: "Service", says: "metadata.name"},
+		"an invalid name":    {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A b"}}, field: "Service", says: "metadata.name"},
+		"an external name":   {base: corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x.org"}}, field: "Service", says: "spec.type"},
+		"an invalid Request": {r: func(r *Request) { r.Name = "1" }, field: "Name", says: "1-server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal()

@@ -36,14 +36,14 @@ type Names struct {
 // labelLimit is the maximum length of one label of a host name (RFC 1035). The API server does not check this limit.
 const labelLimit = 63
 
-// maxFormat is the maximum length of the format of an address. Browsers and proxies accept some 2,000 characters.
+// maxFormat is the maximum length of the format of an address. Browsers and proxies accept about 2,000 characters.
 const maxFormat = 2048
 
 // placeholder matches a placeholder in a format, in the form that users of the sparkoperator.k8s.io API write.
 var placeholder = regexp.MustCompile(`\{\{\s*[$]([A-Za-z]*)\s*\}\}`)
 
-// plainPath matches paths without special characters. Such a path has the same meaning as the path of a URL and as a
-// regular expression, and some controllers read the path of an Ingress as a regular expression.
+// plainPath matches paths without special characters. Some controllers read the path of an Ingress as a regular
+// expression, and a plain path matches itself in this case too.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9/_.~-]*$`)
 
 // ParseAddress replaces the placeholders in a format, which is a URL such as "{{$appName}}.example.com" or

@@ -30,7 +30,7 @@ func IsInternal(t corev1.ServiceType) bool { return t == "" || t == corev1.Servi
 // TypeNotAllowed returns the message for a Service type that the operator's configuration does not allow. The message
 // also says what to do.
 func TypeNotAllowed(t corev1.ServiceType) string {
-	return fmt.Sprintf("a Service of type %s would be reachable from outside the cluster, which is not enabled, so it is created as ClusterIP; %s, "+
+	return fmt.Sprintf("a Service of type %s would be reachable from outside the cluster, but such exposure is not enabled, so the Service is created with type ClusterIP; %s, "+
 		"or remove the type", t, EnableExposure)
 }
 

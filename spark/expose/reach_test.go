@@ -13,11 +13,11 @@ func TestServiceFault(t *testing.T) {
 		spec corev1.ServiceSpec
 		want string
 	}{
-		"nothing":                  {corev1.ServiceSpec{}, ""},
-		"a load balancer":          {corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerSourceRanges: []string{"10.0.0.0/8"}}, ""},
-		"external IPs":             {corev1.ServiceSpec{ExternalIPs: []string{"10.0.0.1"}}, "externalIPs"},
-		"an external name":         {corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}, "type"},
-		"an external name in vain": {corev1.ServiceSpec{ExternalName: "example.com"}, "externalName"},
+		"nothing":          {corev1.ServiceSpec{}, ""},
+		"a load balancer":  {corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerSourceRanges: []string{"10.0.0.0/8"}}, ""},
+		"external IPs":     {corev1.ServiceSpec{ExternalIPs: []string{"10.0.0.1"}}, "externalIPs"},
+		"an external name": {corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}, "type"},
+		"an external name without the type ExternalName": {corev1.ServiceSpec{ExternalName: "example.com"}, "externalName"},
 	} {
 		if got, message := ServiceFault(&test.spec); got != test.want || (message != "") != (test.want != "") {
 			t.Errorf("%s: %q: %q, want the field %q", name, got, message, test.want)

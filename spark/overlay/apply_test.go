@@ -61,11 +61,11 @@ func changes() map[string]change {
 		"owner references by UID": {Overlay{OwnerReferences: []metav1.OwnerReference{{Kind: "App", Name: "a", UID: "u1"}, {Kind: "App", Name: "b", UID: "u2"}}}, func(p *corev1.Pod, _ *corev1.Container) {
 			p.OwnerReferences = append(p.OwnerReferences, metav1.OwnerReference{Kind: "App", Name: "b", UID: "u2"})
 		}},
-		"env: another value is added and counts": {Overlay{Env: []corev1.EnvVar{{Name: "A", Value: "new"}, {Name: "B", Value: "$(A)"}}}, func(_ *corev1.Pod, c *corev1.Container) {
+		"env: a new value is added and counts": {Overlay{Env: []corev1.EnvVar{{Name: "A", Value: "new"}, {Name: "B", Value: "$(A)"}}}, func(_ *corev1.Pod, c *corev1.Container) {
 			c.Env = append(c.Env, corev1.EnvVar{Name: "A", Value: "new"}, corev1.EnvVar{Name: "B", Value: "$(A)"})
 		}},
-		"env: the same value is there": {Overlay{Env: []corev1.EnvVar{{Name: "A", Value: "old"}}}, func(*corev1.Pod, *corev1.Container) {}},
-		"env: of one name the last counts": {Overlay{Env: []corev1.EnvVar{{Name: "B", Value: "1"}, {Name: "C"}, {Name: "B", Value: "2"}}}, func(_ *corev1.Pod, c *corev1.Container) {
+		"env: the same value exists": {Overlay{Env: []corev1.EnvVar{{Name: "A", Value: "old"}}}, func(*corev1.Pod, *corev1.Container) {}},
+		"env: the last of two equal names counts": {Overlay{Env: []corev1.EnvVar{{Name: "B", Value: "1"}, {Name: "C"}, {Name: "B", Value: "2"}}}, func(_ *corev1.Pod, c *corev1.Container) {
 			c.Env = append(c.Env, corev1.EnvVar{Name: "C"}, corev1.EnvVar{Name: "B", Value: "2"})
 		}},
 		"envFrom": {Overlay{EnvFrom: []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{}}}}, func(_ *corev1.Pod, c *corev1.Container) {
@@ -86,7 +86,7 @@ func changes() map[string]change {
 			p.Spec.Volumes = append(p.Spec.Volumes, emptyDir)
 			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "scratch", MountPath: "/tmp"})
 		}},
-		"a volume that differs by a server's default only": {Overlay{Volumes: []corev1.Volume{configMapVolume("conf", "cm")}}, func(*corev1.Pod, *corev1.Container) {}},
+		"a volume that differs only by the API server's defaults": {Overlay{Volumes: []corev1.Volume{configMapVolume("conf", "cm")}}, func(*corev1.Pod, *corev1.Container) {}},
 		"ports": {Overlay{Ports: []corev1.ContainerPort{{Name: "spark-ui", ContainerPort: 4040}, {Name: "jmx", ContainerPort: 8090}, {ContainerPort: 53, Protocol: corev1.ProtocolUDP}}}, func(_ *corev1.Pod, c *corev1.Container) {
 			c.Ports = append(c.Ports, corev1.ContainerPort{Name: "jmx", ContainerPort: 8090, Protocol: corev1.ProtocolTCP},
 				corev1.ContainerPort{ContainerPort: 53, Protocol: corev1.ProtocolUDP})
@@ -101,7 +101,7 @@ func changes() map[string]change {
 		"init containers": {Overlay{InitContainers: []corev1.Container{{Name: "init", Image: "i:1"}}}, func(p *corev1.Pod, _ *corev1.Container) {
 			p.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "i:1"}}
 		}},
-		"sidecars, one of which is there": {Overlay{Sidecars: []corev1.Container{{Name: "side", Image: "side:1", Args: []string{"x"}}, {Name: "more", Image: "m:1"}, {Name: "and", Image: "a:1"}}}, func(p *corev1.Pod, _ *corev1.Container) {
+		"sidecars, one of which exists": {Overlay{Sidecars: []corev1.Container{{Name: "side", Image: "side:1", Args: []string{"x"}}, {Name: "more", Image: "m:1"}, {Name: "and", Image: "a:1"}}}, func(p *corev1.Pod, _ *corev1.Container) {
 			// The sidecars come before Spark's container, so that the last container is Spark's.
 			p.Spec.Containers = slices.Insert(p.Spec.Containers, 1, corev1.Container{Name: "more", Image: "m:1"}, corev1.Container{Name: "and", Image: "a:1"})
 		}},
@@ -124,7 +124,7 @@ func changes() map[string]change {
 			c.SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(1))}
 			p.Spec.SecurityContext = &corev1.PodSecurityContext{FSGroup: new(int64(2))}
 		}},
-		"life": {Overlay{TerminationGracePeriodSeconds: new(int64(7)), Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}, ShareProcessNamespace: true, TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError}, func(p *corev1.Pod, c *corev1.Container) {
+		"grace period, lifecycle, termination message": {Overlay{TerminationGracePeriodSeconds: new(int64(7)), Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}, ShareProcessNamespace: true, TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError}, func(p *corev1.Pod, c *corev1.Container) {
 			p.Spec.TerminationGracePeriodSeconds = new(int64(7))
 			c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}
 			p.Spec.ShareProcessNamespace = new(true)
@@ -206,12 +206,12 @@ func TestVariableWithDefaultsIsTheSame(t *testing.T) {
 		have, want corev1.EnvVar
 		same       bool
 	}{
-		"a field":         {field("v1", "metadata.name"), field("", "metadata.name"), true},
-		"another field":   {field("v1", "metadata.name"), field("", "metadata.uid"), false},
-		"another version": {field("v2", "metadata.name"), field("", "metadata.name"), false},
-		"a file":          {file(new(false)), file(nil), true},
-		"an optional one": {file(new(true)), file(nil), false},
-		"a value":         {corev1.EnvVar{Name: "R", Value: "x"}, field("", "metadata.name"), false},
+		"a field":                   {field("v1", "metadata.name"), field("", "metadata.name"), true},
+		"another field":             {field("v1", "metadata.name"), field("", "metadata.uid"), false},
+		"another version":           {field("v2", "metadata.name"), field("", "metadata.name"), false},
+		"a file":                    {file(new(false)), file(nil), true},
+		"another value of optional": {file(new(true)), file(nil), false},
+		"a value":                   {corev1.EnvVar{Name: "R", Value: "x"}, field("", "metadata.name"), false},
 	} {
 		pod := driver()
 		spark := &pod.Spec.Containers[1]
