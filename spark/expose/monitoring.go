@@ -29,11 +29,13 @@ executor.source.jvm.class=org.apache.spark.metrics.source.JvmSource
 // exposes, and sets their names and labels. It requires that spark.metrics.namespace is NAMESPACE.APPLICATION, because
 // its two parts become the labels app_namespace and app_id.
 //
-// The exposed names are those that existing dashboards use. Since Spark 3 the JMX name of a metric contains the
-// metric's type (", type=gauges"). The exposed names of counts, and of metrics of the listener bus and the executors'
-// JVMs, contain the type, as in "_type_timers_count", because dashboards already use these names. The first four rules
-// omit the type from the exposed name. They may do so because the older patterns of these four rules matched no name
-// with a type, so no dashboard ever got these gauges.
+// The exposed names are those that existing dashboards use. Since Spark 3, the JMX name of a metric contains the
+// metric's type (", type=gauges"). Existing dashboards use names with the type, as in "_type_timers_count", for counts,
+// and for metrics of the listener bus and the executors' JVMs. The exposed names of these metrics therefore contain the
+// type.
+//
+// The first four rules omit the type from the exposed name. Earlier patterns of these rules matched no JMX name with a
+// type, so no dashboard has used these gauges since Spark 3.
 const AgentConfig = `lowercaseOutputName: true
 rules:
   # Gauges of the driver: storage, jobs and stages, JVM.

@@ -55,7 +55,8 @@ func metaTree(meta metav1.ObjectMeta) map[string]any {
 	return tree
 }
 
-// WithRule returns spec if it has rules, else a copy of spec with rule as its only rule. It does not change spec.
+// WithRule returns spec if it has rules. Otherwise it returns a copy of spec with rule as its only rule. It does not
+// change spec.
 func WithRule(spec, rule map[string]any) map[string]any {
 	if rules, _ := spec["rules"].([]any); len(rules) > 0 {
 		return spec

@@ -14,9 +14,9 @@ import (
 // maxPort is the highest port number.
 const maxPort = 65535
 
-// PortsExcept returns all ports of all protocols except for the TCP ports in closed. The ports in singles that are not
-// closed also get entries of their own, because network plugins that do not support ranges (endPort) read only the
-// first port of a range.
+// PortsExcept returns all ports of all protocols except for the TCP ports in closed. Most of them are in ranges
+// (endPort). Network plugins that do not support ranges read only the first port of a range. Therefore each port in
+// singles that is not closed also gets an entry of its own.
 func PortsExcept(closed, singles []int32) []networkingv1.NetworkPolicyPort {
 	closed = slices.Compact(slices.Sorted(slices.Values(closed)))
 	var ports []networkingv1.NetworkPolicyPort

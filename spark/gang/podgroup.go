@@ -63,9 +63,9 @@ func CoschedulingName(application string) string {
 	return strings.TrimRight(application[:maxLabel-len(suffixes)], "-.") + suffixes
 }
 
-// Volcano returns the PodGroup with which Volcano schedules an application. The PodGroup's minimum is at least one
-// member. The PodGroup's phase is Pending, from which Volcano admits a group to the group's queue. A new object can set
-// its phase, because this kind has no status subresource.
+// Volcano returns the PodGroup with which Volcano schedules an application. Its minimum is one member. Its phase is
+// Pending, the phase in which Volcano decides whether to admit a group to its queue. A new object can set its phase,
+// because this kind has no status subresource.
 func Volcano(g Group) *unstructured.Unstructured {
 	spec := g.spec()
 	if g.Queue != "" {
@@ -80,7 +80,7 @@ func Volcano(g Group) *unstructured.Unstructured {
 }
 
 // Coscheduling returns the PodGroup with which kube-scheduler's coscheduling plugin schedules an application. Its
-// minimum is at least one member.
+// minimum is one member.
 func Coscheduling(g Group) *unstructured.Unstructured { return g.object(CoschedulingKind, g.spec()) }
 
 func (g Group) spec() map[string]any {

@@ -32,13 +32,16 @@ func Sum(tasks ...Task) corev1.ResourceList {
 	return sum
 }
 
-// Requests returns the requests of a pod as a Kubernetes scheduler counts them. For each resource, this is the sum over
-// the pod's containers and restartable init containers (restartPolicy Always). If an init container requests more,
-// together with the restartable init containers that start before it, that larger amount counts instead. Requests of
-// the pod as a whole (spec.resources) replace the sum. Finally spec.overhead, the overhead of the runtime class, is
-// added. If a container has a limit and no request, its limit counts as its request, as the API server sets it. A limit
-// of the pod as a whole counts as its request only if no container requests the resource. Resources whose amount is
-// zero are omitted.
+// Requests returns the requests of a pod as a Kubernetes scheduler counts them, without resources whose amount is zero.
+// It computes the amount of each resource in these steps:
+//
+//   - The amount is the sum over the pod's containers and its restartable init containers (restartPolicy Always).
+//   - An ordinary init container runs together with the restartable init containers that start before it. If their sum
+//     is larger, it counts instead.
+//   - If a container has a limit and no request, its limit counts as its request, as the API server sets it.
+//   - A request of the pod as a whole (spec.resources) replaces the amount. A limit of the pod as a whole counts as its
+//     request only if no container requests the resource.
+//   - Finally, spec.overhead, the overhead of the runtime class, is added.
 func Requests(pod *corev1.Pod) corev1.ResourceList {
 	if pod == nil {
 		return corev1.ResourceList{}

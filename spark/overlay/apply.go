@@ -55,10 +55,11 @@ func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	return a.err
 }
 
-// FindContainer returns the name of the pod's Spark container: the first of names that the pod has, or else the name of
-// the last container. Spark puts its own container last, because BasicDriverFeatureStep and BasicExecutorFeatureStep
-// take the container out of a template, and the pod's builder appends it. The result is empty for a pod without
-// containers.
+// FindContainer returns the name of the pod's Spark container. This is the first name in names that a container of the
+// pod has, or else the name of the last container. The result is empty for a pod without containers.
+//
+// Spark puts its own container last, because BasicDriverFeatureStep and BasicExecutorFeatureStep take the container out
+// of a template, and the pod's builder appends it.
 func FindContainer(pod *corev1.Pod, names ...string) string {
 	for _, name := range names {
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
@@ -75,8 +76,8 @@ func FindContainer(pod *corev1.Pod, names ...string) string {
 type applier struct {
 	pod   *corev1.Pod
 	spark *corev1.Container
-	// volumes maps the names of the pod's volumes, and mounts the paths of the Spark container's mounts, to their
-	// indexes. Both are nil before the first use.
+	// volumes maps the name of a volume of the pod to its index. mounts maps the path of a mount of the Spark container
+	// to its index. Both are nil before the first use.
 	volumes, mounts map[string]int
 	err             error
 }
@@ -107,9 +108,9 @@ func (a *applier) env(o Overlay) {
 	a.spark.EnvFrom = addMissing(a.spark.EnvFrom, o.EnvFrom, (*corev1.EnvFromSource).DeepCopy)
 }
 
-// addEnv appends those of the given variables that are not already effective. If a container has a variable twice, the
-// last one counts; so addEnv compares each variable with the container's last variable of the same name. This
-// comparison also makes addEnv idempotent.
+// addEnv appends variables to the Spark container. If a container has a variable twice, the last one counts. So addEnv
+// compares each variable with the container's last variable of the same name, and leaves it out if the two are equal.
+// This comparison also makes addEnv idempotent.
 func (a *applier) addEnv(add []corev1.EnvVar) {
 	if len(add) == 0 {
 		return
@@ -381,13 +382,13 @@ func (a *applier) containers(field string, list *[]corev1.Container, at int, add
 			a.fail(field, "the pod has a container %q with another image, %q", c.Name, image)
 		}
 	}
-	// One insertion for all: each insertion moves the elements behind it.
+	// All containers are inserted at once, because each insertion moves the elements behind it.
 	*list = slices.Insert(*list, at, fresh...)
 }
 
 // ConfigMapVolume returns the name of the volume for a ConfigMap, "<name>-vol". If this name contains a dot or is too
-// long for a volume, dots become dashes, the ConfigMap's name is cut, and eight hexadecimal digits of its SHA-256 keep
-// different ConfigMaps' volumes different.
+// long for a volume, dots become dashes and the ConfigMap's name is cut. In this case, eight hexadecimal digits of the
+// name's SHA-256 are added, so that the volumes of different ConfigMaps have different names.
 func ConfigMapVolume(name string) string {
 	const suffix, limit = "-vol", 63
 	if volume := name + suffix; len(volume) <= limit && !strings.Contains(name, ".") {
@@ -409,8 +410,9 @@ func mergeMap(into *map[string]string, add map[string]string) {
 	maps.Copy(*into, add)
 }
 
-// addMissing appends copies of the given items that list does not have. Two items are equal if their JSON is equal. So
-// T must not have fields that JSON omits, or fields in which two texts stand for the same value, such as quantities.
+// addMissing appends a copy of each given item to list, unless list already has an equal item. Two items are equal if
+// their JSON is equal. So T must not have fields that JSON omits, or fields in which two texts stand for the same
+// value, such as quantities.
 func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
 	if len(add) == 0 {
 		return list
