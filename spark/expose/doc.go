@@ -5,7 +5,7 @@
 //     metrics;
 //   - the ConfigMap with the configuration files for the driver's and the executors' metrics.
 //
-// The package computes the names and addresses of these objects. It also checks the Services of users, and can make them
-// internal for a platform that does not allow exposure outside the cluster. The package does not depend on custom
+// The package computes the names and addresses of these objects. It also checks the Services of users, and can make
+// them internal for a platform that does not allow exposure outside the cluster. The package does not depend on custom
 // resources, and its functions are pure.
 package expose

@@ -42,8 +42,8 @@ func driver() *corev1.Pod {
 	}
 }
 
-// change is an overlay and its expected effect on the pod that driver returns. The function want makes the expected
-// changes to a pod, whose Spark container is the argument spark.
+// change is an overlay and its expected effect on the pod that driver returns. The function want changes its arguments,
+// a pod and the pod's Spark container, in the expected way.
 type change struct {
 	overlay Overlay
 	want    func(pod *corev1.Pod, spark *corev1.Container)
@@ -226,8 +226,8 @@ func TestVariableWithDefaultsIsTheSame(t *testing.T) {
 	}
 }
 
-// TestDeviceRequestFollowsItsLimit checks that a request of a device that the pod has changes together with its limit,
-// because the API server accepts only equal amounts.
+// TestDeviceRequestFollowsItsLimit checks a pod that already has a request of a device. If Apply changes the limit of
+// the device, it must change this request too, because the API server accepts only equal amounts.
 func TestDeviceRequestFollowsItsLimit(t *testing.T) {
 	pod := driver()
 	pod.Spec.Containers[1].Resources.Requests["nvidia.com/gpu"] = resource.MustParse("1")
@@ -248,14 +248,14 @@ func TestPriorityOfAnotherClassIsCleared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pod.Spec.Priority != nil || pod.Spec.PreemptionPolicy != nil {
-		t.Error("the numbers of the old class are still there")
+		t.Error("priority and preemption policy of the old class remain")
 	}
 	pod.Spec.Priority = new(int32(1000))
 	if err := Apply(pod, DriverContainer, o); err != nil {
 		t.Fatal(err)
 	}
 	if pod.Spec.Priority == nil {
-		t.Error("the number of the right class was taken away")
+		t.Error("the priority of the same class was removed")
 	}
 }
 

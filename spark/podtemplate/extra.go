@@ -30,9 +30,9 @@ func Tree(o any) (map[string]any, error) {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// unknownFields returns the fields of decoded JSON that a type does not have, at the same places of the tree, or nil if
-// there are no such fields. For a list that has such fields, the result has an element for every element of the list,
-// with the element's name, by which graft finds the element again.
+// unknownFields returns the fields of decoded JSON that a type does not have, as a tree of the same shape. It returns
+// nil if there are no such fields. If an element of a list has such fields, the result contains an element for every
+// element of the list. Each of these has the name of its original, so that graft can find the original again.
 func unknownFields(tree any, t reflect.Type) any {
 	switch tree.(type) {
 	case map[string]any, []any:
@@ -99,7 +99,8 @@ func unknownElements(list []any, t reflect.Type) any {
 	return out
 }
 
-// fieldType returns the type of the value that a struct or a map has under a JSON key, and whether it has the key.
+// fieldType returns the type of the value under a JSON key of a struct or a map. The second result reports whether the
+// struct or map can have the key.
 func fieldType(t reflect.Type, key string) (reflect.Type, bool) {
 	switch t.Kind() {
 	case reflect.Map:
@@ -158,8 +159,8 @@ func readFields(t reflect.Type) map[string]reflect.Type {
 }
 
 // Graft merges the fields of extra, such as a Template.Extra, into the tree of an object that was built from the
-// template. If a field exists in both, the tree keeps its value. Graft uses parts of both arguments in the result, so
-// the caller must pass copies. It calls lost with each place in extra that does not exist in the tree.
+// template. If a field exists in both, the tree keeps its value. Graft calls lost with each path of extra at which the
+// tree has no object to merge into. It uses parts of both arguments in the result, so the caller must pass copies.
 func Graft(into, extra map[string]any, lost func(path string)) { graft(into, extra, "", lost) }
 
 func graft(into, extra map[string]any, path string, lost func(path string)) {
@@ -185,8 +186,8 @@ func graft(into, extra map[string]any, path string, lost func(path string)) {
 }
 
 // graftElements merges the elements of extra into the elements of list. It finds an element by its index and name, or
-// by its name alone if the element has another index in list. This is sufficient because Spark appends to lists, and
-// only containers change places.
+// by its name alone if the element has another index in list. This is sufficient: Spark only appends to lists, except
+// for the list of containers, in which it may move an element. Containers have names.
 func graftElements(list, extra []any, path string, lost func(path string)) {
 	byName := map[string]int{}
 	for i, element := range slices.Backward(list) {

@@ -16,11 +16,11 @@ import (
 )
 
 // FromFile converts the text of a pod template's file, JSON or YAML, into JSON, as spark-submit reads the file. It
-// keeps fields that a Pod does not have. JSON in which nothing has to be converted is returned unchanged.
+// keeps fields that a Pod does not have. It returns JSON unchanged if nothing has to be converted.
 //
-// Spark's Kubernetes client (Jackson) turns a number, a truth value or a text into the type of its field, so that
-// "value: 8080" and "runAsUser: '185'" are valid. FromFile does the same. It leaves a value unchanged if it cannot have
-// the type of its field, such as "tty: maybe", and Read rejects such a value.
+// Spark's Kubernetes client uses Jackson, which converts a number, a boolean or a text into the type of its field. So
+// "value: 8080" and "runAsUser: '185'" are valid. FromFile does the same. A value that cannot be converted, such as
+// "tty: maybe", stays unchanged, and Read rejects it.
 //
 // The text of an error continues a sentence that begins with the name of the file.
 func FromFile(data []byte) ([]byte, error) {
@@ -60,7 +60,7 @@ var (
 	intOrStringType = reflect.TypeFor[intstr.IntOrString]()
 )
 
-// converter gives the scalars of a tree the types of their fields.
+// converter converts the scalars of a tree to the types of their fields.
 type converter struct {
 	// changed is true if the tree is no longer the parsed text.
 	changed bool
@@ -75,7 +75,7 @@ func (c *converter) fields(fields map[string]any, t reflect.Type) {
 	}
 }
 
-// value returns a value of the field type t.
+// value returns the given value, converted to the field type t. It converts objects and lists in place.
 func (c *converter) value(value any, t reflect.Type) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -97,7 +97,8 @@ func (c *converter) value(value any, t reflect.Type) any {
 	return converted
 }
 
-// scalar returns a text, number or truth value as a value of the field type t.
+// scalar returns a text, a number or a boolean, converted to the field type t. It returns a value unchanged if it
+// cannot be converted.
 func scalar(value any, t reflect.Type) any {
 	switch {
 	case t == quantityType:
@@ -117,7 +118,7 @@ func scalar(value any, t reflect.Type) any {
 	return value
 }
 
-// asText returns the text of a number or a truth value (com.fasterxml.jackson.databind.deser.std.StringDeserializer).
+// asText returns the text of a number or a boolean (com.fasterxml.jackson.databind.deser.std.StringDeserializer).
 func asText(value any) any {
 	switch value := value.(type) {
 	case json.Number:
@@ -128,7 +129,7 @@ func asText(value any) any {
 	return value
 }
 
-// asBool returns the truth value that a text or a whole number stands for (StdDeserializer._parseBoolean).
+// asBool returns the boolean that a text or a whole number stands for (StdDeserializer._parseBoolean).
 func asBool(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -148,8 +149,9 @@ func asBool(value any) any {
 	return value
 }
 
-// asInteger returns the whole number that a text stands for (StdDeserializer._parseInteger and _parseLong). Spark 3.5
-// cuts a fraction off a number. Later lines reject it, as Read does.
+// asInteger returns the whole number that a text stands for (StdDeserializer._parseInteger and _parseLong). asInteger
+// does not convert a number with a fraction, and Read rejects it, as Spark does from 4.0 on. Spark 3.5 cuts off the
+// fraction.
 func asInteger(value any) any {
 	text, ok := value.(string)
 	if !ok {

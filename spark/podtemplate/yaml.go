@@ -114,7 +114,7 @@ func valueOf(node *yaml.Node, depth int) (any, error) {
 	return fields, nil
 }
 
-// keyOf returns the text of a key of an object. A number or a truth value is a key too, and is converted to text.
+// keyOf returns the text of a key. If the key is a number or a boolean, keyOf returns its text.
 func keyOf(node *yaml.Node) (string, error) {
 	if node.Kind == yaml.ScalarNode && node.Value == "<<" && isPlain(node) {
 		return "", fmt.Errorf("has the merge key << at line %d: merge keys are not supported, and Spark does not merge either; write out the fields", node.Line)
@@ -153,7 +153,7 @@ var (
 	otherNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 )
 
-// scalarOf returns the value of a scalar: text, a json.Number, a truth value or nil.
+// scalarOf returns the value of a scalar: text, a json.Number, a boolean or nil.
 func scalarOf(node *yaml.Node) (any, error) {
 	switch {
 	case isPlain(node):
