@@ -24,8 +24,8 @@ func (e *Error) Error() string { return e.Key + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// aliases maps a key to its old names, newest first. Spark still accepts these names (withAlternative of Spark's config
-// entries), and so do the typed reads.
+// aliases maps a key to its old names, newest first. Like Spark, the typed reads accept these names (withAlternative of
+// Spark's config entries).
 var aliases = map[string][]string{
 	"spark.driver.memoryOverhead":             {"spark.yarn.driver.memoryOverhead"},
 	"spark.executor.memoryOverhead":           {"spark.yarn.executor.memoryOverhead"},
