@@ -36,7 +36,7 @@ func (s *step) candidates() (due []candidate) {
 }
 
 // waitsForRetry reports whether it is too early to retry a rejected run. If so, it requests a pass at the time of the
-// retry. A rejected run delays only itself, because its problem need not affect other runs.
+// retry. A rejected run delays no other run, because the reason of its rejection may not apply to other runs.
 func (s *step) waitsForRetry(c candidate) bool {
 	refused, retry := s.m.Rejected, s.m.Retry
 	if c.tick.IsZero() {
@@ -75,13 +75,13 @@ func (s *step) request() {
 	s.notice(ReasonDropped, old, "was requested and does not start: another request replaced it")
 }
 
-// tick returns the latest tick that is due; the zero time if no tick is due. It skips all earlier ticks, and also the
-// latest tick if its deadline has passed.
+// tick returns the latest tick that is due, or the zero time if no tick is due. It skips all earlier ticks, and also
+// the latest tick if its deadline has passed.
 //
-// Before tick skips a tick, it requires a live read: the run of that tick may have been created without being stored in
-// the memory, and the cache may lack it. The live read lists the runs with the schedule's label in the namespace. A
-// schedule that missed several ticks causes one such list, not one for each tick. The list is necessary because nothing
-// shows how far the cache is behind.
+// Before tick skips ticks, it requires a live read, because the run of a skipped tick may exist: its creation may not
+// be stored in the memory, and the cache may lack it. The live read lists the runs with the schedule's label in the
+// namespace. One list is enough for a schedule that missed several ticks. Without a list, the operator cannot determine
+// how far the cache is behind.
 func (s *step) tick() time.Time {
 	tick := s.want.Times.Latest(s.m.Since, s.base(), s.now)
 	if !tick.IsZero() && s.startOf(tick).After(s.now) {
@@ -164,9 +164,9 @@ func (s *step) requeueForTick(after time.Time) {
 	s.requeueAfter(s.plan.NextRun.Sub(s.now))
 }
 
-// startOf returns when the run of a tick should start: the tick plus its jitter, which is shorter than the time until
-// the next tick. The jitter is computed from the schedule's UID, so all runs of a schedule with equal intervals have
-// the same jitter.
+// startOf returns when the run of a tick should start: the tick plus its jitter. The jitter is shorter than the time
+// until the next tick. It is computed from the schedule's UID, so all runs have the same jitter if all ticks have the
+// same distance.
 func (s *step) startOf(tick time.Time) time.Time {
 	room := s.want.Jitter
 	if room < time.Second {
@@ -189,8 +189,8 @@ func (s *step) history() {
 }
 
 // ended returns the names of the ended runs with the given outcome, newest first, and deletes the runs beyond the
-// limit. A run is deleted only after its name and its tick are stored. If a run were deleted before that, its end would
-// never be reported, and its tick would start another run.
+// limit. The argument known contains the names that are already stored. A run is deleted only after its name and its
+// tick are stored. Otherwise its end would never be reported, and its tick would start another run.
 func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept []string) {
 	var runs []lifecycle.Run
 	for _, run := range s.seen.Runs {

@@ -308,9 +308,9 @@ func (s *step) needsLiveRead(c candidate) bool {
 	return true
 }
 
-// confirmsEdit requests a live read after each edit, and reports whether it requested one. The cache may lack a new run
-// whose status write failed because of the edit. After the edit, the tick of this run cannot be computed any more,
-// because the earlier spec is unknown. The edit takes effect only after the live read.
+// confirmsEdit requests a live read after each edit, and reports whether it requested one. The edit takes effect only
+// after the live read, because the cache may lack a run whose status write failed because of the edit. The tick of such
+// a run cannot be computed after the edit, because the earlier spec is unknown.
 func (s *step) confirmsEdit() bool {
 	const asCreated = 1
 	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {
@@ -372,8 +372,8 @@ func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	}
 }
 
-// policyWait returns a message with the active runs for which the next run must wait. It returns "" if the policy is
-// Replace, because the next run then replaces the active runs.
+// policyWait returns a message that names the active runs for which the next run must wait. It returns "" for the
+// policy Replace, because the next run then replaces the active runs.
 func (s *step) policyWait(active []string) string {
 	switch s.want.Policy {
 	case Allow:

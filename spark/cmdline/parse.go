@@ -114,8 +114,8 @@ type parser struct {
 	notNative *submit.Error
 }
 
-// settings sets the values of options, which override properties, and of environment variables, which set only keys
-// without a value (SparkSubmitArguments.loadEnvironmentArguments).
+// settings applies the options and the environment variables. The value of an option overrides the properties. An
+// environment variable sets a key only if the key has no value yet (SparkSubmitArguments.loadEnvironmentArguments).
 func (p *parser) settings() error {
 	for _, o := range options {
 		value, ok := p.options[o.name]
@@ -148,8 +148,8 @@ func (p *parser) settings() error {
 	return nil
 }
 
-// systemProperties sets the keys that no other source sets from the submitter's system properties. The master, the
-// deploy mode and the name are determined first, because a JVM's system properties do not affect these three.
+// systemProperties sets keys from the submitter's system properties, unless another source has set them. It determines
+// the master, the deploy mode and the name first, because a JVM's system properties do not affect these three.
 func (p *parser) systemProperties() error {
 	name, _ := p.conf.Get(appNameKey)
 	if name == "" {

@@ -59,7 +59,7 @@ func (p *parser) defaults() error {
 	return p.fillIn(defaultsFile, path.Join(dir, defaultsFile), data)
 }
 
-// fillIn sets the properties of a file that no source with a higher priority has set.
+// fillIn sets each property of a file, unless a source with a higher priority has set the property.
 func (p *parser) fillIn(field, file string, data []byte) error {
 	// A JVM decodes bytes that are not UTF-8 as U+FFFD.
 	properties, err := conf.UnmarshalProperties(string([]rune(string(data))))

@@ -79,8 +79,8 @@ func Quote(key, value string) string {
 // Quote returns text in quotes for a message about key, redacted and shortened like the function Quote. The argument
 // text is the value of key, or a part of it, in which references are already replaced.
 //
-// If text does not occur in the value as the user wrote it, Quote uses the value as the user wrote it. The replacement
-// of a reference may be the secret of another key, which a message must not show.
+// If text does not occur in the value as the user wrote it, Quote shows the user's value instead. The replacement of a
+// reference may be the secret of another key, which a message must not show.
 func (c *Conf) Quote(key, text string) string {
 	if _, raw, ok := c.Lookup(key); ok && !strings.Contains(raw, text) {
 		text = raw

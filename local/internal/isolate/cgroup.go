@@ -34,9 +34,9 @@ func (c Cgroups) unified() bool {
 	return err == nil
 }
 
-// hierarchies returns the directories that may contain a group. With version 1, these are its hierarchies and a version
-// 2 hierarchy without controllers, if one is mounted. runc creates groups in the latter too, and they must be removed
-// with the others.
+// hierarchies returns the directories that may contain a group. With cgroup version 2, this is the root. With version
+// 1, these are all hierarchies of version 1 and, if it is mounted, a version 2 hierarchy without controllers. runc
+// creates groups in that hierarchy too, and they must be removed with the others.
 func (c Cgroups) hierarchies() ([]string, error) {
 	if c.unified() {
 		return []string{c.Root}, nil
