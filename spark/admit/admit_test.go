@@ -143,8 +143,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestBadAnnotationsAreErrors checks that invalid annotations, which only a user can have written, are errors that
-// name the annotation.
+// TestBadAnnotationsAreErrors checks that an invalid annotation causes an error with the name of the annotation. Only
+// users can write invalid annotations.
 func TestBadAnnotationsAreErrors(t *testing.T) {
 	for annotation, texts := range map[string][]string{
 		MemoryLimitAnnotation: {"", "much", "1e999999999", "512Mi"},

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Submitter is the environment of a command line: the data that spark-submit would find on its machine, and functions
-// that read the files of that machine.
+// Submitter is the environment of a command line: data and files of the machine on which spark-submit would run. Parse
+// reads the files through functions.
 type Submitter struct {
 	// SparkVersion is the version of Spark in the image, such as "4.1.4". It determines the valid options, and goes
 	// into the Request.

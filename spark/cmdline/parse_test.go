@@ -291,8 +291,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestPropertiesText checks that values in properties files are trimmed as Spark trims them, and that bytes that are
-// not UTF-8 are decoded as a JVM decodes them.
+// TestPropertiesText checks how Parse reads the values in properties files. It must trim them as Spark does, and decode
+// bytes that are not UTF-8 as a JVM does.
 func TestPropertiesText(t *testing.T) {
 	s := here(map[string]string{"/case/p": "# spark.no=1\n  spark.a =  x y \t\nspark.b=\\u0020 \\n\\t z\\u0001\nspark.c\nspark.d=\\\n  e\nspark.latin=\xe4\n"})
 	want := map[string]string{"spark.a": "x y", "spark.b": "\n\t z", "spark.c": "", "spark.d": "e", "spark.latin": "\ufffd"}
@@ -347,8 +347,8 @@ func TestSubmittingUser(t *testing.T) {
 	}
 }
 
-// TestSystemProperties checks that a JVM's system properties set only the keys that no other source sets, and never the
-// master, the deploy mode or the name.
+// TestSystemProperties checks that a system property sets a key only if no other source sets the key. System properties
+// must not set the master, the deploy mode or the name.
 func TestSystemProperties(t *testing.T) {
 	s := here(nil)
 	s.SystemProperties = map[string]string{"spark.a": "1", "spark.b": "2", "user.home": "/", "spark.master": "k8s://sys", "spark.submit.deployMode": "client",

@@ -6,8 +6,8 @@ import (
 	"regexp/syntax"
 )
 
-// The limits of a user's pattern. The time of a match is proportional to the number of instructions of the compiled
-// pattern, multiplied by the length of the text.
+// The limits of a user's pattern. The time of a match is proportional to the length of the text and to the number of
+// instructions to which the pattern is compiled.
 const (
 	maxPattern     = 4 << 10
 	maxSteps       = 2000    // instructions, each of which takes memory; the default pattern has about 60

@@ -67,8 +67,8 @@ const shownLimit = 200
 const searchedLimit = 4 << 10
 
 // Quote returns value in quotes, for a message about key. It returns Redacted for a value that looks like a secret (see
-// Redact), and shortens a long value (see Shorten). The reason is that a message may become a condition or an event,
-// which everybody in the namespace can read and whose length is limited.
+// Redact), and shortens a long value (see Shorten). A message may become a condition or an event: everybody in the
+// namespace can read it, and its length is limited.
 func Quote(key, value string) string {
 	if shown := Redact(key, value); shown != value {
 		return shown

@@ -67,8 +67,8 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// FuzzExpand checks that no text makes Expand panic or exceed its limit, and that texts without references, and
-// references that cannot be resolved, stay unchanged.
+// FuzzExpand checks that no text makes Expand panic or exceed its limit. Texts without references must stay unchanged,
+// and references that cannot be resolved must stay unchanged too.
 func FuzzExpand(f *testing.F) {
 	f.Add("${spark.a}", "${spark.b}", "${env:E}")
 	f.Add("${spark.a}${spark.b}", "${spark.a}", "x")

@@ -101,9 +101,9 @@ func Build(r Request) (Objects, error) {
 	return out, nil
 }
 
-// secret returns the Secret with the properties file. Its name contains a digest of the owner's UID, so the name
-// differs from the names of users' Secrets and of orphans of a deleted server with the same name. The caller therefore
-// need not read the Secret to determine the Secret's owner.
+// secret returns the Secret with the properties file. The name of the Secret contains a digest of the owner's UID. A
+// user's Secret, or an orphan of a deleted server with the same name, therefore has another name, and the caller need
+// not read a Secret to find out who owns it.
 func (d *draft) secret(properties string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},

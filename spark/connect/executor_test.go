@@ -132,8 +132,8 @@ func TestExecutorRefusals(t *testing.T) {
 	}
 }
 
-// FuzzTemplates checks that no template makes Build panic, and that no template overrides a field of the server's pod
-// that Build sets.
+// FuzzTemplates checks that no template makes Build panic. It also checks that no template overrides a field of the
+// server's pod that Build sets itself.
 func FuzzTemplates(f *testing.F) {
 	for _, text := range []string{string(full().ServerTemplate), string(full().ExecutorTemplate), "", "null", "[]", "{", "spec: 3", "a: &a [*a]",
 		`{"spec":{"containers":[{"name":3}]}}`, `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,

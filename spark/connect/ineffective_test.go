@@ -85,8 +85,8 @@ func TestWarningsNameTheirKey(t *testing.T) {
 	}
 }
 
-// TestServiceWarnings checks that each setting of the user's Service that has no effect causes a warning, and that no
-// other setting does.
+// TestServiceWarnings checks settings of the user's Service. A setting without effect must cause a warning, and no
+// other setting may cause one.
 func TestServiceWarnings(t *testing.T) {
 	port := func(p corev1.ServicePort) corev1.Service {
 		return corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{p}}}

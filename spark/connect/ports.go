@@ -76,8 +76,8 @@ func portsOf(c *conf.Conf) ([]port, error) {
 	return ports, nil
 }
 
-// addPorts adds ports to the ports that the container declares itself. It omits a port whose number the container
-// declares already, and omits the name of a port if the name is taken.
+// addPorts adds the server's ports to the ports that the container's template declares. It omits a port whose number is
+// already declared, and omits the name of a port if the name is taken.
 func addPorts(c *corev1.Container, ports []port) {
 	declared, named := map[int32]bool{}, map[string]bool{}
 	for _, p := range c.Ports {

@@ -12,8 +12,8 @@ import (
 // theSecret is a value that must occur only in a Secret.
 const theSecret = "Xyzzy-42"
 
-// TestSecretsAreInASecretAlone checks that a value that looks like a secret is not in the pod, the ConfigMap or a
-// warning, and that Spark reads the value from the Secret's file.
+// TestSecretsAreInASecretAlone checks a value that looks like a secret. Neither the pod, nor the ConfigMap, nor a
+// warning may contain the value, and Spark must read it from the Secret's file.
 func TestSecretsAreInASecretAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, value string
@@ -53,8 +53,7 @@ func TestSecretsAreInASecretAlone(t *testing.T) {
 	}
 }
 
-// mounted checks that the properties file that spark-submit reads is mounted from the Secret, and that the ConfigMap
-// has no such file.
+// mounted checks that the properties file of spark-submit is mounted from the Secret and is not in the ConfigMap.
 func mounted(t *testing.T, o Objects) {
 	t.Helper()
 	spark := o.Server.Spec.Containers[0]

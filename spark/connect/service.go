@@ -179,8 +179,8 @@ func leadsTo(p port, b corev1.ServicePort) bool {
 	}
 }
 
-// servicePorts returns the clients' port, followed by the additional ports of base that do not lead to a port that only
-// executors use.
+// servicePorts returns the clients' port, followed by the additional ports of base. It leaves out ports that lead to
+// the RPC port or the block manager.
 func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 	p := d.ports[len(d.ports)-1]
 	mine := corev1.ServicePort{

@@ -9,9 +9,9 @@ import (
 // nameLimit is the maximum length of a Service's name (RFC 1035) and of a label value.
 const nameLimit = 63
 
-// Name returns an application's name with a suffix. If the result would be too long for the name of a Service, the
-// application's name is cut, and the first eight digits of its MD5 sum keep the result different from other cut names.
-// Users of the sparkoperator.k8s.io API expect names of this form.
+// Name returns an application's name with a suffix. If the result would be too long for the name of a Service, Name
+// cuts the application's name and adds the first eight digits of its MD5 sum, so that different applications have
+// different names. Users of the sparkoperator.k8s.io API expect names of this form.
 func Name(application, suffix string) string {
 	if name := application + suffix; len(name) <= nameLimit {
 		return name

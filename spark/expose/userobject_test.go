@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestGiven checks that the object has the spec that the user wrote, and the labels and the owner that the caller sets.
+// TestGiven checks that the object has the user's spec, and the caller's labels and owner.
 func TestGiven(t *testing.T) {
 	spec := map[string]any{"future": int64(1), "rules": []any{map[string]any{"host": "a"}}}
 	object := UserObject{

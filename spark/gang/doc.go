@@ -1,7 +1,10 @@
-// Package gang builds the objects and metadata that batch schedulers need for a Spark application. These are the
-// PodGroups of Volcano and of the coscheduling plugin of kube-scheduler, the task groups of YuniKorn, and the labels
-// and annotations that assign pods to them. It does not depend on custom resources or Spark configuration, and its
-// functions are pure.
+// Package gang builds the objects and metadata that batch schedulers need for a Spark application:
+//
+//   - PodGroups for Volcano and for kube-scheduler's coscheduling plugin;
+//   - task groups for YuniKorn;
+//   - the labels and annotations that assign pods to these groups.
+//
+// The package does not depend on custom resources or Spark configuration, and its functions are pure.
 //
 // # Sums
 //

@@ -107,8 +107,8 @@ var weights = []struct {
 }
 
 // setWeights gives a group as many default shares as the machine has processors. With a single share, all pods of a
-// node together would get only as much CPU time as one busy process outside the group, such as a compiler, and programs
-// in the pods would time out.
+// node together would get only as much CPU time as one busy process outside the group, such as a compiler. Programs in
+// the pods would then time out.
 func setWeights(group string) error {
 	for _, w := range weights {
 		path := filepath.Join(group, w.file)
