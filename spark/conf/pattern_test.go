@@ -6,8 +6,8 @@ import (
 )
 
 // TestPatternWithManyRepetitionsIsNotCompiled checks that a pattern with many repetitions is rejected before it is
-// compiled. The compiled form of a pattern of some hundred bytes can take 64 MB, because the compiler expands the
-// repetitions.
+// compiled. The compiler expands the repetitions, so the compiled form of a pattern of a few hundred bytes can take 64
+// MB.
 func TestPatternWithManyRepetitionsIsNotCompiled(t *testing.T) {
 	for pattern, fits := range map[string]bool{
 		"(?i)secret|password|token|access[.]?key|credential": true, "(?i)mine": true, "[a-z]{1,40}_key": true,

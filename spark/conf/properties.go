@@ -29,9 +29,9 @@ func MarshalProperties(c *Conf, comments ...string) string {
 // commentLines adds a "#" after each line break inside a comment, so that each of its lines is a comment line.
 var commentLines = strings.NewReplacer("\r\n", "\n#", "\n", "\n#", "\r", "\n#")
 
-// escapeProperty writes text to b in a form that Properties.load reads as the same text. It escapes every blank of a
-// key, because a blank would end the key, but only the first blank of a value, because load skips only blanks before a
-// value.
+// escapeProperty writes text to b in a form that Properties.load reads as the same text. In a key, it escapes every
+// blank, because a blank would end the key. In a value, it escapes only a blank at the beginning, because load skips
+// only the blanks before a value.
 func escapeProperty(b *strings.Builder, text string, isKey bool) {
 	for i := range len(text) {
 		switch ch := text[i]; ch {

@@ -176,8 +176,8 @@ func TestExpandIsBounded(t *testing.T) {
 	}
 }
 
-// TestListIsBounded checks that a list with as many items as the limit is accepted, and that the error for one item
-// more names the limit.
+// TestListIsBounded checks that a list may have as many items as the limit. A list with one more item must cause an
+// error that contains the limit.
 func TestListIsBounded(t *testing.T) {
 	most := strings.Repeat("a,", maxItems-1) + "a"
 	if items, err := pairs("spark.jars", most).List("spark.jars", nil); err != nil || len(items) != maxItems {

@@ -99,8 +99,9 @@ func (d *draft) setDefault(c *conf.Conf, key, value string) {
 	}
 }
 
-// executorPrefixLimit is the maximum length that Spark allows for the prefix of executors' names: the length of a DNS
-// label without "-exec-" and a number of ten digits (Config.KUBERNETES_EXECUTOR_POD_NAME_PREFIX).
+// executorPrefixLimit is the maximum length that Spark allows for the prefix of executors' names. A DNS label has at
+// most 63 characters, and "-exec-" and a number of ten digits follow the prefix
+// (Config.KUBERNETES_EXECUTOR_POD_NAME_PREFIX).
 const executorPrefixLimit = 47
 
 // executorPrefix returns the prefix of executors' names. It is the server's name or, if that name is too long, the
@@ -166,9 +167,10 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 	return slices.Concat(options, []string{"--master", d.r.Master}, pairs), file, secret, nil
 }
 
-// secrets returns a function that reports whether a key or its value looks like a secret. Keys below spark.kubernetes.
-// are exempt, because they describe pods, which show the values anyway, or refer to Secrets. Names of files with
-// secrets are exempt too.
+// secrets returns a function that reports whether a key or its value looks like a secret. Three kinds of keys are
+// exempt. Most keys below spark.kubernetes. describe pods, which show the values anyway; the others refer to Secrets.
+// The application's name is not secret. The values of spark.authenticate.*.file are only the names of files with
+// secrets.
 func (d *draft) secrets(c *conf.Conf) func(key, value string) bool {
 	looks, err := conf.Secrets(c)
 	if err != nil {

@@ -70,8 +70,8 @@ func SparkTags(version string) []string {
 // Spark builds the image of a Spark version with its tags and returns the path of its docker-archive. If the archive is
 // in the cache, Spark does nothing. The first build takes a few minutes and downloads about 450 MB.
 //
-// A build needs apt and pip, and root unless mmdebstrap and pip are installed. If a program or package is missing, the
-// error names it.
+// A build needs apt, and installs mmdebstrap, mount and pip if they are missing. Only this installation needs root. If
+// a program or package is missing and cannot be installed, the error names it.
 func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	s, err := openStore(o.CacheDir, o.Progress)
 	if err != nil {
