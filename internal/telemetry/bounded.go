@@ -14,13 +14,13 @@ import (
 const (
 	// MaxNamespaces is the largest number of values that the label app_namespace has at a time.
 	MaxNamespaces = 100
-	// MaxLabelSets bounds the combinations of the configured labels' values that the process distinguishes.
+	// MaxLabelSets is the largest number of combinations of label values, for the labels that are configured.
 	MaxLabelSets = 500
 	// maxStates bounds the number of values of the label state. The APIs have fewer states.
 	maxStates = 40
-	// Other stands for all values beyond the limit of a label.
+	// Other replaces a label value if the label already has its largest number of values.
 	Other = "other"
-	// OtherReason is the value of the label reason for a reason that is not listed.
+	// OtherReason replaces a reason that is not in the list of known reasons.
 	OtherReason = "Other"
 )
 

@@ -24,7 +24,7 @@ const Component = "spark-operator"
 const (
 	eventWorkers = 2
 	eventQueue   = 8192 // per worker: 16 MiB at most
-	// eventShare bounds the waiting events of one namespace in a worker's queue. The rest serves other namespaces.
+	// eventShare is the largest number of events of one namespace in a worker's queue. The rest is for other namespaces.
 	eventShare   = eventQueue / 2
 	eventTries   = 4
 	drainTimeout = 5 * time.Second

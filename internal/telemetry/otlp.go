@@ -31,7 +31,8 @@ const (
 	exportTimeout = 10 * time.Second
 	// complainAgain is the minimum time between two log messages about a failing collector.
 	complainAgain = time.Minute
-	// maxWaiting bounds the spans that wait for the collector: about a hundred passes with their requests.
+	// maxWaiting is the largest number of spans that wait for the collector. That is about a hundred passes with their
+	// requests.
 	maxWaiting = 2048
 	tracesPath = "/v1/traces"
 )

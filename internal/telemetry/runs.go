@@ -11,7 +11,8 @@ var runResults = []string{
 	schedule.ResultSucceeded, schedule.ResultFailed,
 }
 
-// ExpectRuns creates the counters of a kind's runs with 0. Otherwise Prometheus' increase() would miss the first event.
+// ExpectRuns creates the counters of one kind's runs, with the value 0. Without them, Prometheus' increase() would miss
+// the first run of each result.
 func (m *Metrics) ExpectRuns(kind string) {
 	for _, result := range runResults {
 		m.runs.WithLabelValues(kind, result)
@@ -29,5 +30,5 @@ func (m *Metrics) RunStarted(kind string, due, start time.Time) {
 	m.runDelaySeconds.WithLabelValues(kind).Observe(between(due, start))
 }
 
-// Run counts a run by its result: schedule.ResultSkipped...
+// Run counts a run of a kind under its result, which is one of the Result constants of package schedule.
 func (m *Metrics) Run(kind, result string) { m.runs.WithLabelValues(kind, result).Inc() }

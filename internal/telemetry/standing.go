@@ -40,7 +40,8 @@ type entry struct {
 	completed, failed int32
 }
 
-// standings holds the state of every custom resource. The gauges are summed at the scrape, so that they cannot drift.
+// standings holds the state of every custom resource. The gauges are summed up at each scrape, so that they cannot
+// drift.
 type standings struct {
 	sets *labelSets
 	now  func() time.Time
@@ -52,7 +53,7 @@ type standings struct {
 	namespaces, states slots
 }
 
-// These types hold the labels of the gauges' series.
+// stateKey and waitKey are the label values of one series of a gauge.
 type (
 	stateKey struct{ kind, namespace, state, phase string }
 	waitKey  struct{ kind, phase, reason string }
@@ -61,10 +62,10 @@ type (
 // wait sums up the custom resources that wait for the same reason.
 type wait struct {
 	count int
-	since time.Time // since when the one that has waited longest waits
+	since time.Time // the start of the longest of these waits
 }
 
-// counted holds the counts of executors that have ended since the last record.
+// counted holds how many executors have ended since the counters were last increased.
 type counted struct {
 	labels            []string
 	completed, failed int32
@@ -214,7 +215,8 @@ func (s *standings) sum() sums {
 	return t
 }
 
-// runs reports whether a driver runs in a phase. Unknown is excluded: Kubernetes cannot confirm a driver in that phase.
+// runs reports whether a driver runs in a phase. It does not count the phase Unknown, because Kubernetes cannot
+// confirm that the driver still runs.
 func runs(phase lifecycle.Phase) bool {
 	switch phase {
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling:

@@ -44,8 +44,8 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 	}
 }
 
-// TestServersAreNoApplications checks that the metrics that have names of the kubeflow operator count only
-// SparkApplications, as they do in that operator. The operator's own metrics count every kind.
+// TestServersAreNoApplications checks that metrics with the kubeflow operator's names count only SparkApplications, as
+// that operator does. The metrics with names of our own count every kind.
 func TestServersAreNoApplications(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{Labels: []string{"team"}})

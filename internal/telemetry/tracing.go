@@ -90,7 +90,7 @@ func kindOf(err error) string {
 	return "failed"
 }
 
-// Decided adds the phase before the pass, and the decision, to the span of the pass.
+// Decided adds the decision of a pass to the span of the pass, with the phase before it.
 func (t *Traces) Decided(ctx context.Context, from lifecycle.Phase, plan lifecycle.Plan) {
 	if t == nil {
 		return
@@ -109,7 +109,7 @@ func (t *Traces) Decided(ctx context.Context, from lifecycle.Phase, plan lifecyc
 	for _, t := range plan.Transitions {
 		span.AddEvent("phase entered", trace.WithAttributes(
 			attribute.String("spark.phase", phaseValue(t.To)), attribute.String("spark.outcome", string(t.Outcome)),
-			attribute.String("spark.reason", t.Cause.Reason))) // the message is left out: it may quote a tenant's program
+			attribute.String("spark.reason", t.Cause.Reason))) // without the message, which may quote a tenant's program
 	}
 }
 
@@ -130,7 +130,7 @@ func (t *Traces) Transport(next http.RoundTripper) http.RoundTripper {
 	)
 }
 
-// Close sends the remaining spans, for at most flushTimeout.
+// Close sends the spans that are still in the queue. It waits at most flushTimeout.
 func (t *Traces) Close() error {
 	if t == nil {
 		return nil

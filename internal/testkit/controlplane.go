@@ -26,7 +26,7 @@ const (
 	kubeconfigVariable = "TEST_KUBECONFIG"
 )
 
-// road describes which control plane the tests use, and where it is.
+// road is the control plane that the tests use.
 type road struct {
 	kind roadKind
 	path string // of the assets or the kubeconfig

@@ -12,8 +12,8 @@ import (
 // schemas contains the schemas that Faults has compiled, by the file name and version.
 var schemas sync.Map
 
-// Faults returns the errors with which the API server would reject the creation of an object. The arguments file and
-// version name one of our definitions and one of its versions.
+// Faults returns the errors with which the API server would reject the creation of an object. The argument file is the
+// name of one of our definition files, and version is one of the versions in it.
 func Faults(t testing.TB, file, version string, object any) field.ErrorList {
 	t.Helper()
 	key := file + " " + version

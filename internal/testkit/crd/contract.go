@@ -29,10 +29,12 @@ type Gap struct {
 	What string
 }
 
-// Gaps compares the definitions of one kind by another operator (theirs) and by us (ours). It returns every difference
-// that prevents ours from being a drop-in replacement. It compares the names and columns that users type and see. For
-// each property in theirs, it checks that ours has the property, with the same type, and accepts every value that
-// theirs accepts. A property that exists only in ours is not a gap if it is optional.
+// Gaps compares two definitions of the same kind: another operator's (theirs) and our own (ours). It returns every
+// difference that prevents ours from being a drop-in replacement.
+//
+// Gaps compares the resource names that users type and the columns that kubectl prints. For each property in theirs, it
+// checks that ours has the property with the same type, and that ours accepts every value that theirs accepts. An
+// optional property that exists only in ours is not a gap.
 func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
 	var gaps []Gap
 	differ := func(path string, theirs, ours any) {
@@ -175,8 +177,8 @@ func (c *comparison) bounds(path string, theirs, ours *apiextensionsv1.JSONSchem
 	c.rules(path, theirs, ours)
 }
 
-// rules compares patterns, validation rules and other constraints that are not bounds. Only their texts can be
-// compared, so a pattern or rule of ours that differs from theirs counts as stricter.
+// rules compares patterns, validation rules and other constraints that are not bounds. Patterns and rules can be
+// compared only as text. If the texts differ, rules assumes that ours is stricter.
 func (c *comparison) rules(path string, theirs, ours *apiextensionsv1.JSONSchemaProps) {
 	if ours.ExclusiveMinimum && !theirs.ExclusiveMinimum || ours.ExclusiveMaximum && !theirs.ExclusiveMaximum {
 		c.found(path, "excludes its bounds")
@@ -235,7 +237,7 @@ func float(n *int64) *float64 {
 	return &f
 }
 
-// bare returns schemas as JSON text, so that they can be compared.
+// bare returns the JSON text of schemas, by which values compares them.
 func bare(schemas []apiextensionsv1.JSONSchemaProps) string {
 	out, _ := json.Marshal(schemas) //nolint:errchkjson // a decoded schema can be encoded
 	return string(out)

@@ -8,8 +8,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Sizes is the argument override that Full needs for our definitions. It contains a valid value for each property that
-// does not accept the text "a", or that must not have one of the values of its enumeration.
+// Sizes contains the override values for Full that our definitions need. They replace values that the definitions
+// reject, because a property does not accept the text "a" or because a rule excludes the chosen value of an
+// enumeration.
 var Sizes = map[string]any{
 	".memory": "1g", ".memoryOverhead": "512m", ".memoryLimit": "2g", ".memoryOverheadFactor": "0.2", ".coreRequest": "1", ".coreLimit": "1",
 	".podName": "a.b", ".portName": "b", ".deploymentMode": "ClusterMode",
@@ -20,9 +21,11 @@ var Sizes = map[string]any{
 // Full returns an object that sets every property of a version of a definition, with one element in each list and map.
 //
 // The variant selects the values. Variant 0 uses the first value of each enumeration, and a number for properties that
-// accept both numbers and texts. Variant 1 uses the second value, and a text. All variants together (Variants) use
-// every value of the enumerations. The argument override contains values for properties that do not accept "a" or 1.
-// Its keys are the ends of the properties' paths, such as ".memory".
+// accept both numbers and texts. Variant 1 uses the second value of each enumeration, and a text. Calls with every
+// variant below the result of Variants use all values of the enumerations.
+//
+// The argument override contains values for properties that do not accept "a" or 1. Its keys are suffixes of property
+// paths, such as ".memory".
 func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant int, override map[string]any) map[string]any {
 	root := schemaOf(crd, version)
 	obj := map[string]any{
@@ -37,7 +40,7 @@ func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant
 	return obj
 }
 
-// Variants returns how many variants of Full are necessary to use every value of a version's enumerations.
+// Variants returns how many variants of Full are necessary to use every value of every enumeration.
 func Variants(crd *apiextensionsv1.CustomResourceDefinition, version string) int {
 	most := 2
 	var walk func(s *apiextensionsv1.JSONSchemaProps)

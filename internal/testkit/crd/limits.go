@@ -7,9 +7,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Limits returns the limits that a version of a definition sets for lists, maps, quantities and texts. The keys are the
-// sort and the path, for example "list .spec.driver.env". A list, map or quantity without a limit has the value 0.
-// Texts without a limit are left out.
+// Limits returns the limits that a version of a definition sets for lists, maps, quantities and texts. Each key
+// consists of the sort of value and the path of the property, for example "list .spec.driver.env". A list, map or
+// quantity without a limit has the value 0. Texts without a limit are left out.
 func Limits(crd *apiextensionsv1.CustomResourceDefinition, version string) map[string]int {
 	found := map[string]int{}
 	root := schemaOf(crd, version)

@@ -11,10 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// TestDefinitionsHaveTheLimitsOfDecoding checks that the definitions and the package bounds set the same limits for
-// lists, maps and quantities, with one exception: the limit of a list may be lower in the definition. Each text that
-// decoding limits must have the same limit in the definition. The definitions limit further texts, those of Kubernetes'
-// own types (conditions), which decoding does not limit.
+// TestDefinitionsHaveTheLimitsOfDecoding checks that the definitions set the same limits as package bounds, whose
+// limits apply when an object is decoded. There are two exceptions. A definition may limit a list more strictly than
+// the package. It may also limit texts that the package does not limit, such as those in conditions.
 func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 	for _, test := range []struct {
 		file, version string

@@ -11,10 +11,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Probes returns objects that test the limits of the values that a version of a definition accepts. Each object sets
-// one property, at any depth, to one value that Go types are known to fail on: a number beyond int32 or int64, an odd
-// quantity or time, or null. The object also sets the properties that are required beside that property, to plain
-// values. The definition is expected to reject many probes; Admit reports which.
+// Probes returns objects that test which values a version of a definition accepts. Each object sets one property, at
+// any depth, to a value on which Go types are known to fail: a number beyond int32 or int64, an odd quantity or time,
+// or null. Other properties are set only if they are required, and to plain values. The definition should reject many
+// of these objects; Admit reports which.
 //
 // The Go type must be able to decode every accepted object, because a typed client's watch ends at the first object
 // that it cannot decode.

@@ -23,7 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Root returns the repository's root, which is the nearest directory above the test that has the main module's go.mod.
+// Root returns the root of the repository. It is the nearest parent folder of the test that contains the go.mod of the
+// main module.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -48,8 +49,8 @@ func Ours(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	return mustRead(t, filepath.Join(Root(t), "config", "crd", file))
 }
 
-// Theirs reads a definition that another operator publishes, by its file name without .gz. These files are not part of
-// the repository. If the file is absent, Theirs skips the test.
+// Theirs reads a definition that another operator publishes. The argument file is the name without the ending .gz.
+// These files are not part of the repository, so Theirs skips the test if the file is absent.
 func Theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	path := filepath.Join(Root(t), "..", "shared", "data", "peer-crds", file+".gz")

@@ -28,9 +28,9 @@ func (f *Field) String() string {
 	return text.String()
 }
 
-// Fields returns every field of the definition, sorted by path. For a raw field, whose schema accepts anything, the
-// list also contains the fields of the Go type into which the operator decodes the raw field. The second result
-// contains the paths of raw fields without a known Go type.
+// Fields returns every field of the definition, sorted by path. A raw field is one whose schema accepts anything. For
+// such a field, the result also contains the fields of the Go type into which the operator decodes it. The second
+// result contains the paths of raw fields without a known Go type.
 func (d *Definition) Fields() (all []*Field, unknown []string) { return d.fields, d.opaque }
 
 func (d *Definition) walk() {
