@@ -1,6 +1,6 @@
 // Package crdfields reads our custom resource definitions and lists every field that they accept, with the field's
-// schema. If the schema of a field accepts anything, the package continues with the fields of the Go type that the
-// operator decodes the field into.
+// schema. For a field whose schema accepts anything, it also lists the fields of the Go type into which the operator
+// decodes the field.
 package crdfields
 
 import (
@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema is the OpenAPI schema of a field, which decides the values that the field may have.
+// Schema is the OpenAPI schema of a field. It determines which values the API server accepts.
 type Schema = apiextensionsv1.JSONSchemaProps
 
 // Definition is one version of one custom resource definition.
@@ -111,8 +111,8 @@ func metadataSchema() Schema {
 	}}
 }
 
-// raw contains the Go type that the operator decodes each raw field into. A raw field is a field whose schema accepts
-// anything. The key is the last name of the field's path.
+// raw maps the last name in a raw field's path to the Go type into which the operator decodes the field. A raw field is
+// a field whose schema accepts anything.
 var raw = map[string]reflect.Type{
 	"template":                    reflect.TypeFor[corev1.PodTemplateSpec](),
 	"podTemplateSpec":             reflect.TypeFor[corev1.PodTemplateSpec](),

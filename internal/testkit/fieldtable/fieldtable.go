@@ -16,8 +16,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// Fields returns the paths of the JSON fields of one of our types, at any depth. It does not descend into lists, maps,
-// metadata and raw fields.
+// Fields returns the paths of the JSON fields of an API type, at any depth. It lists a list, a map, metadata or a raw
+// field as one field.
 func Fields(t reflect.Type, at string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -38,8 +38,8 @@ func Fields(t reflect.Type, at string) (paths []string) {
 	return paths
 }
 
-// Flat returns the parts of an object by name, two levels deep. The first container of a pod is Spark's container; Flat
-// names its parts separately, with the prefix "container.".
+// Flat returns the parts of an object by name, two levels deep. The first container of a pod is Spark's container. Its
+// parts have names of their own, with the prefix "container.".
 func Flat(t *testing.T, object any) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(object)
@@ -82,7 +82,7 @@ func Changes(before, after map[string]any) (changed []string) {
 	return changed
 }
 
-// Codes returns a list of names as Markdown code spans.
+// Codes returns the names as Markdown code spans, separated by commas.
 func Codes(parts []string) string {
 	if len(parts) == 0 {
 		return ""
@@ -90,9 +90,11 @@ func Codes(parts []string) string {
 	return "`" + strings.Join(parts, "`, `") + "`"
 }
 
-// Hold fails the test if a section of a document differs from the expected text (part). The section begins at the line
-// with heading, or at the start of the document if heading is empty. It ends before the line with next, or at the end
-// of the document if next is empty. If update is true, Hold writes the expected text into the document instead.
+// Hold fails the test if a section of a document is not equal to the argument part. If update is true, Hold writes part
+// into the document instead.
+//
+// The section begins at the line heading, or at the start of the document if heading is empty. It ends before the line
+// next, or at the end of the document if next is empty.
 func Hold(t *testing.T, document, heading, next, part string, update bool) {
 	t.Helper()
 	data, err := os.ReadFile(document)

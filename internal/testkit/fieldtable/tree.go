@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Leaves returns the paths of the JSON fields of one of our types, at any depth. It does not descend into Kubernetes
-// types, lists, maps, and the paths in the argument whole.
+// Leaves returns the paths of the JSON fields of an API type, at any depth. It lists a Kubernetes type, a list, a map,
+// or a field whose path is in whole, as one field.
 func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -78,8 +78,8 @@ func PodChanges(pod, container, changedPod, changedContainer map[string]any) (ch
 	return changed
 }
 
-// Merge merges the tree over into the tree into, which it changes. Maps are merged key by key, and every other value is
-// replaced.
+// Merge copies the entries of over into the tree into. If both trees have a map under a key, Merge merges the two maps.
+// Otherwise the value of over replaces the value of into.
 func Merge(into, over map[string]any) {
 	for key, value := range over {
 		below, isMap := value.(map[string]any)
@@ -91,7 +91,7 @@ func Merge(into, over map[string]any) {
 	}
 }
 
-// Plain encodes an object as JSON and returns the decoded JSON.
+// Plain encodes an object as JSON and decodes the text into maps, lists and scalars.
 func Plain(t testing.TB, object any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)

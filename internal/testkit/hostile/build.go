@@ -61,7 +61,7 @@ const (
 // tree is a custom resource as decoded JSON.
 type tree = map[string]any
 
-// base returns a copy of the i-th minimal object of a definition.
+// base returns a new object of a definition: the i-th of its minimal valid objects.
 func base(d *Definition, i int) (tree, error) {
 	known := bases[d.Name()]
 	if len(known) == 0 {
@@ -79,8 +79,8 @@ func base(d *Definition, i int) (tree, error) {
 	return out, nil
 }
 
-// put sets the value at a path of an object. It creates missing parents: one item of a list, one entry of a map, and
-// the fields that the schema of a parent requires.
+// put sets the value at a path of an object. It creates missing parents: a list with one item, a map with one entry, or
+// an object with the fields that its schema requires.
 func put(object tree, s *Schema, path []string, value any) {
 	name := path[0]
 	property := s.Properties[name]
@@ -88,7 +88,7 @@ func put(object tree, s *Schema, path []string, value any) {
 	required(object, s, name)
 }
 
-// required sets the missing fields that a schema requires, except the field whose name is exception.
+// required sets the fields that a schema requires and the object lacks, except the field named exception.
 func required(object tree, s *Schema, exception string) {
 	for _, key := range s.Required {
 		if _, there := object[key]; !there && key != exception {
@@ -98,7 +98,7 @@ func required(object tree, s *Schema, exception string) {
 	}
 }
 
-// inner returns the new content of a field: the existing content with the value set at the rest of the path.
+// inner returns the existing value of a field after it has set value at the path rest below the field.
 func inner(existing any, s *Schema, rest []string, value any) any {
 	if len(rest) == 0 {
 		return value

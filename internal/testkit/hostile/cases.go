@@ -58,16 +58,16 @@ func (c *Case) JSON() ([]byte, error) {
 	return encode(object)
 }
 
-// Generator generates the hostile cases of some definitions.
+// Generator generates the hostile cases of its definitions.
 type Generator struct {
 	Definitions []*Definition
-	// Keys contains the Spark configuration keys, and the prefixes of keys, that the operator reads. A prefix ends with
-	// a dot.
+	// Keys contains the Spark configuration keys that the operator reads. It also contains prefixes of such keys, which
+	// end with a dot.
 	Keys []string
-	// Thorough selects all values of each field, and one in twenty values of each field's twins. If false, each field
-	// gets few values.
+	// Thorough selects all values of each field, but only one in twenty values of twin fields (see twins). If Thorough
+	// is false, the generator makes a sample, in which each field has few values.
 	Thorough bool
-	// Twins selects all values of twins too, if Thorough is set.
+	// Twins selects all values of twin fields too. It has an effect only if Thorough is set.
 	Twins bool
 }
 
@@ -95,8 +95,8 @@ func at(d *Definition, f *Field, base int, worst Worst) *Case {
 	}}
 }
 
-// alone returns the cases that set one field each. In the sample, one case sets several neighbouring scalar fields
-// instead.
+// alone returns the cases that set one field each. If the generator is not thorough, it sets several neighbouring
+// scalar fields in one case instead.
 func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		var groups groups
@@ -118,7 +118,7 @@ func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// yield passes the cases of all groups to the function yield until that function returns false.
+// yield passes the cases of all groups to the function yield. It stops if that function returns false.
 func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 	for _, fields := range g.all {
 		turns := 2
@@ -133,7 +133,7 @@ func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 	}
 }
 
-// byItself passes the cases of one field to the function yield. It reports whether yield accepts more cases.
+// byItself passes the cases of one field to the function yield. It returns false if yield has returned false.
 func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) bool) bool {
 	for base := range bases[d.Name()] {
 		if base > 0 && (!g.Thorough || len(f.Path) > 4) {
@@ -148,15 +148,18 @@ func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) b
 	return true
 }
 
-// groupSize is the largest number of fields that one case of the sample sets. The paths of these fields begin with the
-// same groupDepth steps. Two sorts of fields are exceptions: fields that no schema names, and fields of a schedule's
-// template. For these fields the largest number is moreSize, and only groupDepth-1 steps have to be the same.
+// groupSize is the largest number of fields in one case of the sample. The paths of these fields have the same first
+// groupDepth steps.
+//
+// The limits are wider for fields that no schema lists and for fields in the template of a schedule: at most moreSize
+// fields, and the same first groupDepth-1 steps.
 const groupSize, moreSize, groupDepth = 30, 120, 4
 
-// groups contains the scalar fields of a definition in groups. The paths of a group's fields begin with the same steps.
+// groups contains the scalar fields of a definition in groups. The fields of a group have paths with the same first
+// steps.
 type groups struct {
 	all  [][]*Field
-	last map[string]int // by beginning of the paths, the index of the group that still has room
+	last map[string]int // the index of the group that still has room, by the first steps of the paths
 }
 
 func (g *groups) add(f *Field) {
@@ -176,8 +179,8 @@ func (g *groups) add(f *Field) {
 	g.all[at] = append(g.all[at], f)
 }
 
-// together returns a case that sets several fields of one object, each to one of the field's worst values. The
-// argument turn selects the values.
+// together returns a case that sets each of several fields to one of its worst values. The argument turn selects the
+// values.
 func together(d *Definition, fields []*Field, turn int) *Case {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -197,8 +200,9 @@ func together(d *Definition, fields []*Field, turn int) *Case {
 	}}
 }
 
-// worst returns the worst values of a field. For a scalar, the sample contains only two values: the first value, which
-// is the longest text if the field is a string, and one more value that depends on the field's index i.
+// worst returns the worst values of a field. If the generator is not thorough, a scalar field has only two: the first
+// of its values, which is the longest text if the field is a string, and one more value, which the field's index i
+// selects.
 func (g *Generator) worst(f *Field, i, base int) []Worst {
 	size := Spec
 	if !g.Thorough {
@@ -252,7 +256,7 @@ func (g *Generator) lists(f *Field, i int) []Worst {
 	return all
 }
 
-// items returns at most count items of a list, as many as fit into size bytes.
+// items returns a list with as many items as fit into size bytes, but at most count.
 func items(f *Field, how style, count, size int) []any {
 	var out []any
 	for i := range count {
@@ -336,7 +340,7 @@ func deep() []Worst {
 	return []Worst{nest(9000), lists(9000), unknown}
 }
 
-// pairs returns cases that make two lists or maps of one object long.
+// pairs returns the cases that fill two lists or maps of one object.
 func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
@@ -357,8 +361,11 @@ func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 }
 
 // inSample reports whether the generator makes a case for a pair of lists. Two lists are related if they have the same
-// parent or the same name. A thorough generator takes each pair that is related or in which at least one list has a
-// schema. Any other generator takes every eighth pair of related lists that both have schemas.
+// parent or the same name.
+//
+// A thorough generator makes a case for each related pair, and for each pair in which a schema describes at least one
+// of the lists. Any other generator considers only related pairs whose lists both have schemas, and makes a case for
+// one in eight of them.
 func (g *Generator) inSample(a, b *Field, i int) bool {
 	related := parent(a) == parent(b) || a.Last() == b.Last()
 	if g.Thorough {
@@ -377,8 +384,8 @@ func (g *Generator) pair(d *Definition, a, b *Field) *Case {
 	}}
 }
 
-// many returns a map with count entries, or a list of different items. The list has as many items as fit into size
-// bytes, and at most count. The schema may limit the number of entries or items further.
+// many returns a long map or list. A map has count entries. A list has as many distinct items as fit into size bytes,
+// but at most count. Both become shorter if the schema accepts fewer.
 func many(f *Field, count, size int) any {
 	if f.IsList() {
 		if f.Schema.MaxItems != nil {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// confs returns the cases of the maps with Spark configuration. For each key that the operator reads, they set each
-// hostile text. For each prefix of keys that the operator reads, they set as many entries as are accepted.
+// confs returns the cases of the maps that contain Spark configuration. Cases of a key set it to each hostile text.
+// Cases of a prefix of keys add as many keys with this prefix as the operator accepts. The generator's Keys are the
+// keys and prefixes that the operator reads.
 func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
@@ -18,8 +19,8 @@ func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 				continue
 			}
 			for i, key := range g.Keys {
-				// The sample takes one in sixteen keys here, because the operator passes most of hadoopConf, and the
-				// configuration in a schedule's template, on without reading it.
+				// The operator passes on most of hadoopConf, and the configuration in a schedule's template, without
+				// reading them. The sample therefore contains only one in sixteen of these keys.
 				if passed := f.Last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"; !g.Thorough && passed && i%16 != 0 {
 					continue
 				}
@@ -85,7 +86,8 @@ func confValue(key string, i int) string {
 	return "/n" + strconv.Itoa(i)
 }
 
-// suffixes returns endings that make keys of a prefix. Each # in an ending stands for a number.
+// suffixes returns endings that, appended to a prefix, form configuration keys. Each # in an ending stands for a
+// number.
 func suffixes(key string) []string {
 	all := []string{"n#", "n#.amount", "n#.n#.n#"}
 	if strings.Contains(key, "volumes.") {
@@ -96,7 +98,7 @@ func suffixes(key string) []string {
 	return all
 }
 
-// merged returns a copy of the map at a path of an object, extended by the entries of more.
+// merged returns a copy of the map at a path of an object, with the entries of more added.
 func merged(object tree, path []string, more tree) tree {
 	var at any = object
 	for _, step := range path {

@@ -55,8 +55,8 @@ func TestSampleReachesEveryField(t *testing.T) {
 	t.Logf("%d cases: %v %v", cases, kinds, forms)
 }
 
-// TestTwinsAreSampled checks which cases are measured: all cases of the first of several twin fields, and one in twenty
-// cases of each other twin.
+// TestTwinsAreSampled checks how many cases are measured. Of several twin fields, the first keeps all of its cases, and
+// the others keep one case in twenty.
 func TestTwinsAreSampled(t *testing.T) {
 	const each = 10 * twinStride
 	apps, schedules := &Definition{Kind: "SparkApplication"}, &Definition{Kind: "ScheduledSparkApplication"}
@@ -93,8 +93,8 @@ func TestTwinsAreSampled(t *testing.T) {
 	}
 }
 
-// TestCasesAreTheSameInEachRun checks that each case builds the same valid JSON each time. It checks a part of the
-// sample, or with SOAK=1 a part of all cases.
+// TestCasesAreTheSameInEachRun checks that each case builds the same valid JSON each time. It checks only some of the
+// cases: of the sample, or of all cases if SOAK=1.
 func TestCasesAreTheSameInEachRun(t *testing.T) {
 	thorough, stride, count := os.Getenv("SOAK") != "", 7, 0
 	if thorough {

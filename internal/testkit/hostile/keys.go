@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// SoakVariable is the environment variable that selects all values of every field instead of a sample. Even then, one
-// in twenty cases of twin fields (twins) is measured, unless the variable's value is "all".
+// SoakVariable is the environment variable that selects all values of every field instead of a sample. Of the cases of
+// twin fields (see twins), still only one in twenty is measured, unless the variable has the value "all".
 const SoakVariable = "SOAK"
 
 // Cases returns a generator for all our definitions. The folder of the calling test must be two levels below the

@@ -30,8 +30,8 @@ func special(d *Definition, field, value string, set func(tree)) *Case {
 	return &Case{Definition: d, Field: field, Value: value, set: set}
 }
 
-// markers returns objects that repeat a substitution marker many times and make the text that replaces it as long as
-// possible.
+// markers returns objects that repeat a placeholder such as {{APP_NAME}} many times, while the text that replaces it is
+// as long as possible.
 func (g *Generator) markers(d *Definition) []*Case {
 	if !strings.HasPrefix(d.APIVersion, "spark.apache.org") {
 		return nil
@@ -53,8 +53,8 @@ func (g *Generator) markers(d *Definition) []*Case {
 	return all
 }
 
-// references returns objects with two sorts of Spark configuration: many keys that refer to the same long text, and a
-// chain of keys, each of which refers twice to the next key.
+// references returns objects whose Spark configuration expands to long texts. In some objects, many keys refer to the
+// same long text. In others, each key of a chain refers twice to the next key.
 func (g *Generator) references(d *Definition) []*Case {
 	var all []*Case
 	for _, prefix := range []string{
@@ -101,8 +101,8 @@ func (g *Generator) references(d *Definition) []*Case {
 	return append(all, conf(d, "every key a reference that doubles 30 times", twice), conf(d, "every key a reference to one long text", long))
 }
 
-// programs returns cases that set hostile patterns for secrets (spark.redaction.regex), which the operator matches
-// against long texts.
+// programs returns cases with hostile values of spark.redaction.regex. The operator matches this regular expression
+// against long texts to find secrets.
 func (g *Generator) programs(d *Definition) []*Case {
 	var all []*Case
 	for _, program := range programs() {
@@ -141,8 +141,8 @@ var templatePaths = map[string]struct {
 	"spark.apache.org SparkCluster":                  {paths: [][]string{{"masterSpec", "statefulSetSpec"}, {"workerSpec", "statefulSetSpec"}}, whole: true},
 }
 
-// maxValues is the number of values that two templates may have together: the operator's limit for a spec, minus the
-// values of the fields outside the templates.
+// maxValues is the largest number of values in two templates together. It is the operator's limit for a whole spec,
+// minus the values of the fields outside the templates.
 const maxValues = 10_000 - 200
 
 // templates returns objects whose pod templates have many containers with long lists, up to the operator's limits. Such
@@ -217,7 +217,8 @@ func (g *Generator) schedules(d *Definition) []*Case {
 	return all
 }
 
-// filled returns objects in which many lists and maps are long, up to the limits of the operator and of etcd.
+// filled returns objects in which many lists and maps are long. The objects are as large as the operator or etcd
+// accepts.
 func (g *Generator) filled(d *Definition) []*Case {
 	var all []*Case
 	for _, size := range []int{Spec, Etcd} {

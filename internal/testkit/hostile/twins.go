@@ -16,7 +16,7 @@ var role = strings.NewReplacer(
 // same schema and the same code reads both. Examples are the fields of a driver and an executor, and of a container and
 // an init container. The fields of a schedule's template are twins of those of an application's spec.
 type twins struct {
-	first  map[string]string // by the path of a driver's container, the field that came first
+	first  map[string]string // the first field of each group of twins, by the path that role makes of it
 	passed int
 }
 
