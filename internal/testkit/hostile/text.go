@@ -11,7 +11,7 @@ import (
 type text struct {
 	name  string
 	size  int
-	least int // below this size the text loses its meaning
+	least int // the smallest size at which the text is still hostile
 	make  func(size int) string
 }
 

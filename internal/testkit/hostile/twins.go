@@ -2,10 +2,10 @@ package hostile
 
 import "strings"
 
-// twinStride determines how many cases of twin fields are measured: one in twinStride.
+// twinStride is the interval at which cases of twin fields are measured: every twinStride-th case.
 const twinStride = 20
 
-// role replaces steps of paths, so that twin fields get the same path.
+// role replaces the steps of paths in which twin fields differ, so that all twins get the same path.
 var role = strings.NewReplacer(
 	".executor.", ".driver.", ".server.", ".driver.", ".executorSpec.", ".driverSpec.", ".workerSpec.", ".masterSpec.",
 	"initContainers[]", "containers[]", "ephemeralContainers[]", "containers[]", "sidecars[]", "containers[]",
@@ -20,7 +20,7 @@ type twins struct {
 	passed int
 }
 
-// skip reports whether a case is not measured, because its field is a twin of an earlier field.
+// skip reports whether a case is left out because it sets a twin of an earlier field.
 func (t *twins) skip(c *Case) bool {
 	path := c.Definition.Name() + " ." + c.Field
 	shared := role.Replace(path)

@@ -32,8 +32,8 @@ var identities = []string{
 	"devicePath", "uid", "servicePort", "type", "prefix", "hostnames",
 }
 
-// filler returns a value that a schema accepts. The style decides how large the value is and whether it differs for
-// each i.
+// filler returns a value that a schema accepts. The style determines how large the value is. It also determines whether
+// calls with different values of i return different values.
 func filler(s *Schema, name string, i int, how style, depth int) any {
 	switch {
 	case len(s.Enum) > 0:
@@ -86,7 +86,8 @@ func enumValue(s *Schema, i int) any {
 	return value
 }
 
-// integer returns a number that a schema accepts. The number differs for each i if the schema allows that.
+// integer returns a number that a schema accepts. Each i has a number of its own, if the range of the schema is wide
+// enough.
 func integer(s *Schema, i int) any {
 	least, most := int64(1), int64(65535)
 	if s.Minimum != nil {
@@ -98,7 +99,8 @@ func integer(s *Schema, i int) any {
 	return least + int64(i)%max(most-least+1, 1)
 }
 
-// word returns a short string that a schema accepts. The string differs for each i if the schema allows that.
+// word returns a short string that a schema accepts. Except in the style bare, each i has a string of its own, if the
+// schema allows that.
 func word(s *Schema, name string, i int, how style) string {
 	n := strconv.Itoa(i)
 	if how == bare {
@@ -183,8 +185,8 @@ func numbers(s *Schema) []Worst {
 	return []Worst{{"largest", value(most)}, {"smallest", value(least)}}
 }
 
-// strs returns those of the given texts that a schema accepts, cut to the schema's maximum length. It adds the longest
-// texts that match the schema's pattern.
+// strs returns the texts in all that a schema accepts, after it has cut them to the schema's maximum length. If the
+// schema has a pattern, strs adds the longest texts that match it.
 func strs(s *Schema, all []text) []Worst {
 	var out []Worst
 	for _, t := range all {

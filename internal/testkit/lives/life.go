@@ -28,8 +28,8 @@ type Life struct {
 	log    []string
 }
 
-// New returns a life that begins at a given time. The seed and the sequence, which is a number of the state machine,
-// determine all random choices.
+// New returns a life that begins at a given time. The seed and the sequence determine all random choices. Each state
+// machine has its own sequence.
 func New(seed, sequence uint64, began time.Time) Life {
 	return Life{Rand: rand.New(rand.NewPCG(seed, sequence)), Now: began}
 }
@@ -85,8 +85,8 @@ func Caught(run func()) (crash *Crash) {
 	return nil
 }
 
-// Copied returns the content of a simulated cache that shows all existing objects. It reuses the memory of the cache's
-// old content.
+// Copied returns the content of a simulated cache that contains every existing object. The result reuses the memory of
+// the argument cache, whose content is overwritten.
 func Copied[T any](cache []T, exists []*T) []T {
 	cache = cache[:0]
 	for _, item := range exists {
@@ -95,9 +95,9 @@ func Copied[T any](cache []T, exists []*T) []T {
 	return cache
 }
 
-// Play plays a number of lives and returns this number. The number is the argument sample, multiplied by the
-// environment variable LIVES if that is set. The seeds are 0, 1, 2 and so on. If a life breaks a rule, Play fails the
-// test and prints the seed and the story.
+// Play simulates lives, and returns how many. Their seeds are 0, 1, 2 and so on. Their number is sample, or a multiple
+// of sample if the environment variable LIVES is set. At the first life that breaks a rule, Play fails the test and
+// prints the seed and the story.
 func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 	t.Helper()
 	count, passes := Count(t, sample), 0
@@ -111,8 +111,8 @@ func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 	return count
 }
 
-// CameTo fails a test unless each of the given outcomes was reached by at least one life. If an outcome was reached by
-// no life, the simulation is too harmless to prove anything.
+// CameTo fails a test unless each of the outcomes in all was reached by at least one life. An outcome that no life
+// reaches is not tested by the simulation.
 func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Helper()
 	t.Logf("lives came to %v", seen)
@@ -152,9 +152,9 @@ func (u Used) Add(trail []lifecycle.Transition) {
 	}
 }
 
-// Holds fails a test if a transition that the state machine's table allows occurred in no life. The arguments describe
-// a row of the table: the row allows the transitions from each of the phases in sources to the phase target, and
-// reason is the reason that it gives.
+// Holds fails a test if no life used a transition that the state machine's table allows. The arguments are one row of
+// that table, which allows the transitions from each phase in sources to target. The argument reason is the row's
+// explanation.
 func (u Used) Holds(t *testing.T, sources []lifecycle.Phase, target lifecycle.Phase, reason string) {
 	t.Helper()
 	for _, f := range sources {

@@ -12,9 +12,8 @@ import (
 // it.
 const variable = "LIVES"
 
-// Count returns the number of lives to play. It is the argument sample, multiplied by the environment variable LIVES
-// if that is set. The seeds of the lives are 0, 1, 2 and so on, so that the number of a life is enough to reproduce a
-// failure.
+// Count returns the number of lives to simulate. That is sample, multiplied by the environment variable LIVES if it is
+// set. The seeds of the lives are 0, 1, 2 and so on. The number of a life is therefore enough to reproduce its failure.
 func Count(t testing.TB, sample int) int {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -23,7 +22,7 @@ func Count(t testing.TB, sample int) int {
 	}
 	times, err := strconv.Atoi(text)
 	if err != nil || times < 1 {
-		t.Fatalf("%s is %q: it is by how many times more lives are played, a whole number from 1 on", variable, text)
+		t.Fatalf("%s is %q; set it to a whole number of at least 1, by which the number of lives is multiplied", variable, text)
 	}
 	return sample * times
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Party describes a pod by the properties that a NetworkPolicy selects pods by.
+// Party is one end of a connection: a pod, reduced to the properties by which a NetworkPolicy selects it.
 type Party struct {
 	Namespace string
 	Labels    map[string]string

@@ -10,7 +10,7 @@ import (
 var longestTexts sync.Map // by size and pattern
 
 // Longest returns a string of about size bytes that matches a pattern, or an empty string if it finds none. Each
-// repetition without an upper bound uses half of the remaining size.
+// repetition without an upper bound may use half of the bytes that are left.
 func Longest(pattern string, size int) string {
 	key := fmt.Sprint(size, pattern)
 	if known, found := longestTexts.Load(key); found {
@@ -35,8 +35,8 @@ func longest(pattern string, size int) string {
 	return ""
 }
 
-// writeMatch writes a text that matches a regular expression. The argument room is the number of bytes that may still
-// be written; writeMatch subtracts the length of the text.
+// writeMatch writes a text that matches a regular expression. The argument room is the number of bytes that are left.
+// writeMatch subtracts the length of the text from it.
 func writeMatch(out *strings.Builder, re *syntax.Regexp, room *int) {
 	write := func(text string) {
 		out.WriteString(text)
@@ -66,8 +66,8 @@ func writeMatch(out *strings.Builder, re *syntax.Regexp, room *int) {
 	}
 }
 
-// repeat writes consecutive matches of a regular expression until it has used half of the room. The arguments least
-// and most limit the number of matches. If most is -1, the number has no upper limit.
+// repeat writes one match of a regular expression after another, until the matches have used half of room. It writes at
+// least least matches, and at most most matches unless most is -1.
 func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, room *int) {
 	share := *room / 2 // the other half is for the rest of the pattern
 	for n := 0; n < least || (most < 0 || n < most) && share > 0; n++ {

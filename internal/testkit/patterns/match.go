@@ -1,5 +1,5 @@
-// Package patterns builds texts that match regular expressions, and caches whether long texts match. Thousands of
-// fields of the definitions share a few patterns, and tests match each of them against texts of a megabyte.
+// Package patterns builds texts that match regular expressions. It also caches whether a long text matches: tests match
+// texts of a megabyte against the patterns of thousands of fields, and these fields share a few patterns.
 package patterns
 
 import (
@@ -8,14 +8,15 @@ import (
 	"sync"
 )
 
-// answer is the key of a cached match: a pattern, and the length and hash of a long text.
+// answer is the key under which the result of a match is cached. It contains the pattern, and the length and hash of
+// the text.
 type answer struct {
 	pattern string
 	length  int
 	hash    uint64
 }
 
-// short is the length in bytes up to which a match is not cached.
+// short is the length of a text, in bytes, up to which the result of a match is not cached.
 const short = 256
 
 var (

@@ -15,30 +15,30 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 )
 
-// ByDefinition is the value of Row.By for a custom resource that the API server refuses without the webhook.
+// ByDefinition is the value of Row.By if the definition refuses a custom resource, so that no webhook is needed.
 const ByDefinition = "definition"
 
 // Row is one refused custom resource, and one row of the table.
 type Row struct {
-	// Field is the field that the refusal names. "KEY" in it stands for the key of sparkConf in the piece.
+	// Field is the field that the error message names. "KEY" in it stands for the key of sparkConf that Piece sets.
 	Field string `json:"field"`
-	// When describes the refused values.
+	// When describes the refused values. It completes the sentence "The field is refused if it ...".
 	When string `json:"when"`
-	// Piece is YAML that makes the valid object of the file invalid if it is merged into the object.
+	// Piece is YAML. If it is merged into the valid object of the file, that object becomes invalid.
 	Piece string `json:"piece"`
 	// By is ByDefinition, or empty if the webhook refuses the custom resource.
 	By string `json:"by"`
-	// Says is a part of the message that the definition and a pass have in common. It is empty if the definition refuses
-	// the value with Kubernetes' own message about a type, an enumeration or a range.
+	// Says is a text that both error messages contain, that of the definition and that of a pass. It is empty if the
+	// definition refuses the value with Kubernetes' own message about a type, an enumeration or a range.
 	Says string `json:"says"`
-	// Also are further pieces that the definition refuses for the reason of the row.
+	// Also contains further pieces that the definition refuses for the same reason as Piece.
 	Also []string `json:"also"`
 	// Why is the text of the event if spark-submit is allowed.
 	Why string `json:"why"`
 }
 
-// FieldOfPiece returns the field that the refusal names. Instead of "KEY", the field contains the configuration key
-// that Piece sets.
+// FieldOfPiece returns the field that the error message names. It replaces "KEY" in Field by the configuration key that
+// Piece sets.
 func (r Row) FieldOfPiece() string { return strings.ReplaceAll(r.Field, "KEY", "spark.master") }
 
 // File contains the refused custom resources of one kind.
@@ -63,7 +63,7 @@ func Read(name string) (file File, err error) {
 	return file, nil
 }
 
-// Must reads a file of refused custom resources, and fails the test if that is not possible.
+// Must reads a file of refused custom resources. It fails the test if it cannot read the file.
 func Must(t testing.TB, name string) File {
 	t.Helper()
 	file, err := Read(name)
@@ -73,7 +73,7 @@ func Must(t testing.TB, name string) File {
 	return file
 }
 
-// JSON returns the valid custom resource of the file with pieces of YAML merged into it, as JSON.
+// JSON returns the file's valid custom resource as JSON, after it has merged pieces of YAML into the custom resource.
 func (f File) JSON(t testing.TB, pieces ...string) []byte {
 	t.Helper()
 	whole := map[string]any{}
@@ -91,7 +91,7 @@ func (f File) JSON(t testing.TB, pieces ...string) []byte {
 	return text
 }
 
-// Table returns the table of rows in docs/validation.md.
+// Table returns rows as a table for docs/validation.md.
 func Table(rows []Row) string {
 	var text strings.Builder
 	text.WriteString("| field | refused when it | at `kubectl apply` by |\n|---|---|---|\n")
@@ -105,8 +105,8 @@ func Table(rows []Row) string {
 	return text.String()
 }
 
-// Hold compares the text between two marks of a document with the wanted text. If update is set, it writes the wanted
-// text there.
+// Hold fails the test if the text between two marks of a document is not the wanted text. If update is true, it writes
+// the wanted text there instead.
 func Hold(t testing.TB, document, mark, want string, update bool) {
 	t.Helper()
 	text, err := os.ReadFile(document)

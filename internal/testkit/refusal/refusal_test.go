@@ -28,8 +28,8 @@ func read(t *testing.T, name string) File {
 	return Must(t, "../../../dialect/"+name+"/testdata/refusals.yaml")
 }
 
-// inTemplates turns the rows of applications into rows of schedules, whose template contains the spec of the row. It
-// leaves out rows that do not set a field of the spec.
+// inTemplates turns rows for applications into rows for schedules: it moves the spec of each row into spec.template. It
+// leaves out rows that set no field of the spec.
 func inTemplates(t *testing.T, rows []Row) (out []Row) {
 	nested := func(piece string) string {
 		var object struct {
@@ -49,7 +49,7 @@ func inTemplates(t *testing.T, rows []Row) (out []Row) {
 	}
 	for _, r := range rows {
 		if r.Piece = nested(r.Piece); r.Piece == "" {
-			continue // the schedule has metadata of its own
+			continue // the row is about metadata, which a template does not have
 		}
 		r.Also = slices.Clone(r.Also)
 		for i := range r.Also {
@@ -60,9 +60,9 @@ func inTemplates(t *testing.T, rows []Row) (out []Row) {
 	return out
 }
 
-// TestDefinitionsRefuseTheirRows checks, for each row of docs/validation.md and each version of its kind, that the
-// definition refuses exactly the objects that the page lists as refused by the definition. Each rule of a definition
-// must refuse an object of the page.
+// TestDefinitionsRefuseTheirRows compares the definitions with docs/validation.md. In each version, a definition must
+// refuse a row's object if the page lists the row as refused by the definition, and must accept it otherwise. Each
+// validation rule of a definition must refuse the object of at least one row.
 func TestDefinitionsRefuseTheirRows(t *testing.T) {
 	for file, of := range files {
 		rows := read(t, of.refusals)
@@ -103,8 +103,8 @@ func TestDefinitionsRefuseTheirRows(t *testing.T) {
 	}
 }
 
-// at reports whether an error may come from a rule. The error of a rule names the schema of the rule, or the field path
-// of the rule below the schema.
+// at reports whether an error may come from a rule. It compares the field of the error with the path of the rule, up to
+// the first list in that path.
 func at(e *field.Error, rule crd.Rule) bool {
 	path, _, _ := strings.Cut(rule.Path, "[]")
 	return path == "" || strings.HasPrefix("."+e.Field, path)

@@ -29,7 +29,7 @@ import (
 type World struct {
 	T         testing.TB
 	Namespace string
-	API       client.Client // Its user may do everything. It reads from the API server.
+	API       client.Client // has the rights of an administrator, and no cache
 	Log       *Lines        // the output of this world's loggers
 }
 
@@ -152,7 +152,7 @@ func (w *World) Bind(pod *corev1.Pod, node string) {
 	}
 }
 
-// Stays returns the pods and ConfigMaps that still exist in the namespace, by name.
+// Stays returns the kind and name of each pod and ConfigMap that still exists in the namespace.
 func (w *World) Stays() (names []string) {
 	w.T.Helper()
 	var pods corev1.PodList
@@ -190,9 +190,11 @@ func (w *World) Patch(name, change string) {
 	}
 }
 
-// TakesItsTime binds a pod to a node, so that the pod continues to exist after its deletion until the test calls the
-// returned function, as during a grace period. The node is necessary because the pod garbage collector of Kubernetes
-// marks deleted pods without a node as failed every 20 s.
+// TakesItsTime makes a pod outlive its deletion, as during a grace period. It binds the pod to a node and adds a
+// finalizer. The pod exists until the test calls the returned function.
+//
+// The node is necessary because the pod garbage collector of Kubernetes marks deleted pods without a node as failed
+// every 20 s.
 func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 	w.T.Helper()
 	w.Bind(pod, "nowhere")
@@ -307,7 +309,7 @@ func (w *World) Warn(uid types.UID, name, reason, message string) {
 	})
 }
 
-// WaitCause waits until the status of an application of package tiny shows a reason.
+// WaitCause waits until the status of an application of package tiny contains a reason.
 func (w *World) WaitCause(name, reason string) {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to tell "+reason, func(context.Context) error {
