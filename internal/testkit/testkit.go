@@ -97,9 +97,11 @@ func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client
 	return c
 }
 
-// Namespace creates a namespace with a default service account for one test, and returns its name. On an existing
-// control plane the namespace is deleted at the end of the test. A control plane of the tests themselves ends with
-// them, and the deletion of a namespace would cost it more CPU time than most tests: 0.1 s, for a hundred requests.
+// Namespace creates a namespace with a default service account for one test, and returns its name.
+//
+// On an existing control plane, the namespace is deleted at the end of the test. A control plane that the tests started
+// keeps the namespace until it stops, because each deletion takes a hundred requests and 0.1 s of CPU time, which is
+// more than most tests take.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	c := Client(t)
@@ -150,7 +152,8 @@ func Wait(t testing.TB, what string, condition func(context.Context) error) {
 	}
 }
 
-// Root returns the repository's root, which is the nearest directory above the package under test that has a go.mod.
+// Root returns the root of the repository. It is the nearest parent folder of the tested package that contains a
+// go.mod.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -168,7 +171,7 @@ func Root() (string, error) {
 	}
 }
 
-// start starts or connects to the control plane that the environment selects, and installs our definitions.
+// start starts the control plane that the environment selects, or connects to it. It then installs our definitions.
 func start() (*rest.Config, error) {
 	root, err := Root()
 	if err != nil {
@@ -231,8 +234,8 @@ func stopEmbedded() error {
 	return errors.Join(run(ctx, program, "down", "--dir", state()), os.RemoveAll(controlPlane.dir))
 }
 
-// sparklocal returns the path of the program that runs control planes: $SPARKLOCAL if it is set, or else a program that
-// sparklocal builds from the module in the folder local.
+// sparklocal returns the path of the program that starts and stops control planes. The environment variable SPARKLOCAL
+// may name the program. Otherwise sparklocal builds it from the module in the folder local.
 func sparklocal(ctx context.Context, root string) (string, error) {
 	if program := os.Getenv("SPARKLOCAL"); program != "" {
 		return program, nil

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// frames is the body of a watch in protobuf, reduced to the kept fields. Four bytes with the length of an event precede
-// each event (Kubernetes: runtime/serializer/protobuf, length-delimited frames).
+// frames is the body of a protobuf watch after each event has been reduced to the kept fields. Each event is preceded
+// by four bytes that contain its length (Kubernetes: runtime/serializer/protobuf, length-delimited frames).
 type frames struct {
 	io.Closer
 	from  io.Reader
@@ -19,10 +19,11 @@ type frames struct {
 	left  []byte // the unread part of out
 }
 
-// maxFrame is the size of the largest event that is read, in bytes. client-go does not read events above 16 MiB either.
+// maxFrame is the largest size of an event that is read, in bytes. client-go has the same limit of 16 MiB.
 const maxFrame = 16 << 20
 
-// keptFrame is the size of the largest event, in bytes, whose buffers are reused for the next event.
+// keptFrame is the largest size of an event, in bytes, after which the buffers are reused. Larger buffers are freed at
+// the next event.
 const keptFrame = 256 << 10
 
 // Read implements io.Reader.
@@ -48,7 +49,7 @@ func (f *frames) next() error {
 		return fmt.Errorf("a watch event has %d bytes; the limit is %d", size, maxFrame)
 	}
 	if size <= keptFrame && cap(f.in) > keptFrame {
-		f.in, f.out = nil, nil // do not keep the memory of one large event as long as the watch lasts
+		f.in, f.out = nil, nil // otherwise one large event would take memory until the watch ends
 	}
 	if int(size) > cap(f.in) {
 		f.in = make([]byte, size)
@@ -56,7 +57,7 @@ func (f *frames) next() error {
 	f.in = f.in[:size]
 	if _, err := io.ReadFull(f.from, f.in); err != nil {
 		if errors.Is(err, io.EOF) {
-			return io.ErrUnexpectedEOF // a watch that is cut off has not ended
+			return io.ErrUnexpectedEOF // io.EOF would mean that the watch ended normally
 		}
 		return err
 	}
@@ -69,7 +70,7 @@ func (f *frames) next() error {
 	return nil
 }
 
-// list is the body of a response that holds one object or one list, reduced to the kept fields.
+// list is the body of a response after its object, or the objects in its list, have been reduced to the kept fields.
 type list struct {
 	io.ReadCloser
 	objects objects

@@ -1,6 +1,6 @@
-// Package transport reads the objects that the caches receive. The caches' input costs the operator more than
-// everything else: each executor causes about eight events, each with a whole pod. The transport removes unread fields
-// before an object is decoded, and reads pod events that arrive close together in one batch.
+// Package transport reads the objects that the caches receive. Reading them is the operator's largest cost, because
+// each executor causes about eight events, each with a whole pod. The transport removes fields that the operator does
+// not read before an object is decoded. It also reads pod events that arrive close together in one batch.
 package transport
 
 import (
@@ -16,9 +16,12 @@ import (
 )
 
 // Client returns a client for caches. Requests for pods use their own connection, on which events that arrive within
-// the given pause are read together. All other requests use the given other client. Objects in protobuf are reduced to
-// the fields that the argument kept specifies. Events in JSON lose only their managed fields. The function decode,
-// which may be nil, returns the Work of a watch. That Work is notified when the decoding of the bytes of one read
+// the given pause are read together. All other requests use the client others.
+//
+// Objects in protobuf are reduced to the fields that kept specifies. Watch events in JSON lose only their managed
+// fields.
+//
+// The function decode may be nil. It returns the Work of a watch, which is notified when the decoding of received bytes
 // begins and ends.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
@@ -45,7 +48,7 @@ func transportOf(client *http.Client) http.RoundTripper {
 	return client.Transport
 }
 
-// router is a transport that sends requests for pods over their own connection.
+// router is a transport that sends requests for pods over one connection and all other requests over another.
 type router struct {
 	pods, others http.RoundTripper
 	objects      objects
@@ -53,7 +56,7 @@ type router struct {
 	decode       func(path string) Work
 }
 
-// podsPath is the suffix of the paths of lists and watches of pods, in one namespace or in all.
+// podsPath is the suffix of the URL path of requests that list or watch pods, in one namespace or in all.
 const podsPath = "/pods"
 
 // RoundTrip implements http.RoundTripper.

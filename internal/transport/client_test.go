@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// counting is a transport that counts the requests that do not use the caches' own connection.
+// counting is a transport that counts requests. Tests use it for the requests that are not about pods.
 type counting struct {
 	http.RoundTripper
 	asked atomic.Int64
@@ -31,14 +31,14 @@ func (c *counting) RoundTrip(request *http.Request) (*http.Response, error) {
 	return c.RoundTripper.RoundTrip(request)
 }
 
-// kinds returns the specification for pods from the variable names, and a specification for lists of such pods.
+// kinds returns the kept parts of pods (see names) and of lists of pods.
 func kinds() Kinds {
 	pod := names["Pod"]
 	return Kinds{"Pod": pod, "PodList": Fields(parts{1: Whole, 2: pod})}
 }
 
-// clients returns a lean client, which keeps only the parts of pods that kinds specifies, and a plain one. Both use the
-// given content type.
+// clients returns two clients with the given content type. The client lean keeps only the parts of pods that kinds
+// specifies. The client plain keeps everything. The result others counts the requests of lean that are not about pods.
 func clients(t *testing.T, format string) (lean, plain kubernetes.Interface, others *counting) {
 	t.Helper()
 	rc := testkit.Rest(t)

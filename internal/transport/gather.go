@@ -6,13 +6,15 @@ import (
 	"time"
 )
 
-// gathering is a connection that pauses before a read if the previous read has drained all bytes that had arrived.
-// Bytes that arrive during the pause are read together. If each event were read by itself, it would wake a chain of
-// goroutines, which take a core from an API server on the same machine. If nothing has arrived for longer than the
-// pause, the next bytes are read at once.
+// gathering is a connection that reads events in batches. If the previous read has drained all bytes that had arrived,
+// the next read pauses first. Bytes that arrive during the pause are then read together. If nothing has arrived for
+// longer than the pause, the next bytes are read at once.
 //
-// There is no pause while many bytes arrive, because a cache is being filled then. A reader that makes pauses would
-// limit the sender to the connection's window.
+// A read of each single event would wake a chain of goroutines. On a machine that also runs the API server, this takes
+// a whole core from it.
+//
+// There is no pause while many bytes arrive, because a cache is being filled then. If the reader paused, the sender
+// could send only as much per pause as fits into the connection's window.
 type gathering struct {
 	net.Conn
 	pause   time.Duration
@@ -27,8 +29,8 @@ type gathering struct {
 const (
 	// beginning is how long a new connection is read without pauses, for handshakes and the first lists.
 	beginning = 2 * time.Second
-	// much is the number of bytes per pause from which on many bytes arrive. A few thousand executors that start or end
-	// each minute cause fewer bytes.
+	// much is the number of bytes per pause at which reads stop pausing. A few thousand executors that start or end each
+	// minute cause fewer bytes.
 	much = 512 << 10
 )
 
@@ -43,7 +45,7 @@ func (c *gathering) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count counts the bytes that arrived.
+// count adds n bytes to the current interval. It begins a new interval if the current one is over.
 func (c *gathering) count(n int) {
 	switch past := c.read.Sub(c.since); {
 	case past >= 2*c.pause:

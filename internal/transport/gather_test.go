@@ -27,7 +27,7 @@ func connected(t *testing.T) (near, far net.Conn) {
 	return near, other
 }
 
-// read reads once and returns the text and how long the read took.
+// read reads at most into bytes, once. It returns the text and the duration of the read.
 func read(t *testing.T, c net.Conn, into int) (string, time.Duration) {
 	t.Helper()
 	began, p := time.Now(), make([]byte, into)
@@ -65,7 +65,8 @@ func TestGathering(t *testing.T) {
 	}
 }
 
-// TestGatheringBegins checks that a new connection is read without pauses, for handshakes and first lists.
+// TestGatheringBegins checks that a new connection is read without pauses, so that handshakes and the first lists are
+// not delayed.
 func TestGatheringBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left, far := net.Pipe()
@@ -101,8 +102,8 @@ type reading struct {
 
 func (r reading) Read(p []byte) (int, error) { return r.socket.Read(p) }
 
-// TestGatheringMuch checks that a fast sender is delayed only at the first read. The sender is a little slower than its
-// reader, so each read drains all bytes.
+// TestGatheringMuch checks that a connection that receives many bytes is delayed only at the first read. The sender is
+// a little slower than the reader. Each read therefore drains all bytes, and only their number prevents further pauses.
 func TestGatheringMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := make(socket, 1000)
@@ -137,7 +138,7 @@ func TestGatheringMuch(t *testing.T) {
 	})
 }
 
-// TestGatheringEnds checks that a reader that waits gets the end of the connection.
+// TestGatheringEnds checks that a read that waits for bytes returns io.EOF when the other end closes the connection.
 func TestGatheringEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := connected(t)

@@ -30,8 +30,8 @@ func (w *World) Powerless() client.Client {
 	return c
 }
 
-// ForeignPod returns a pod that belongs to no application, even if its name looks like the name of an application's
-// pod.
+// ForeignPod returns a pod that belongs to no application. It has no labels and no owner, but tests may give it the
+// name of an application's pod.
 func ForeignPod(namespace, name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -46,7 +46,7 @@ func Exited(code int32, message string) corev1.ContainerState {
 	}}
 }
 
-// WithDriver sets the resources of an application to a small driver and one executor.
+// WithDriver sets the resources of an application: a small driver and one small executor.
 func WithDriver(app *v1beta2.SparkApplication) {
 	app.Spec.Driver.Cores, app.Spec.Driver.Memory = new(int32(1)), new("512m")
 	app.Spec.Driver.ServiceAccount = new("default")
@@ -59,5 +59,5 @@ type Everywhere struct{}
 // Serves reports that every namespace is served.
 func (Everywhere) Serves(context.Context, string) (bool, error) { return true, nil }
 
-// Watched returns the value that means all namespaces.
+// Watched returns the namespaces of the scope. The one value in it stands for all namespaces.
 func (Everywhere) Watched() []string { return []string{metav1.NamespaceAll} }

@@ -99,7 +99,7 @@ func whereIs(driver *lifecycle.Driver) (lifecycle.Phase, v1beta2.ApplicationStat
 	return lifecycle.Launched, v1beta2.ApplicationStateSubmitted, "", driver.Why
 }
 
-// Render returns the objects of an attempt for Kind: a ConfigMap, a Service and the driver pod.
+// Render returns the objects of one attempt of an application of Kind: a ConfigMap, a Service and the driver pod.
 func Render(app *v1beta2.SparkApplication, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	meta := func(suffix string) metav1.ObjectMeta { return Meta(app, suffix, action.Attempt) }
 	immutable := &corev1.ConfigMap{ObjectMeta: meta("conf"), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
@@ -132,9 +132,11 @@ func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 	return pod
 }
 
-// Schedules returns a minimal kind of schedules. A schedule wants one run, and the text in its schedule field is the
-// suffix of that run's name. With the policy Forbid, a run starts only after the previous run ended. If the cache shows
-// no previous run, the kind requests a live read to confirm that there is none. A suspended schedule deletes all its
+// Schedules returns a minimal kind of schedules. A schedule starts one run. The name of the run ends with the text in
+// the schedule's field schedule.
+//
+// With the policy Forbid, a run starts only after the previous run ended. If the cache contains no previous run, the
+// decision requests a read from the API server, to confirm that there is none. A suspended schedule deletes all its
 // runs.
 func Schedules() kind.Kind {
 	own := kinds.Schedules(config.Default()).Runs
@@ -165,7 +167,7 @@ func Schedules() kind.Kind {
 	}
 }
 
-// RunFacts returns the facts about a run for Schedules.
+// RunFacts returns the facts about a run of Schedules.
 func RunFacts(object client.Object) lifecycle.Run {
 	run := object.(*v1beta2.SparkApplication)
 	facts := lifecycle.Run{Name: run.Name, UID: string(run.UID), Deleting: run.DeletionTimestamp != nil}
@@ -215,7 +217,7 @@ func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observe
 	return plan
 }
 
-// RenderRun returns the object of a run for Schedules.
+// RenderRun returns the application that a run of Schedules creates.
 func RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (client.Object, error) {
 	if s.Spec.Template.Image == nil {
 		return nil, errors.New("spec.template.image: required")

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// KeyFamilies contains Spark configuration entries that an application may set in large numbers: either many keys that
-// differ only in a number, or one key whose value is a long list. The map's keys are templates of configuration keys,
-// in which KeysOf replaces %d with a number. The map's values are the values of the entries.
+// KeyFamilies maps Spark configuration keys to values, for keys that an application may set in large numbers. If a key
+// contains %d, an application may set many keys that differ in that number. If it does not, the value may be a long
+// list. KeysOf makes the entries.
 var KeyFamilies = map[string]string{
 	"spark.kubernetes.driverEnv.E%d":                          "v",
 	"spark.kubernetes.driver.label.l%d":                       "v",
@@ -50,8 +50,8 @@ var KeyFamilies = map[string]string{
 	"spark.driver.memory":                                     "${spark.driver.cores}",
 }
 
-// KeysOf returns n configuration entries for an entry of KeyFamilies. If the template key has no %d, KeysOf returns one
-// configuration entry whose value is a list of n items.
+// KeysOf returns n configuration entries for one entry of KeyFamilies. If the key contains no %d, KeysOf returns only
+// one entry, whose value is a list of n items.
 func KeysOf(key, value string, n int) map[string]string {
 	numbered := func(text string, i int) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(i)) }
 	out := map[string]string{}

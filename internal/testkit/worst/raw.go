@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Raw returns the JSON of a value of type T whose given field contains n items. The functions in change adjust the
-// value first, for example to remove parts that the surrounding object sets itself.
+// Raw returns the JSON of a value of type T in which the given field has n items. The functions in change adjust the
+// value before it is encoded, for example to remove parts that the surrounding object sets itself.
 func Raw[T any](t *testing.T, field Field, n int, change ...func(*T)) *runtime.RawExtension {
 	t.Helper()
 	value := new(T)

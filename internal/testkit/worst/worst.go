@@ -27,11 +27,12 @@ type Field struct {
 	way  []step
 }
 
-// step is one step of the path to a Field. It leads from a struct to one of its fields or, if field is -1, to the
-// element of a pointer, list or map.
+// Fields returns the lists and maps that values of a type can contain, except lists of bytes. By default it leaves out
+// lists inside lists and the fields of affinities, which are thousands. It includes them if the environment variable
+// COSTS is "all".
 type step struct{ field int }
 
-// everything is the value of the environment variable COSTS with which tests measure every field and log each cost.
+// everything is the value of the environment variable COSTS that makes tests measure every field and log each cost.
 const everything = "all"
 
 // Fields returns the lists and maps that values of a type can contain. By default it leaves out lists inside lists and
@@ -90,8 +91,8 @@ func nameOf(f reflect.StructField) string {
 	return "." + name
 }
 
-// Fill puts n different items into the field f of an object. The argument object is a pointer to that object. Fill
-// creates missing structures on the path to the field, and gives each list on the path one item.
+// Fill puts n different items into the field f of the object to which the argument object points. It creates missing
+// structures on the path to the field. A list or map on the path gets one item.
 func (f Field) Fill(object any, n int) {
 	fill(reflect.ValueOf(object).Elem(), f.way, n)
 }
@@ -169,8 +170,8 @@ func distinct(v reflect.Value, i int) {
 	}
 }
 
-// CPU returns the processor time that a function takes on its own thread, as the minimum of several tries. It does not
-// include the load of other processes and the garbage collector's own threads.
+// CPU returns the processor time of a function, as the lowest of several measurements. It measures only the thread that
+// runs the function. The load of other processes and the threads of the garbage collector are therefore not included.
 func CPU(tries int, run func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -185,8 +186,8 @@ func CPU(tries int, run func()) time.Duration {
 	return least
 }
 
-// threadTime returns the processor time of the current thread, from the thread's CPU clock, which is exact. The times
-// that getrusage returns are only as recent as the thread's last tick.
+// threadTime returns the processor time of the current thread. It reads the thread's CPU clock, because that clock is
+// exact. The times of getrusage are updated only at each tick of the scheduler.
 func threadTime() time.Duration {
 	var spent unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &spent); err != nil {
@@ -205,13 +206,13 @@ func Allocated(run func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Bounds of Linear, which compares the cost of an object with few items and the cost of an object with factor times as
-// many items.
+// These constants are the settings of Linear, which measures the cost of a small object, with few items, and of a large
+// object, with factor times as many items.
 const (
 	few    = 80
 	factor = 5
-	// enough is a cost that is accepted whatever its growth is. Even if it grows quadratically, ten times as many items
-	// cost only 300 ms.
+	// enough is the cost of the large object up to which any growth is accepted. Even if the cost grows quadratically,
+	// ten times as many items cost only 300 ms.
 	enough = 3 * time.Millisecond
 	// growth is the largest accepted ratio of the two costs. The ratio of a quadratic cost is 25. The ratio is 8 if
 	// half of the cost at 450 items is linear and half is quadratic.
@@ -222,9 +223,8 @@ const (
 	comparisons = 5
 )
 
-// Linear fails a test if the cost of work on an object grows faster than the object. The function work gets a number of
-// items, builds an object with that many items, and returns a function that works on the object. Linear measures only
-// the returned function.
+// Linear fails a test if the cost of work grows faster than the object that the work processes. The function work
+// builds an object with n items and returns a function that processes it. Linear measures only the returned function.
 func Linear(t testing.TB, name string, work func(n int) func()) {
 	t.Helper()
 	run := work(few * factor)
@@ -247,13 +247,14 @@ func Linear(t testing.TB, name string, work func(n int) func()) {
 	}
 }
 
-// compare returns the cost of a small object with few items, the cost of a large object with factor times as many, and
-// whether the growth from the first cost to the second is accepted. measureLarge measures one run on the large object.
-// measureSmall returns the mean cost of repeated runs on the small object.
+// compare returns the cost of a small object with few items, and the cost of a large object with factor times as many.
+// It also reports whether the growth from small to large is accepted. measureLarge measures one run on the large
+// object. measureSmall returns the mean cost of repeated runs on the small object.
 //
 // A single measurement may include a garbage collection or cold caches. Therefore, if the ratio of the costs is above
-// plain, compare measures both objects several times and keeps the lowest cost of each. A measurement of the small
-// object takes as long as one of the large object, so that interruptions affect both equally.
+// plain, compare measures both objects several times and keeps the lowest cost of each. In these measurements the work
+// runs factor times on the small object and once on the large object. Each measurement then takes about as long, so
+// that interruptions affect both equally.
 func compare(measureLarge func() time.Duration, measureSmall func(repeat int) time.Duration) (small, large time.Duration, linear bool) {
 	large = measureLarge()
 	if large <= enough {

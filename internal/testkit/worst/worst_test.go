@@ -34,8 +34,8 @@ func TestCompareFindsQuadraticWork(t *testing.T) {
 	}
 }
 
-// slowAtFirst returns a cost function whose first result is doubled, as by a garbage collection. compare measures the
-// large object first.
+// slowAtFirst returns a cost function whose first result is doubled, as if the garbage collector ran during it. The
+// first result is the one for the large object, because compare measures that object first.
 func slowAtFirst(cost func(n int) time.Duration) func(n int) time.Duration {
 	measured := false
 	return func(n int) time.Duration {
@@ -55,9 +55,9 @@ type fails struct {
 
 func (f *fails) Errorf(string, ...any) { f.failed = true }
 
-// TestLinearMeasuresItsWork checks that Linear measures the work itself and rejects a steep growth. The cost of the
-// work grows with the fourth power of the number of items: it is 625 times as high for five times as many items. That
-// is far more than a busy machine adds to a measurement.
+// TestLinearMeasuresItsWork checks that Linear measures the real cost of work and rejects a steep growth. The cost of
+// this work grows with the fourth power of the number of items, so it is 625 times as high for five times as many
+// items. A busy machine adds far less to a measurement.
 func TestLinearMeasuresItsWork(t *testing.T) {
 	f := &fails{TB: t}
 	text := make([]byte, 64)
