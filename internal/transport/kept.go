@@ -5,17 +5,17 @@ import (
 	"net/http"
 )
 
-// keptKey is the key under which a context holds Kinds.
+// keptKey is the context key of the Kinds that WithKept adds.
 type keptKey struct{}
 
-// WithKept returns a context for requests whose responses are reduced to the parts that the argument kept specifies.
-// The client that sends the requests must use a transport of Shedding.
+// WithKept returns a context for requests. Responses to these requests are reduced to the parts that kept specifies, if
+// their client uses the transport that Shedding returns.
 func WithKept(ctx context.Context, kept Kinds) context.Context {
 	return context.WithValue(ctx, keptKey{}, kept)
 }
 
-// Shedding returns a transport that removes the fields that the Kinds of WithKept do not keep, before a response is
-// decoded. That matters because a megabyte of a pod can become fifty megabytes in memory.
+// Shedding returns a transport that removes fields from a response before it is decoded: all fields that the Kinds of
+// WithKept do not keep. Otherwise a megabyte of an encoded pod could become fifty megabytes in memory.
 func Shedding(next http.RoundTripper) http.RoundTripper { return shedding{next} }
 
 type shedding struct{ next http.RoundTripper }

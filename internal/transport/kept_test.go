@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// TestShedding checks that a request with WithKept gets the kept parts, page by page, and that a request without
-// WithKept gets whole objects.
+// TestShedding checks that a request with WithKept returns only the kept parts, also on later pages of a list, and that
+// a request without WithKept returns whole objects.
 func TestShedding(t *testing.T) {
 	t.Parallel()
 	plain := kubernetes.NewForConfigOrDie(testkit.Rest(t))

@@ -5,9 +5,8 @@ import (
 	"io"
 )
 
-// unmanaged is the body of a JSON watch without the content of metadata.managedFields. Managed fields are a third to a
-// half of a custom resource with a status, and client-go would read them four times before the cache drops them. The
-// field stays as an empty list.
+// unmanaged is the body of a JSON watch in which metadata.managedFields is an empty list. Managed fields are a third to
+// a half of a custom resource with a status, and client-go would read them four times before the cache drops them.
 type unmanaged struct {
 	io.Closer
 	from io.Reader
@@ -20,12 +19,14 @@ type unmanaged struct {
 	keys   [managedDepth + 1]name // the last key at each depth
 }
 
-// managedPath is the path of managed fields in an event. It maps a depth to the encoded key at that depth.
+// managedPath contains the keys that lead from an event to its managed fields. The index is the depth of the key, and
+// the value is the encoded key.
 var managedPath = [managedDepth + 1]string{1: `"object"`, 2: `"metadata"`, managedDepth: `"managedFields"`}
 
 const managedDepth = 3
 
-// name holds the start of an encoded string. A string that is longer than the keys of managedPath equals none of them.
+// name holds the start of an encoded string. It has room for one byte more than the longest key of managedPath, so that
+// no longer string equals such a key.
 type name struct {
 	text [len(`"managedFields"`) + 1]byte
 	size int
@@ -56,7 +57,7 @@ func (u *unmanaged) keep(p []byte) int {
 		} else {
 			u.between(p[at])
 		}
-		if before == 0 || u.cut == 0 { // the brackets of the removed list stay
+		if before == 0 || u.cut == 0 { // keep the bytes outside of the removed list, and the list's brackets
 			kept += copy(p[kept:], p[at:at+size])
 		}
 		at += size
@@ -79,7 +80,7 @@ func (u *unmanaged) inString(p []byte) int {
 	return size
 }
 
-// between reads one byte that is not in a string.
+// between processes one byte outside of strings: a bracket, a colon, or the quote at which a string begins.
 func (u *unmanaged) between(b byte) {
 	switch b {
 	case '"':

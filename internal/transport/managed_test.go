@@ -62,7 +62,7 @@ func TestUnmanaged(t *testing.T) {
 	}
 }
 
-// TestUnmanagedCut checks that a watch that is cut off returns an error after its bytes.
+// TestUnmanagedCut checks that the reader of an interrupted watch first gets all bytes and then the error.
 func TestUnmanagedCut(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`{"object":{"metadata":{"managedFields":[1`), iotest.ErrReader(io.ErrUnexpectedEOF))
 	out, err := io.ReadAll(&unmanaged{Closer: io.NopCloser(in), from: in})

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Message specifies the fields of a protobuf message that are kept. Other fields are never decoded, because decoding is
-// most of the cost of an incoming object.
+// Message specifies the fields of a protobuf message that are kept. Other fields are removed without being decoded,
+// because decoding is most of the cost of an incoming object.
 type Message struct {
 	fields [maxField + 1]*Message
 	named  []string
@@ -23,7 +23,7 @@ const maxField = 63
 // Whole specifies that a message, or a value of another type, is kept as it is.
 var Whole = &Message{whole: true}
 
-// Fields returns a Message that keeps the fields with these numbers. It panics if a number is higher than 63.
+// Fields returns a Message that keeps the fields with these numbers. It panics if a number is higher than maxField.
 func Fields(fields map[protowire.Number]*Message) *Message {
 	m := &Message{}
 	for number, field := range fields {
@@ -32,8 +32,8 @@ func Fields(fields map[protowire.Number]*Message) *Message {
 	return m
 }
 
-// Named returns a Message that keeps a message whole if the message's first field, such as the key of a map's entry,
-// has one of these values. Otherwise the message is removed.
+// Named returns a Message that keeps or removes a message as a whole. It keeps a message whose first field has one of
+// these values. In an entry of a map, the first field is the key.
 func Named(names ...string) *Message { return &Message{named: names} }
 
 // errMalformed is the error for bytes that are not a protobuf message.
@@ -67,7 +67,8 @@ func (m *Message) field(number protowire.Number) *Message {
 	return m.fields[number]
 }
 
-// keep appends the kept part of one field to out: the whole field, or the field with a reduced message.
+// keep appends the kept part of one field to out. That is the whole field, the field with a reduced message, or
+// nothing.
 func (m *Message) keep(out, field, value []byte, number protowire.Number, kind protowire.Type) ([]byte, error) {
 	switch {
 	case m == nil:
@@ -105,7 +106,8 @@ func first(message []byte) []byte {
 	return value
 }
 
-// within appends a field to out. The function inner appends the content of the field.
+// within appends a field to out. The function inner appends the content of the field; within writes the tag and the
+// length before it.
 func within(out []byte, number protowire.Number, inner func([]byte) ([]byte, error)) ([]byte, error) {
 	out = protowire.AppendTag(out, number, protowire.BytesType)
 	begin := len(out)
@@ -133,14 +135,14 @@ const (
 	extensionRaw                = 1
 )
 
-// Kinds specifies by kind which part of an object is kept. Objects of other kinds are kept whole.
+// Kinds specifies which part of an object is kept, by the kind of the object. Objects of other kinds are kept whole.
 type Kinds map[string]*Message
 
-// Shed returns the kept part of an object in the API server's encoding. It returns input of other kinds and unreadable
-// input unchanged.
+// Shed returns the kept part of an object in the API server's protobuf encoding. It returns the input unchanged if
+// Kinds does not contain the object's kind, or if it cannot read the input.
 func (k Kinds) Shed(object []byte) []byte { return k.objects().shed(nil, object) }
 
-// objects specifies the same as Kinds, but for objects inside the envelope runtime.Unknown.
+// objects corresponds to Kinds. Its Messages describe the envelope runtime.Unknown in which an object is encoded.
 type objects map[string]*Message
 
 func (k Kinds) objects() objects {
@@ -151,13 +153,13 @@ func (k Kinds) objects() objects {
 	return o
 }
 
-// event returns the specification of the kept part of a metav1.WatchEvent.
+// event returns the specification that reduces the object inside a metav1.WatchEvent.
 func (o objects) event() *Message {
 	return Fields(map[protowire.Number]*Message{eventType: Whole, eventObject: Fields(map[protowire.Number]*Message{extensionRaw: {as: o.shed}})})
 }
 
-// shed appends the kept part of an object to out. It appends input of other kinds and unreadable input unchanged, so
-// that the client reports the error.
+// shed appends the kept part of an object to out. If it does not have the object's kind or cannot read the input, it
+// appends the input unchanged. The client then reports the error.
 func (o objects) shed(out, in []byte) []byte {
 	unknown, found := bytes.CutPrefix(in, magic)
 	kept := o[string(valueOf(valueOf(unknown, unknownTypeMeta), typeMetaKind))]

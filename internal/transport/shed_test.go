@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// parts maps the numbers of a message's kept fields to what is kept of each.
+// parts maps the number of a kept field to the specification of the part of the field that is kept.
 type parts = map[protowire.Number]*Message
 
 // names specifies the kept parts of a pod: its name and namespace, the labels a and b, and the names of its containers.
@@ -168,8 +168,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestFramesCut checks that Read returns io.ErrUnexpectedEOF if a watch is cut off within an event, and io.EOF if it
-// ends between two events. After io.ErrUnexpectedEOF, the reflector must list again or continue from its last version.
+// TestFramesCut checks that Read returns io.ErrUnexpectedEOF if a watch is interrupted within an event, and io.EOF if
+// it ends between two events. After io.ErrUnexpectedEOF, the reflector must list again or watch from its last version.
 func TestFramesCut(t *testing.T) {
 	whole := frame(t, "ADDED", &corev1.Pod{TypeMeta: podMeta})
 	for name, test := range map[string]struct {

@@ -5,19 +5,19 @@ import (
 	"io"
 )
 
-// Work is notified of the decoding of a body. The decoding begins when bytes were read, and ends at the next read or at
-// the end of the body.
+// Work is notified when the decoding of a body begins and ends. In a watch, decoding begins when a read returns bytes,
+// and ends at the next read or at the end of the body. WithWork describes the Work of a list.
 type Work interface {
 	Begin()
 	End()
-	Drop() // the work never begins again
+	Drop() // ends the work for ever
 }
 
-// workKey is the key under which a context holds a Work.
+// workKey is the context key of the Work that WithWork adds.
 type workKey struct{}
 
-// WithWork returns a context for the request of a list. The work begins when the body of the list has been read. The
-// caller decodes the list after that and then ends the work.
+// WithWork returns a context for a request that lists objects. The transport begins the work when the body of the
+// response is closed. The caller decodes the list after that, and then ends the work.
 func WithWork(ctx context.Context, work Work) context.Context {
 	return context.WithValue(ctx, workKey{}, work)
 }
@@ -50,8 +50,8 @@ func (s *streamed) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// received is the body of a list, which the caller decodes after Close. If the client sends the request again, the
-// transport first ends the work of the previous try.
+// received is the body of a list, which the caller decodes after Close. If the client repeats the request, the
+// transport ends the work of the previous attempt first.
 type received struct {
 	io.ReadCloser
 	work Work

@@ -24,8 +24,8 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(body)}, nil
 }
 
-// TestWork checks that the Work of a watch begins when a read returns bytes and ends at the next read, and that the
-// Work of a list begins when its body has been read.
+// TestWork checks when Work begins and ends. The Work of a watch begins when a read returns bytes and ends at the next
+// read. The Work of a list begins when its body is closed.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -24,8 +24,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// claimed returns the metadata of an object that has the operator's label and a hundred owners, whose names have a
-// megabyte in total.
+// claimed returns the metadata of an object that has the operator's label and a hundred owners. The names of the owners
+// take a megabyte in total.
 func claimed(i int) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: fmt.Sprint("c-", i), Namespace: "team", UID: types.UID(fmt.Sprint("uid-", i)), Labels: map[string]string{identity.AppUIDLabel: "u"},
@@ -41,7 +41,7 @@ func claimed(i int) *metav1.PartialObjectMetadata {
 // TestTrimBoundsOwners checks that objects with a forged label take little memory while they exist, and none after
 // their deletion.
 func TestTrimBoundsOwners(t *testing.T) {
-	const objects, most = 300, 8 << 20 // without the bound, 291 MiB stayed
+	const objects, most = 300, 8 << 20 // without the bound, the objects took 291 MiB
 	before := heap()
 	var kept []any
 	for i := range objects {
@@ -60,7 +60,7 @@ func TestTrimBoundsOwners(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsOwnersThatMatter checks that the owner that the label names is kept among many owners, together with
+// TestTrimKeepsOwnersThatMatter checks what is kept of an object with many owners: the owner that the label names, and
 // some of the others.
 func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 	t.Parallel()
@@ -86,8 +86,8 @@ func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 	}
 }
 
-// TestTrimBoundsPods checks that the texts that a tenant writes to a pod's status or annotations are bounded, and that
-// the facts stay the same.
+// TestTrimBoundsPods checks that trimming bounds the texts that a tenant can write to a pod's status or annotations,
+// and does not change the facts about the pod.
 func TestTrimBoundsPods(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)

@@ -9,13 +9,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// ServerVariable is an environment variable that every server container has, whether the operator or a user's template
-// defines the container.
+// ServerVariable is an environment variable by which a server container is found. Every server container has it,
+// whether the operator or a user's template defines the container.
 const ServerVariable = "SPARK_NO_DAEMONIZE"
 
 // SparkContainer returns the name of the container that runs Spark in a driver pod. The template of a server may give
-// this container another name and add other containers. If no container has the returned name, readers take the last
-// container. Therefore the cache moves the container that runs Spark to the end (see Pod).
+// this container another name and add other containers.
+//
+// The cache moves the container that runs Spark to the end (see Pod), because readers take the last container if none
+// has the expected name.
 func SparkContainer(pod *corev1.Pod) string {
 	if pod.Labels[identity.RoleLabel] != identity.RoleServer || slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.DriverContainer }) {
 		return overlay.DriverContainer
@@ -28,6 +30,6 @@ func SparkContainer(pod *corev1.Pod) string {
 	return overlay.DriverContainer
 }
 
-// ConfVolume is the name of the volume in a driver pod that holds the ConfigMap that spark-submit creates last
-// (KubernetesClientApplication).
+// ConfVolume is the name of a volume in a driver pod. The volume holds the ConfigMap that spark-submit creates as its
+// last object (KubernetesClientApplication).
 const ConfVolume = "spark-conf-volume-driver"

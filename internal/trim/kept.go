@@ -9,13 +9,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/transport"
 )
 
-// The messages below specify which part of incoming dependents is decoded: the fields that Pod, Child and Metadata
-// read, by their numbers in Kubernetes' generated.proto. TestKeptIsWhatTrimReads checks the numbers.
+// The messages below specify which part of incoming dependents is decoded. They contain the fields that Pod, Child and
+// Metadata read, by the field numbers in Kubernetes' generated.proto. TestKeptIsWhatTrimReads checks the numbers.
 
-// parts maps the numbers of a message's kept fields to what is kept of each.
+// parts maps the number of a kept field to the specification of the part of the field that is kept.
 type parts = map[protowire.Number]*transport.Message
 
-// keptAnnotations keeps podAnnotations and the annotation that marks the end of a watch's initial events.
+// keptAnnotations keeps podAnnotations. It also keeps the annotation by which a watch marks the end of its initial
+// events.
 var keptAnnotations = transport.Named(append(slices.Clone(podAnnotations), metav1.InitialEventsAnnotationKey)...)
 
 // keptMeta returns the kept part of metav1.ObjectMeta. The argument specifies which labels are kept.
@@ -51,8 +52,8 @@ var keptContainerStatus = transport.Fields(parts{
 	9: transport.Whole, // started
 })
 
-// keptPod and livePod specify the kept part of corev1.Pod. livePod also keeps the volume ConfVolume, which package
-// apply reads to confirm a submission.
+// keptPod and livePod specify the kept part of corev1.Pod. Only livePod keeps the volume ConfVolume. Package apply
+// reads that volume to confirm a submission.
 var keptPod, livePod = podWith(nil), podWith(transport.Named(ConfVolume))
 
 func podWith(volumes *transport.Message) *transport.Message {
@@ -84,8 +85,8 @@ func podWith(volumes *transport.Message) *transport.Message {
 // namespaces may use any label.
 var keptChild = transport.Fields(parts{1: keptMeta(transport.Whole)})
 
-// Kept specifies the kept part of dependents, by kind. In a list, field 1 is metav1.ListMeta and field 2 holds the
-// items.
+// Kept specifies the kept part of each kind of dependents. In a list, field 1 is metav1.ListMeta and field 2 contains
+// the items.
 var Kept = transport.Kinds{
 	"Pod":                       keptPod,
 	"PodList":                   transport.Fields(parts{1: transport.Whole, 2: keptPod}),

@@ -93,8 +93,8 @@ func anyObjects(seed int64) *randfill.Filler {
 	)
 }
 
-// TestKeptIsWhatTrimReads checks that Kept drops only fields that trimming would drop too. If Pod begins to read
-// another field, this test fails until Kept lists that field.
+// TestKeptIsWhatTrimReads checks that Kept drops only fields that trimming drops too. If the trimming code starts to
+// read another field, this test fails until Kept contains that field.
 func TestKeptIsWhatTrimReads(t *testing.T) {
 	trimmed := func(t *testing.T, trim func(any) (any, error), in []byte) any {
 		t.Helper()
@@ -172,8 +172,8 @@ func TestKeptOfLists(t *testing.T) {
 	}
 }
 
-// TestKeptOfBookmarks checks that the annotation that marks the end of a watch's initial events is kept. Without it, no
-// cache would ever be synced.
+// TestKeptOfBookmarks checks that the annotation that marks the end of a watch's initial events is kept. Without this
+// annotation, no cache would ever be synced.
 func TestKeptOfBookmarks(t *testing.T) {
 	done := metav1.ObjectMeta{ResourceVersion: "42", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	for _, mark := range []runtime.Object{

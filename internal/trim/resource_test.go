@@ -15,22 +15,22 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// TestTrimBoundsMetadata checks that the kept metadata of a custom resource takes less memory than the text that a
-// tenant wrote to it.
+// TestTrimBoundsMetadata checks that the kept metadata of a custom resource takes less memory than its JSON text,
+// however many entries a tenant writes.
 func TestTrimBoundsMetadata(t *testing.T) {
 	const objects = 20
 	for name, meta := range map[string]func(*metav1.ObjectMeta){
-		"annotations": func(m *metav1.ObjectMeta) { // without the bound, 6.1 bytes for each byte
+		"annotations": func(m *metav1.ObjectMeta) { // without the bound, 6.1 bytes of memory for each byte of JSON
 			for i := range 25_000 {
 				metav1.SetMetaDataAnnotation(m, fmt.Sprintf("%x", i), "")
 			}
 		},
-		"finalizers": func(m *metav1.ObjectMeta) { // without the bound, 4.6 bytes for each byte
+		"finalizers": func(m *metav1.ObjectMeta) { // without the bound, 4.6 bytes of memory for each byte of JSON
 			for range 250_000 {
 				m.Finalizers = append(m.Finalizers, "a")
 			}
 		},
-		"owners": func(m *metav1.ObjectMeta) { // without the bound, 1.7, and an entry in the index of runs
+		"owners": func(m *metav1.ObjectMeta) { // without the bound, 1.7 bytes for each byte, and an index entry for each owner
 			for i := range 20_000 {
 				m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "n", UID: types.UID(fmt.Sprint(i))})
 			}
@@ -62,7 +62,7 @@ func TestTrimBoundsMetadata(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsMetadataThatIsRead checks that the metadata that decisions read is kept.
+// TestTrimKeepsMetadataThatIsRead checks that trimming keeps the metadata that decisions use.
 func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	t.Parallel()
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
@@ -92,8 +92,8 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	}
 }
 
-// TestTrimBoundsContainers checks that a pod with many containers does not take half a kilobyte for each in the cache,
-// even if the containers have names of three letters.
+// TestTrimBoundsContainers checks that the cache does not keep all containers of a pod with many of them. Each would
+// take half a kilobyte, even if its name has only three letters.
 func TestTrimBoundsContainers(t *testing.T) {
 	const pods, most = 10, 4 << 20 // without the bound, 94 MiB
 	before := heap()

@@ -1,6 +1,7 @@
 // Package trim decides which part of an object the caches keep. An operator with 10,000 applications has 50,000
-// executors in memory. The caches drop unread fields of incoming objects, store equal strings once, and bound the
-// fields that a tenant can make large. Fields of dependents that Kept does not list are not even decoded.
+// executors in memory. The caches therefore drop the fields of incoming objects that the operator does not read, store
+// equal strings only once, and bound the fields that a tenant can make large. Fields of dependents that Kept does not
+// list are not even decoded.
 package trim
 
 import (
@@ -24,20 +25,21 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// childLabels are the labels of pods and of other dependents that decisions use.
+// childLabels are the labels that decisions use of pods and other dependents.
 var childLabels = append([]string{
 	identity.AppUIDLabel, identity.AttemptLabel, identity.RoleLabel, lifecycle.ContentLabel, submit.SelectorLabel, submit.VersionLabel, submit.ExecutorIDLabel,
 	sparkoperator.LabelSubmissionID, sparkoperator.LabelScheduledAppName, appsv1.StatefulSetPodNameLabel,
 }, identity.NameLabels...)
 
-// podAnnotations are the annotations of a pod that become facts. They hold the digest of the spec that the driver was
-// created from, the restart request that it carries out, the pod that submitted the driver, and the exception that
-// ended the driver. Spark 4.1 and newer write the exception if spark.kubernetes.driver.annotateExitException is set.
+// podAnnotations are the annotations of a pod that become facts. They contain the digest of the spec from which the
+// driver was created, the restart request that the driver carries out, the pod that submitted the driver, and the
+// exception that ended the driver. Spark 4.1 and newer write the exception if
+// spark.kubernetes.driver.annotateExitException is set.
 var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.RestartRequestAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
 
-// Pod returns the parts of a pod that become facts: identity, owners, node, service account, scheduler, scheduling
-// gates, container names, a grace period of 0, and status. The environment of a driver pod alone is larger than these
-// parts.
+// Pod reduces a pod to the parts that become facts: identity, owners, node, service account, scheduler, scheduling
+// gates, container names, status, and the grace period if it is 0. The environment of a driver pod alone is larger than
+// all these parts.
 func Pod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
 	if !ok {
@@ -67,7 +69,7 @@ func Pod(in any) (any, error) {
 	trimmed.Status.ContainerStatuses = containersRead(pod.Status.ContainerStatuses, facts)
 	trimmed.Status.InitContainerStatuses = containersRead(pod.Status.InitContainerStatuses, nil)
 	if identity.IsDriver(pod) {
-		trimmed.Status.PodIP = pod.Status.PodIP // clients and statuses need the address of a driver, but not of executors
+		trimmed.Status.PodIP = pod.Status.PodIP // the addresses of executors are not read
 	}
 	for _, key := range podAnnotations {
 		if value, found := pod.Annotations[key]; found {
@@ -77,7 +79,7 @@ func Pod(in any) (any, error) {
 	if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		trimmed.Status.StartTime, trimmed.Status.Conditions = nil, conditionsRead(trimmed.Status.Conditions)
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.ExecutorContainer }) {
-			return trimmed, nil // facts refer to this name, so the order of containers does not matter
+			return trimmed, nil // readers find this container by its name, so they do not need the container list
 		}
 	}
 	trimmed.Spec.Containers = containerNames(pod.Spec.Containers, facts)
@@ -106,8 +108,8 @@ func conditionsRead(all []corev1.PodCondition) []corev1.PodCondition {
 	return kept
 }
 
-// containersRead returns the statuses of the first maxContainers containers and of those with the given names. It
-// leaves out the fields that only a kubelet needs.
+// containersRead returns the statuses of the first maxContainers containers, and of other containers with the given
+// names. It leaves out the fields that only a kubelet needs.
 func containersRead(all []corev1.ContainerStatus, names []string) []corev1.ContainerStatus {
 	var kept []corev1.ContainerStatus
 	for i := range all {
@@ -126,9 +128,9 @@ func containersRead(all []corev1.ContainerStatus, names []string) []corev1.Conta
 	return kept
 }
 
-// containerNames returns the first maxContainers containers and the containers with the given names, with only the
-// field Name set. The number is bounded because a container takes half a kilobyte in memory, however short it is in the
-// encoded pod.
+// containerNames returns the first maxContainers containers, and other containers with the given names. Only the field
+// Name of each is set. The number is bounded because a container takes half a kilobyte in memory, even if it takes only
+// a few bytes in the encoded pod.
 func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	var kept []corev1.Container
 	for i := range all {
@@ -139,9 +141,9 @@ func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	return kept
 }
 
-// stateRead returns a container's state with bounded texts. Users, passwords and signatures in addresses are hidden:
-// the message is the last output of a program, and more people read it in conditions and Events than read the program's
-// log.
+// stateRead returns a container's state with bounded texts. It hides users, passwords and signatures in addresses. The
+// message is the last output of a program, and the people who may read conditions and Events are more than those who
+// may read the program's log.
 func stateRead(state corev1.ContainerState) corev1.ContainerState {
 	if w := state.Waiting; w != nil {
 		w.Reason, w.Message = shortened(w.Reason), conf.HideAddresses(brieflySaid(w.Message))
@@ -161,8 +163,8 @@ func lastContainer(pod *corev1.Pod) []string {
 	return nil
 }
 
-// boundedConditions returns at most maxConditions of a pod's conditions, with bounded texts. A tenant who may write the
-// status can add any number.
+// boundedConditions returns at most maxConditions of a pod's conditions, with bounded texts. It is necessary because a
+// tenant who may write the status can add any number of conditions.
 func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	if len(all) > maxConditions {
 		all = slices.Clone(all[:maxConditions])
@@ -177,14 +179,14 @@ func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 // resourceAnnotations are the annotations of a custom resource that decisions use.
 var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation, lifecycle.RestartAnnotation}
 
-// resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. In that
-// case the operator does not remove the finalizers of another operator (Kind.Inherited.Finalizers), because it must not
-// write back a shortened list.
+// resourceFinalizers are the only finalizers that the cache keeps of a custom resource with more than maxFinalizers.
+// The operator must not write back the shortened list, so it does not remove the finalizers of another operator
+// (Kind.Inherited.Finalizers) from such a custom resource.
 var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
 // Bound reduces a custom resource's metadata to the parts that are read, and limits the lists in it. Each limit is
-// higher than the number of entries in any normal object. An entry of a map or a list takes several times as many bytes
-// in memory as a tenant writes for it.
+// higher than the number of entries in any normal object. The limits are necessary because an entry of a map or a list
+// takes several times as many bytes in memory as in the object's JSON.
 func Bound(object metav1.Object) {
 	var annotations map[string]string
 	for _, key := range resourceAnnotations {
@@ -210,8 +212,8 @@ func Bound(object metav1.Object) {
 	}
 }
 
-// MaxSpec is the size of the longest spec that the cache keeps, in bytes of JSON. Few specs are longer than 10 kB. A
-// pass reads a longer spec from the API server, so that the memory for a custom resource does not grow with its spec.
+// MaxSpec is the size of the largest spec that the cache keeps, in bytes of JSON. Few specs are larger than 10 kB. A
+// pass reads a larger spec from the API server, so that large specs take no memory between passes.
 const MaxSpec = 32 << 10
 
 // SpecDropper is a custom resource that can measure its spec and drop it.
@@ -221,11 +223,12 @@ type SpecDropper interface {
 	DropLargeSpec(most int) bool
 }
 
-// Resource drops from a custom resource the metadata that nobody reads, and the spec if it is larger than MaxSpec.
+// Resource drops the parts of a custom resource that the operator does not read, and the spec if it is larger than
+// MaxSpec.
 func Resource(in any) (any, error) {
 	object, ok := in.(metav1.Object)
 	if !ok {
-		return in, nil // the last known state of an object whose deletion the watch missed
+		return in, nil // not an object, but a tombstone: the watch missed a deletion
 	}
 	object.SetManagedFields(nil)
 	Bound(object)
@@ -270,8 +273,8 @@ func Metadata(in any) (any, error) {
 	return in, nil
 }
 
-// These constants bound the parts that tenants write. No object that Kubernetes, Spark or the operator creates exceeds
-// them.
+// These constants limit the parts of an object that tenants can write. Objects that Kubernetes, Spark or the operator
+// creates do not reach the limits.
 const (
 	maxOwners     = 16
 	maxContainers = 64
@@ -280,13 +283,13 @@ const (
 	maxGates      = 8
 	// maxText bounds a name, in bytes.
 	maxText = 512
-	// headSaid and tailSaid are the sizes of the kept start and end of long messages from containers, Kubernetes or
-	// Spark.
+	// headSaid and tailSaid are the sizes, in bytes, of the start and the end that are kept of a long message from a
+	// container, Kubernetes or Spark.
 	headSaid, tailSaid = 16 << 10, 2 << 10
 )
 
-// shortened returns a name, cut to at most maxText bytes. A cut name is a copy, so that the garbage collector can free
-// the original.
+// shortened returns a text of at most maxText bytes. A text that was cut is a copy, so that the garbage collector can
+// free the original.
 func shortened(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -294,7 +297,7 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(strings.Clone(text[:maxText]), "")
 }
 
-// brieflySaid returns a message, without its middle if it is too long.
+// brieflySaid returns a message. It cuts out the middle of a long message.
 func brieflySaid(text string) string {
 	if len(text) <= headSaid+tailSaid {
 		return text
@@ -302,8 +305,9 @@ func brieflySaid(text string) string {
 	return strings.ToValidUTF8(text[:headSaid], "") + "\n...\n" + strings.ToValidUTF8(text[len(text)-tailSaid:], "")
 }
 
-// ownersRead returns at most maxOwners owners of an object. The owner that the object's label names, and the
-// controller, come first. At least one of the other owners is kept, so that no sweep mistakes the object for an orphan.
+// ownersRead returns at most maxOwners owners of an object. It prefers the controller and the owner whose UID is the
+// argument, which is the owner that the object's label names. At least one of the other owners is kept, so that no
+// sweep mistakes the object for an orphan.
 func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference {
 	if len(all) > maxOwners {
 		var ours, theirs []metav1.OwnerReference
@@ -335,8 +339,8 @@ func Meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// childMeta returns the metadata that Meta returns, but only with the labels that decisions read. Objects share one
-// copy of equal strings.
+// childMeta returns the metadata that Meta returns, but only with the labels that decisions read. Equal strings in the
+// metadata of different objects share memory.
 func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	trimmed := Meta(m)
 	trimmed.Namespace = words.intern(m.Namespace)
@@ -353,15 +357,16 @@ func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 // words is the vocabulary that all cached objects share.
 var words vocabulary
 
-// vocabulary shares one copy of equal strings between objects. It is emptied when it exceeds maxWords. Strings that
-// were returned earlier stay valid, and later strings share new copies.
+// vocabulary stores each string once, so that all objects with an equal string share its memory. It is emptied when it
+// has maxWords strings. Strings that it returned earlier stay valid, but equal strings that come later do not share
+// their memory.
 type vocabulary struct {
 	mu    sync.Mutex
 	known map[string]string
 }
 
-// maxWords bounds the number of strings in a vocabulary, and maxWord the length of each in bytes. Together they allow 8
-// MiB of names and UIDs. The names of objects are not longer than maxWord.
+// maxWords limits the number of strings in a vocabulary, and maxWord the length of each in bytes. Together they allow 8
+// MiB. A name of an object or a UID is not longer than maxWord.
 const (
 	maxWords = 1 << 15
 	maxWord  = 253
