@@ -30,7 +30,7 @@ func TestTrimBoundsMetadata(t *testing.T) {
 				m.Finalizers = append(m.Finalizers, "a")
 			}
 		},
-		"owners": func(m *metav1.ObjectMeta) { // without the bound, 1.7 bytes for each byte, and an index entry for each owner
+		"owners": func(m *metav1.ObjectMeta) { // without the bound, 1.7 bytes of memory, and an index entry for each owner
 			for i := range 20_000 {
 				m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "n", UID: types.UID(fmt.Sprint(i))})
 			}

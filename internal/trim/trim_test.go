@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestTrimmedExecutorsTellTheSame checks that the facts of a trimmed executor equal those of the whole pod.
+// TestTrimmedExecutorsTellTheSame checks that a trimmed executor pod and the whole pod lead to the same facts.
 func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	ready := func(status, containers corev1.ConditionStatus, reason string) []corev1.PodCondition {
@@ -192,7 +192,7 @@ func TestTrimPod(t *testing.T) {
 	}
 }
 
-// TestTrimPodOfNobody checks that a Spark pod that no operator manages loses everything but its identity.
+// TestTrimPodOfNobody checks that the cache keeps only the identity of a Spark pod that no operator manages.
 func TestTrimPodOfNobody(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor}},

@@ -1,4 +1,4 @@
-// Package watchdog detects work of the process that does not end.
+// Package watchdog detects passes and decodes that hang, and makes the operator's health checks fail because of them.
 package watchdog
 
 import (
@@ -28,15 +28,15 @@ const (
 	// PassSlow is how much longer than its limit a pass may take before it counts as hanging. The requests of a pass
 	// end at its limit.
 	PassSlow = 30 * time.Second
-	// hogAge is a number of ticks. If the process has used most of a core for that many ticks, jobs of at least that
-	// age are assumed to be the cause. Most passes and all decodes end long before they reach that age.
+	// hogAge is a number of ticks. If the process has used most of a core for hogAge ticks, each job that is at least
+	// hogAge ticks old is assumed to use a core. Most passes and all normal decodes end long before that age.
 	hogAge = 2
 	// Limit is how long work may last before the operator fails its liveness check to be restarted.
 	Limit = 3 * time.Minute
 )
 
-// Watchdog tracks active passes and decodes. It reports work that lasts so long that it must be a fault of the
-// operator: an endless computation, which does not stop when its context ends, or a deadlock.
+// Watchdog tracks active passes and decodes. Some last so long that the operator must have a bug, such as a deadlock or
+// a computation that does not stop when its context ends. The watchdog reports these as hanging.
 //
 // The watchdog measures time in its own ticks. A machine that is suspended, or that gives the process no CPU, misses
 // ticks, so work does not age in that time.
@@ -57,13 +57,13 @@ type Watchdog struct {
 }
 
 // New returns a watchdog that logs to logger. The function cpu returns the CPU time that the process has used. The
-// watchdog calls the function spread when there is a change in the number of jobs that each use a whole core. Both
+// function spread is called with the number of jobs that use a whole core each, whenever this number changes. Both
 // functions may be nil.
 func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *Watchdog {
 	return &Watchdog{logger: logger, cpu: cpu, spread: spread}
 }
 
-// job is a piece of work that must end.
+// job is one pass, or the decoding of one object or list.
 type job struct {
 	owner    *Watchdog
 	what     string // "pass" or "decode"
@@ -139,7 +139,7 @@ func (h *Watchdog) Start(ctx context.Context) error {
 // decodes objects.
 func (h *Watchdog) NeedLeaderElection() bool { return false }
 
-// Count counts one tick and reports jobs that have begun to hang.
+// Count counts one tick. It reports each job that has reached the age at which it counts as hanging.
 func (h *Watchdog) Count() {
 	now := h.ticks.Add(1)
 	h.mu.Lock()
@@ -167,7 +167,7 @@ func (h *Watchdog) Count() {
 	h.hogs = hogs
 }
 
-// measure counts the ticks in a row in which the process used most of a core.
+// measure updates busy, the number of ticks in a row in which the process used most of a core.
 func (h *Watchdog) measure() {
 	if h.cpu == nil {
 		return
@@ -188,7 +188,7 @@ func (h *Watchdog) Ready(*http.Request) error {
 	return h.findJob(func(j *job, age int64) bool { return age >= j.slow })
 }
 
-// Alive is a liveness check. It fails if a job has hung for so long that only a restart ends the job.
+// Alive is a liveness check. It fails if a job has been active for Limit, because only a restart ends such a job.
 func (h *Watchdog) Alive(*http.Request) error {
 	return h.findJob(func(_ *job, age int64) bool { return age >= int64(Limit/Tick) })
 }
@@ -212,8 +212,9 @@ func (h *Watchdog) decode(what string) *job {
 	return h.newJob("decode", what, types.NamespacedName{}, DecodeSlow)
 }
 
-// NewInformer returns an informer whose lists the watchdog tracks (cache.Options.NewInformer). A list is decoded after
-// its body was closed: the transport marks the start of the decoding, and the end of the list call marks its end.
+// NewInformer returns an informer whose lists the watchdog tracks. It has the signature of cache.Options.NewInformer.
+// The tracked time of a list is that of its decoding: it begins when the body of the response is closed
+// (transport.WithWork) and ends when the list call returns.
 func (h *Watchdog) NewInformer(
 	from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {

@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// advance lets the watchdog count as many ticks as the duration has.
+// advance counts the ticks of a duration.
 func (h *Watchdog) advance(d time.Duration) {
 	for range d / Tick {
 		h.Count()
 	}
 }
 
-// TestHangs checks that hanging work fails readiness and is logged, and fails liveness after a longer time. Idle and
+// TestHangs checks that hanging work is logged and fails the readiness check, and later the liveness check. Idle and
 // ended work is not reported.
 func TestHangs(t *testing.T) {
 	t.Parallel()
@@ -72,8 +72,8 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// TestHogs checks that a job that has run for hogAge ticks counts as using a core until the job ends or the process no
-// longer uses a core.
+// TestHogs checks when a job counts as using a whole core. It does from an age of hogAge ticks, until it ends or the
+// process uses less than most of a core.
 func TestHogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,16 +89,16 @@ func TestHogs(t *testing.T) {
 				t.Errorf("%s: %d take a core, want %d", when, hogs, want)
 			}
 		}
-		ticks(10, "much to do, and nothing lasts", 0)
+		ticks(10, "a busy process without long jobs", 0)
 		first := h.Pass("SparkApplication", types.NamespacedName{Name: "a"}, time.Minute)
 		ticks(1, "a pass that has just begun", 0)
-		ticks(1, "one that goes on", 1)
+		ticks(1, "a pass of two ticks", 1)
 		second := h.Pass("SparkApplication", types.NamespacedName{Name: "b"}, time.Minute)
-		ticks(3, "two", 2)
+		ticks(3, "two long passes", 2)
 		second()
-		ticks(1, "one has ended", 1)
+		ticks(1, "one of the two passes has ended", 1)
 		share = 0
-		ticks(1, "a pass that waits for others", 0)
+		ticks(1, "a pass that waits, without using the CPU", 0)
 		first()
 	})
 }

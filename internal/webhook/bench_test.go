@@ -22,8 +22,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// BenchmarkReview measures the mean time and the 99th percentile of a review of a new application, without the HTTP
-// transport.
+// BenchmarkReview measures how long a review of a new application takes, as the mean and the 99th percentile. The HTTP
+// transport is not included.
 func BenchmarkReview(b *testing.B) {
 	var whole map[string]any
 	if err := yaml.Unmarshal([]byte(plain), &whole); err != nil {
@@ -52,8 +52,8 @@ func BenchmarkReview(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
 
-// BenchmarkExecutor measures the mean time and the 99th percentile of the change of an executor that Spark built,
-// without the HTTP transport.
+// BenchmarkExecutor measures how long it takes to change an executor that Spark built, as the mean and the 99th
+// percentile. The HTTP transport is not included.
 func BenchmarkExecutor(b *testing.B) {
 	text, err := os.ReadFile(recordings + "everything-4.1.4.json")
 	if err != nil {

@@ -16,14 +16,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/admit"
 )
 
-// ExecutorPath is the path at which executors' pods are changed. It is the path that kubeflow's operator uses for pods.
+// ExecutorPath is the URL path of the webhook that changes executor pods. Kubeflow's operator uses the same path for
+// pods.
 const ExecutorPath = "/mutate--v1-pod"
 
-// Executors changes the pods of executors as their annotations say (package admit). It reads nothing but the pod, so it
-// needs no cache and gives the same answer on every replica.
+// Executors changes executor pods as their annotations specify (see package admit). It reads nothing but the pod, so it
+// needs no cache, and every replica gives the same answer.
 //
-// The API server creates no executor without an answer. If Executors cannot change a pod, it rejects the pod, so that
-// no executor silently lacks its settings. The driver then requests another executor.
+// The API server creates an executor only after an answer. If Executors cannot change a pod, it rejects the pod,
+// because the executor would otherwise silently lack its settings. The driver then requests another executor.
 type Executors struct {
 	Log logr.Logger
 }
@@ -49,8 +50,8 @@ func (e *Executors) Handle(_ context.Context, req admission.Request) (response a
 
 var podShape = bounds.RawShape[corev1.Pod]()
 
-// changeExecutor returns a pod in JSON before and after the change. Both have only the fields that the Go types have,
-// so that a patch from one to the other leaves other fields of the pod alone.
+// changeExecutor returns the JSON of a pod before and after the change. Both texts contain only the fields that our Go
+// type has. A patch from one text to the other therefore leaves all other fields of the pod unchanged.
 func changeExecutor(raw []byte) (before, after []byte, err error) {
 	if fault := bounds.Check(raw, podShape, ""); fault != nil {
 		return nil, nil, fault

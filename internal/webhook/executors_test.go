@@ -36,19 +36,19 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// executorVersions are the Spark versions whose own code created the recorded executors.
+// executorVersions are the Spark versions of which recordings contains executors.
 var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
-// recordings is the directory with executors that Spark's own code created.
+// recordings is the directory of recorded executor pods, which Spark's own code built.
 const recordings = "../../dialect/sparkoperator/application/testdata/executors/"
 
-// factory is a namespace in which executors are changed at admission.
+// factory is a namespace in which the API server changes executors when it creates them.
 type factory struct {
 	*scene.World
 	calls atomic.Int32 // of the webhook
 }
 
-// newFactory creates a namespace whose labelled pods the given mechanism changes, and waits until the API server uses
+// newFactory creates a namespace in which the given mechanism changes labelled pods. It waits until the API server uses
 // the mechanism.
 func newFactory(t *testing.T, by admit.Mechanism) *factory {
 	t.Helper()
@@ -122,7 +122,7 @@ func (f *factory) startWebhook() *httptest.Server {
 	return server
 }
 
-// installPolicy creates the policy of the chart for the test's namespace.
+// installPolicy creates the chart's MutatingAdmissionPolicy for the test's namespace.
 func (f *factory) installPolicy() {
 	f.T.Helper()
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: f.Namespace}}
@@ -167,7 +167,7 @@ func application(t *testing.T, recording, version, piece string) *v1beta2.SparkA
 	return app
 }
 
-// template returns the template of an application's executors, as the driver gets it.
+// template returns the pod template that the driver of an application uses for its executors.
 func template(t *testing.T, app *v1beta2.SparkApplication, available admit.Available) *corev1.Pod {
 	t.Helper()
 	objects, why, err := sparkapp.Dialect{Options: sparkapp.Options{Admission: available}}.BuildAttempt(app, 1, time.Now())
@@ -187,8 +187,8 @@ func template(t *testing.T, app *v1beta2.SparkApplication, available admit.Avail
 	return nil
 }
 
-// created creates an executor as the driver of a Spark version does: the recorded pod of this version, with the labels
-// and annotations that Spark copies from the template. It returns the pod before the creation and the created pod.
+// created creates an executor as the driver of a Spark version does. It creates the recorded pod of this version, with
+// the labels and annotations that Spark copies from the template. It returns the pod before and after the creation.
 func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got *corev1.Pod) {
 	f.T.Helper()
 	var recorded struct {
@@ -206,7 +206,7 @@ func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got 
 	for key, value := range of.Annotations {
 		metav1.SetMetaDataAnnotation(&sent.ObjectMeta, key, value)
 	}
-	for i := range sent.Spec.Volumes { // names that a recording replaces
+	for i := range sent.Spec.Volumes { // recordings contain placeholders in upper case, which are no valid names
 		if config := sent.Spec.Volumes[i].ConfigMap; config != nil {
 			config.Name = strings.ToLower(config.Name)
 		}
@@ -221,8 +221,8 @@ func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got 
 	return sent, got
 }
 
-// TestExecutorsGetWhatSparkOverwrites creates executors of every Spark line and checks that the created pods have every
-// field that Spark overwrites. For each line, the pods were built by Spark's own code.
+// TestExecutorsGetWhatSparkOverwrites creates executors of each tested Spark version. It checks that the webhook
+// restores every field that Spark overwrites. Spark's own code built these pods.
 func TestExecutorsGetWhatSparkOverwrites(t *testing.T) {
 	t.Parallel()
 	f := newFactory(t, admit.Webhook)
@@ -272,8 +272,8 @@ func effective(env []corev1.EnvVar, name string) (value string) {
 	return value
 }
 
-// TestPolicySetsMemoryLimitAndGPU creates executors of every Spark line and checks that the policy of the chart gives
-// them the memory limit and the GPUs, as the webhook does.
+// TestPolicySetsMemoryLimitAndGPU creates executors of each tested Spark version. It checks that the chart's policy
+// sets the memory limit and the GPUs, as the webhook does.
 func TestPolicySetsMemoryLimitAndGPU(t *testing.T) {
 	t.Parallel()
 	f := newFactory(t, admit.Policy)
@@ -297,8 +297,8 @@ func TestPolicySetsMemoryLimitAndGPU(t *testing.T) {
 	}
 }
 
-// TestPolicyFindsTheContainer checks that the policy changes the container that the annotation names, wherever another
-// webhook has put a container.
+// TestPolicyFindsTheContainer checks that the policy changes the container that the annotation names, even if another
+// webhook has added containers before and after it.
 func TestPolicyFindsTheContainer(t *testing.T) {
 	t.Parallel()
 	f := newFactory(t, admit.Policy)
@@ -339,8 +339,8 @@ func TestOtherPodsAreNotSent(t *testing.T) {
 	}
 }
 
-// TestUnsuitableExecutorsAreRefused checks that an executor that cannot get its settings is not created, with either
-// mechanism.
+// TestUnsuitableExecutorsAreRefused checks that, with either mechanism, the API server rejects an executor that cannot
+// get its settings.
 func TestUnsuitableExecutorsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, by := range []admit.Mechanism{admit.Webhook, admit.Policy} {
@@ -360,8 +360,8 @@ func TestUnsuitableExecutorsAreRefused(t *testing.T) {
 	}
 }
 
-// TestExecutorsWaitForTheWebhook checks that the API server creates no executor while nobody answers, and that all
-// other pods are created meanwhile.
+// TestExecutorsWaitForTheWebhook checks that the API server creates no executors while the webhook is down, but still
+// creates all other pods.
 func TestExecutorsWaitForTheWebhook(t *testing.T) {
 	t.Parallel()
 	f := &factory{World: scene.New(t)}
@@ -383,7 +383,7 @@ func TestExecutorsWaitForTheWebhook(t *testing.T) {
 	}
 }
 
-// TestFieldsThatTheTypesLackStay checks that the patch leaves fields alone that a newer Kubernetes has.
+// TestFieldsThatTheTypesLackStay checks that the patch does not remove fields that only a newer Kubernetes has.
 func TestFieldsThatTheTypesLackStay(t *testing.T) {
 	t.Parallel()
 	pod := `{"metadata":{"name":"e","labels":{"` + admit.Label + `":"webhook"},"annotations":{"` + admit.MemoryLimitAnnotation + `":"2Gi"}},

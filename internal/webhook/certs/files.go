@@ -10,18 +10,19 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// The names of the files in a mounted Secret of the type kubernetes.io/tls. They are also the keys of the Secret's
-// data.
+// chainName and keyName are the names of the files in a mounted Secret of the type kubernetes.io/tls, and the keys of
+// the Secret's data.
 const (
 	chainName = "tls.crt"
 	keyName   = "tls.key"
 )
 
-// filesInterval is the time between two reads of files. A kubelet takes up to a minute to update a mounted Secret.
+// filesInterval is the time between two reads of the files. It is short compared with the minute that a kubelet may
+// take to update a mounted Secret.
 const filesInterval = 5 * time.Second
 
-// Files serves the certificate in a directory. While the directory contains no valid certificate, the operator
-// continues and serves the previous certificate.
+// Files serves the certificate in a directory. If the directory contains no valid certificate, Files keeps the previous
+// certificate.
 type Files struct {
 	Dir     string
 	Serving *Serving
@@ -33,7 +34,7 @@ type Files struct {
 // NeedLeaderElection returns false, because every replica serves the webhook.
 func (*Files) NeedLeaderElection() bool { return false }
 
-// Start reads the files again and again until ctx ends.
+// Start reads the files every filesInterval until ctx ends.
 func (f *Files) Start(ctx context.Context) error {
 	tick := time.NewTicker(filesInterval)
 	defer tick.Stop()
@@ -52,7 +53,7 @@ func (f *Files) read() {
 		f.logged = ""
 	} else if text := err.Error(); text != f.logged {
 		f.logged = text
-		f.Log.Error(err, "Webhook certificate not loaded")
+		f.Log.Error(err, "Could not load the webhook certificate; retrying")
 	}
 }
 
@@ -66,7 +67,7 @@ func (f *Files) load() error {
 		return err
 	}
 	certificate, err := parse(chain, key)
-	if err != nil { // also for a moment, if one of the files is replaced before the other
+	if err != nil { // harmless for a moment, if one of the two files is replaced before the other
 		return fmt.Errorf("%s: %w", f.Dir, err)
 	}
 	if f.Serving.set(certificate) {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 )
 
-// write puts a new certificate into a directory, as a kubelet updates a mounted Secret.
+// write writes a new certificate into the files of a directory. It simulates a kubelet that updates a mounted Secret.
 func write(t *testing.T, dir string, lifetime time.Duration) {
 	t.Helper()
 	chain, key, err := Issue([]string{"hook.ns.svc"}, time.Now(), lifetime)
@@ -24,8 +24,8 @@ func write(t *testing.T, dir string, lifetime time.Duration) {
 	}
 }
 
-// TestFiles checks that the server is not ready without a certificate and serves a new certificate without a restart.
-// While the files cannot be used, the server keeps the old certificate and logs each error once.
+// TestFiles checks that the server is not ready without a certificate, and that it serves a new certificate without a
+// restart. If the files are invalid, the server keeps the old certificate and logs each error once.
 func TestFiles(t *testing.T) {
 	var log strings.Builder
 	f := &Files{Dir: t.TempDir(), Serving: &Serving{}, Log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// clockSkew is the time by which a certificate is valid before its creation, because the API server's clock may be
-// behind.
+// clockSkew is how long before its creation a certificate is valid. The clock of the API server may be slow by that
+// much.
 const clockSkew = time.Hour
 
 // Issue returns a new self-signed certificate for DNS names and IP addresses, and its key, in PEM. Clients trust the

@@ -10,15 +10,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The keys of the Secret, in addition to chainName and keyName, which contain the current certificate and its key. The
-// Secret does not contain the previous certificate's key.
+// These are keys of the Secret's data. The keys chainName and keyName contain the current certificate and its key. Of
+// the previous certificate, the Secret contains no key.
 const (
 	nextChainName = "next.crt"
 	nextKeyName   = "next.key"
 	previousName  = "previous.crt"
 )
 
-// pair is a certificate with its key. The previous certificate has no key.
+// pair is a certificate with its key. For the previous certificate the key is missing.
 type pair struct {
 	*x509.Certificate
 	certificate *tls.Certificate
@@ -43,9 +43,9 @@ func readPair(chain, key []byte) (*pair, error) {
 // pairs contains the certificates of a Secret. A certificate that the Secret does not contain is nil.
 type pairs struct{ current, next, previous *pair }
 
-// read returns the usable certificates in a Secret's data. The current and the next certificate must have a key, be
-// valid at the time now and cover all s.Names. The previous certificate is usable if it has not expired. Any other
-// content counts as missing.
+// read returns the usable certificates in a Secret's data. The current and the next certificate are usable if they have
+// a key, are valid at the time now and cover all s.Names. The previous certificate is usable if it has not expired. The
+// result does not contain unusable certificates.
 func (s *SelfSigned) read(data map[string][]byte, now time.Time) (held pairs) {
 	usable := func(chain, key string) *pair {
 		p, err := readPair(data[chain], data[key])

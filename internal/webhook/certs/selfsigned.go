@@ -24,18 +24,18 @@ const (
 	minRetry = 200 * time.Millisecond
 )
 
-// SelfSigned keeps a self-signed certificate in a Secret, and makes the API server trust the certificate in a
+// SelfSigned keeps a self-signed certificate in a Secret. It makes the API server trust the certificate in a
 // ValidatingWebhookConfiguration and, if Mutating is set, in a MutatingWebhookConfiguration. The chart creates these
-// objects. The operator has only the right to read and update them by name.
+// objects. The operator only has the right to read and update them by name.
 //
 // A rotation never serves a certificate that the API server does not trust yet:
 //
 //  1. The next certificate is stored in the Secret, and the configurations trust it in addition to the current one.
 //  2. After the time settle, every API server has read the configurations, and the next certificate becomes current.
-//  3. The previous certificate stays trusted until it expires, since other replicas serve it for a moment longer.
+//  3. The previous certificate stays trusted until it expires, because other replicas serve it for a moment longer.
 //
 // Every replica rotates the certificate, whether it leads or not. Each update contains the resourceVersion that was
-// read, so that only one of several equal updates succeeds.
+// read. If several replicas make the same update, only one succeeds.
 type SelfSigned struct {
 	Reader        client.Reader // without a cache: no Secret is listed or watched
 	Writer        client.Writer
@@ -58,8 +58,8 @@ type SelfSigned struct {
 	trustedAt   time.Time
 }
 
-// interval returns the time between two checks of the certificate. settle returns the time after which every API server
-// trusts a certificate that was added to the configuration.
+// interval returns the time between two checks of the certificate. The method settle returns the time after which every
+// API server trusts a certificate that was added to the configurations.
 func (s *SelfSigned) interval() time.Duration {
 	return min(max(s.Lifetime/50, 200*time.Millisecond), 10*time.Second)
 }
@@ -68,8 +68,8 @@ func (s *SelfSigned) settle() time.Duration { return min(max(s.Lifetime/20, time
 // NeedLeaderElection returns false, because every replica serves the webhook.
 func (*SelfSigned) NeedLeaderElection() bool { return false }
 
-// Start keeps the certificate valid and trusted until ctx ends. After an error, Start logs the error and retries.
-// Meanwhile the operator continues and serves the last certificate.
+// Start keeps the certificate valid and trusted until ctx ends. It logs an error and retries. Until a retry succeeds,
+// the server uses the last certificate.
 func (s *SelfSigned) Start(ctx context.Context) error {
 	retry := minRetry
 	for {
@@ -79,7 +79,7 @@ func (s *SelfSigned) Start(ctx context.Context) error {
 		} else {
 			if text := err.Error(); text != s.logged && ctx.Err() == nil && !apierrors.IsConflict(err) {
 				s.logged = text
-				s.Log.Error(err, "Webhook certificate not up to date; retrying")
+				s.Log.Error(err, "Could not update the webhook certificate; retrying")
 			}
 			wait = min(wait, retry)
 			retry *= 2
@@ -95,8 +95,8 @@ func (s *SelfSigned) Start(ctx context.Context) error {
 func (s *SelfSigned) round(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	// The configurations are read before the Secret. If another replica adds a certificate to both in between, the
-	// update of the configuration is a conflict, and does not remove it again.
+	// The configurations are read before the Secret. Another replica may add a certificate to both between the two
+	// reads. In that case our update of a configuration is a conflict, so it does not remove that certificate.
 	configurations, missing := s.configurations(ctx)
 	secret := &corev1.Secret{}
 	if err := s.Reader.Get(ctx, s.Secret, secret); err != nil {
@@ -132,10 +132,9 @@ func (s *SelfSigned) round(ctx context.Context) error {
 	return nil
 }
 
-// renew changes the pairs held so that they contain a current certificate. If there is no current certificate, renew
-// promotes the next certificate, or issues a new certificate if there is no next certificate either. If the current
-// certificate expires soon and no next certificate exists, renew issues the next certificate. It reports whether it
-// changed held.
+// renew adds the certificates to held that it lacks, and reports whether it changed held. If there is no current
+// certificate, the next certificate becomes current, or a new one if there is no next certificate either. If the
+// current certificate expires soon and there is no next certificate, renew issues the next one.
 func (s *SelfSigned) renew(held *pairs, now time.Time) (changed bool, err error) {
 	switch {
 	case held.current == nil && held.next != nil:
@@ -173,15 +172,14 @@ func (s *SelfSigned) serve(current *pair) {
 	}
 }
 
-// configuration is a configuration of webhooks, and the places of its bundles.
+// configuration is a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration, with pointers to its CA bundles.
 type configuration struct {
 	client.Object
 	kind    string
 	bundles []*[]byte
 }
 
-// configurations reads the configurations of webhooks. If the error is not nil, the result lacks at least one
-// configuration.
+// configurations reads the webhook configurations. It returns those that it could read even if it returns an error.
 func (s *SelfSigned) configurations(ctx context.Context) (found []configuration, err error) {
 	validating, mutating := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
 	if missing := s.Reader.Get(ctx, client.ObjectKey{Name: s.Configuration}, validating); missing != nil {
@@ -206,7 +204,7 @@ func (s *SelfSigned) configurations(ctx context.Context) (found []configuration,
 	return append(found, c), err
 }
 
-// trust makes every webhook of the configurations trust a bundle. It reports whether it updated a configuration.
+// trust writes a CA bundle into every webhook of the configurations. It reports whether it updated a configuration.
 func (s *SelfSigned) trust(ctx context.Context, configurations []configuration, bundle []byte) (changed bool, err error) {
 	for _, c := range configurations {
 		stale := false

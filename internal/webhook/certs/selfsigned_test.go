@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 // rig is a webhook for the ConfigMaps of a namespace, with the objects that contain its certificate. The webhook
-// refuses every ConfigMap, so an admitted ConfigMap shows that the API server could not call the webhook.
+// rejects every ConfigMap. A call has therefore failed if the API server admits the ConfigMap or reports another error.
 type rig struct {
 	*scene.World
 	address string
@@ -86,8 +86,8 @@ func (r *rig) forever(object client.Object) {
 	})
 }
 
-// replica runs the certificate rotation and the server of one replica until the test ends. The API server calls this
-// server over a new connection each time.
+// replica starts one replica: its certificate rotation, and a server that the API server calls over a new connection
+// each time. Both run until the test ends.
 func (r *rig) replica(lifetime, renewBefore time.Duration) *certs.Serving {
 	r.T.Helper()
 	serving := &certs.Serving{}
@@ -163,8 +163,8 @@ func (r *rig) configure() {
 	})
 }
 
-// call makes the API server call the validating and the mutating webhook. It returns an error if one of them did not
-// answer.
+// call makes the API server call the validating and the mutating webhook. It returns an error unless both webhooks
+// answered.
 func (r *rig) call(ctx context.Context) error {
 	for _, which := range []string{"webhook", "mutating"} {
 		err := r.API.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, GenerateName: "c-", Labels: map[string]string{"call": which}}}, client.DryRunAll)
@@ -178,7 +178,7 @@ func (r *rig) call(ctx context.Context) error {
 	return nil
 }
 
-// serials returns how many different certificates the webhook has used in its answers.
+// serials returns the number of different certificates that the servers have presented.
 func (r *rig) serials() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,8 +186,9 @@ func (r *rig) serials() int {
 }
 
 // TestRotationUnderLoad checks that no call of the webhook fails while two replicas rotate the certificate in their
-// common Secret several times. The API server calls the webhook all the time. Each certificate is valid for some
-// minutes, but its rotation begins at once. The replicas have only the rights that the chart grants.
+// common Secret. The API server calls the webhook all the time, and the certificate rotates several times. Each
+// certificate is valid for some minutes, but its rotation begins at once. The replicas have only the rights that the
+// chart grants.
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -302,8 +303,8 @@ func TestForeignContents(t *testing.T) {
 	})
 }
 
-// TestOtherSecretsAndConfigurationsAreForbidden checks that the rights that the chart grants allow the operator neither
-// to read other Secrets and webhook configurations nor to list any.
+// TestOtherSecretsAndConfigurationsAreForbidden checks the rights that the chart grants. With them, the operator cannot
+// read other Secrets and webhook configurations, and cannot list any.
 func TestOtherSecretsAndConfigurationsAreForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -1,6 +1,6 @@
-// Package certs provides the certificate of the webhook's server. The certificate is either read from files that
-// another program writes, such as cert-manager, or self-signed, stored in a Secret and rotated. In both cases the
-// operator reads it again while it runs.
+// Package certs provides the certificate of the webhook's server. There are two kinds: a certificate in files that
+// another program writes, such as cert-manager, and a self-signed certificate that the operator stores in a Secret and
+// rotates. In both cases the operator reads the certificate repeatedly, so that a new one is used without a restart.
 package certs
 
 import (
@@ -21,7 +21,7 @@ type Serving struct {
 // errNone is the error that is returned before the first certificate is set.
 var errNone = errors.New("the webhook has no certificate yet")
 
-// Certificate returns the current certificate, as the function GetCertificate of a tls.Config.
+// Certificate returns the current certificate. It is used as GetCertificate of a tls.Config.
 func (s *Serving) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c := s.current.Load(); c != nil {
 		return c, nil
