@@ -206,7 +206,7 @@ func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got 
 	for key, value := range of.Annotations {
 		metav1.SetMetaDataAnnotation(&sent.ObjectMeta, key, value)
 	}
-	for i := range sent.Spec.Volumes { // recordings contain placeholders in upper case, which are no valid names
+	for i := range sent.Spec.Volumes { // recordings contain "ID" for a random part, in upper case
 		if config := sent.Spec.Volumes[i].ConfigMap; config != nil {
 			config.Name = strings.ToLower(config.Name)
 		}

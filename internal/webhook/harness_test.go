@@ -36,13 +36,13 @@ var resources = map[string]string{
 	"SparkApplication": "sparkapplications", "ScheduledSparkApplication": "scheduledsparkapplications", "SparkConnect": "sparkconnects", "SparkCluster": "sparkclusters",
 }
 
-// hooked is a namespace whose custom resources the API server sends to a webhook.
+// hooked is a namespace with a webhook: the API server sends the custom resources of the namespace to it.
 type hooked struct {
 	*scene.World
 	server   *httptest.Server
 	warnings *warnings
 	reviews  durations
-	// user is a client that passes the warnings in answers to the field warnings, whereas kubectl would print them.
+	// user is a client for a user's requests. The field warnings collects the warnings that kubectl would print.
 	user client.Client
 
 	mu       sync.Mutex
@@ -51,10 +51,10 @@ type hooked struct {
 	broken   error
 	enforced bool  // whether objects are compared with the namespace's ResourceQuotas
 	unread   error // the error of a read of the quotas
-	// cached returns the quotas of a namespace from a cache, as the operator does. If it is nil, quotas reads them
-	// live, so that a test need not wait for the cache.
+	// cached returns the quotas of a namespace from a cache, as in the operator. If cached is nil, the quotas are read
+	// from the API server, so that a test does not have to wait for the cache.
 	cached func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error)
-	// labels are those of the namespace, and unknown is the error of their lookup.
+	// labels are the labels of the namespace, and unknown is the error if they cannot be looked up.
 	labels  map[string]string
 	unknown error
 }
@@ -93,7 +93,8 @@ func (h *hooked) quotas(ctx context.Context, namespace string) ([]corev1.Resourc
 	return list.Items, err
 }
 
-// change calls f, which changes the settings of the operator that the webhook reads, such as its configuration.
+// change changes the settings that the webhook reads, such as the operator's configuration. The function f makes the
+// change.
 func (h *hooked) change(f func(*hooked)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,7 +122,8 @@ func (w *warnings) take() []string {
 	return all
 }
 
-// schedulersEnabled returns the default configuration with batch schedulers enabled, because some refusals need them.
+// schedulersEnabled returns the default configuration with batch schedulers enabled. Some refusals are about batch
+// schedulers.
 func schedulersEnabled() config.Configuration {
 	cfg := config.Default()
 	cfg.BatchScheduler.Enabled = true
@@ -153,7 +155,7 @@ func hook(t testing.TB) *hooked {
 	return h
 }
 
-// configure creates the webhook's configuration, and waits until the API server uses it.
+// configure creates the ValidatingWebhookConfiguration, and waits until the API server uses it.
 func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	h.T.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}}
@@ -191,7 +193,8 @@ func byWebhook(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), `admission webhook "validate-`) && apierrors.IsInvalid(err)
 }
 
-// refusalMessage returns the message of a refusal by the webhook, without the webhook's name.
+// refusalMessage returns the message of a refusal by the webhook. It removes the text that the API server puts before
+// it.
 func refusalMessage(err error) string {
 	_, rest, _ := strings.Cut(err.Error(), " denied the request: ")
 	return rest
@@ -216,8 +219,8 @@ spec:
   executor: {instances: 2}
 `
 
-// object returns an application with pieces of YAML merged into it. If the first piece has an apiVersion, that piece is
-// used instead of the application.
+// object returns a custom resource with pieces of YAML merged into it. If the first piece has an apiVersion, it is the
+// whole custom resource. Otherwise the pieces are merged into an application.
 func (h *hooked) object(pieces ...string) *unstructured.Unstructured {
 	h.T.Helper()
 	if len(pieces) == 0 || !strings.Contains(pieces[0], "apiVersion:") {

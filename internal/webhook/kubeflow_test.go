@@ -10,11 +10,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 )
 
-// decision is what the API server must answer for an object: it refuses the object with a text, or it admits the object
-// with a warning that contains a text.
+// decision is an expected answer of the API server. If refused is set, the API server refuses the object with a message
+// that contains refused. Otherwise it admits the object, with a warning that contains warned, or without one if warned
+// is empty.
 type decision struct{ refused, warned string }
 
-// decided checks the answer for an object to a dry run.
+// decided sends an object in a dry run and checks the answer.
 func (h *hooked) decided(name string, object *unstructured.Unstructured, want decision) {
 	h.T.Helper()
 	h.warnings.take()
@@ -31,9 +32,9 @@ func (h *hooked) decided(name string, object *unstructured.Unstructured, want de
 }
 
 // TestKubeflowCasesOfIngresses checks entries of driverIngressOptions that the webhook of kubeflow's operator refuses.
-// A missing port is refused here too. A port or an address that is used twice keeps no application from running, so it
-// is admitted with a warning, and a pass reports it in the condition Exposed. An entry without an address has a
-// Service.
+// Our API server also refuses an entry without a port. It admits entries that share a port or an address, with a
+// warning, because the application still runs. A pass then reports them in the condition Exposed. It also admits an
+// entry without an address, for which the operator creates only a Service.
 func TestKubeflowCasesOfIngresses(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -60,8 +61,8 @@ func TestKubeflowCasesOfIngresses(t *testing.T) {
 }
 
 // TestKubeflowCasesOfTemplates checks pod templates with each version of Spark. Kubeflow's operator refuses templates
-// below Spark 3.0, whose spark-submit has none. This operator builds the driver itself, so templates work with every
-// version that it can build.
+// for Spark below 3.0, because spark-submit does not support templates there. This operator builds the driver pod
+// itself, so templates work with every version for which it can build pods.
 func TestKubeflowCasesOfTemplates(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -78,8 +79,9 @@ func TestKubeflowCasesOfTemplates(t *testing.T) {
 	}
 }
 
-// TestKubeflowCasesOfDynamicAllocation checks numbers of executors of applications, of schedules' templates and of
-// servers. Kubeflow's operator also refuses an initial number below the minimum, with which Spark starts the minimum.
+// TestKubeflowCasesOfDynamicAllocation checks the numbers of executors in applications, templates of schedules, and
+// servers. Kubeflow's operator refuses an initial number below the minimum. This operator admits it, because Spark then
+// starts with the minimum.
 func TestKubeflowCasesOfDynamicAllocation(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -99,8 +101,8 @@ func TestKubeflowCasesOfDynamicAllocation(t *testing.T) {
 	}
 }
 
-// TestKubeflowCasesOfOtherKinds checks the names, versions, sizes and keys of schedules and servers that the webhook of
-// kubeflow's operator admits or refuses.
+// TestKubeflowCasesOfOtherKinds checks schedules and servers with names, versions, memory sizes and configuration keys
+// that the webhook of kubeflow's operator admits or refuses.
 func TestKubeflowCasesOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

@@ -20,12 +20,13 @@ import (
 // perSecond is the rate at which BenchmarkCreations creates applications.
 const perSecond = 100
 
-// BenchmarkCreations measures how long the API server takes to create an application at a constant rate, without the
-// webhook, with it, and with a quota. It also measures the reviews. Each case takes 20 s:
+// BenchmarkCreations creates applications at a constant rate, and measures how long the API server takes for each and
+// how long the reviews take. It does so without the webhook, with the webhook, and with a quota. Each case takes 20 s:
 //
 //	go test ./internal/webhook -run '^$' -bench Creations -benchtime 2000x
 //
-// A creation begins at its time even if earlier ones are not finished, so a slow answer does not reduce the load.
+// A creation begins at its time even if earlier creations are not finished, so that slow answers do not reduce the
+// load.
 func BenchmarkCreations(b *testing.B) {
 	for _, c := range []struct {
 		name              string
@@ -107,7 +108,7 @@ func (d *durations) take() *durations {
 	return taken
 }
 
-// report reports the median, the 99th percentile and the maximum as metrics of a benchmark.
+// report adds the median, the 99th percentile and the maximum to a benchmark's metrics.
 func (d *durations) report(b *testing.B, what string) {
 	if len(d.all) == 0 {
 		return
@@ -118,8 +119,7 @@ func (d *durations) report(b *testing.B, what string) {
 	}
 }
 
-// timed returns a handler that records how long the handler next takes, from the arrival of a request to the end of its
-// answer.
+// timed returns a handler that calls next and records how long next takes to read and answer a request.
 func timed(next http.Handler, reviews *durations) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		begin := time.Now()

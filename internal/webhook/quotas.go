@@ -12,8 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
 )
 
-// exceeded returns a fault for each amount of the namespace's quotas that the object's pods can never fit into. If the
-// quotas are unknown, exceeded returns a warning instead: the API server compares each pod with the quotas anyway.
+// exceeded returns a fault for each resource of which the object's pods need more than a quota of the namespace allows.
+// If it cannot read the quotas, it returns a warning instead, because the API server compares each pod with the quotas
+// anyway.
 func (r *Reviewer) exceeded(ctx context.Context, namespace string, cfg config.Configuration, labels map[string]string, old client.Object, review dialect.Review) (faults []*dialect.FieldError, warnings []string) {
 	if r.Quotas == nil || review.Pods == nil {
 		return nil, nil
@@ -24,7 +25,7 @@ func (r *Reviewer) exceeded(ctx context.Context, namespace string, cfg config.Co
 		return nil, []string{"the object was not compared with the ResourceQuotas of its namespace, because the operator cannot look them up; the API server checks them when it creates pods"}
 	}
 	if len(quotas) == 0 {
-		return nil, nil // no pod is rendered in vain
+		return nil, nil // saves the rendering of the pods
 	}
 	excess := quota.Exceeded(quotas, review.Pods())
 	if len(excess) == 0 {
@@ -48,8 +49,8 @@ type key struct {
 	resource corev1.ResourceName
 }
 
-// exceededBefore returns the amounts of the quotas that the object exceeded before an update. An update that does not
-// need more of them is admitted. Otherwise nobody could suspend an application after its quota was lowered.
+// exceededBefore returns the excesses of the object before an update. The update is admitted if it needs no more of the
+// exceeded resources than before. Otherwise nobody could suspend an application after its quota was lowered.
 func (r *Reviewer) exceededBefore(cfg config.Configuration, labels map[string]string, old client.Object, quotas []corev1.ResourceQuota) map[key]quota.Excess {
 	if old == nil {
 		return nil // a creation

@@ -60,8 +60,8 @@ func (h *hooked) quota(hard map[string]string) {
 	h.Create(quota)
 }
 
-// TestQuotas checks, for every kind, which objects can never fit a quota of their namespace. A quota of exactly the
-// needed amounts admits the object, whatever is used now.
+// TestQuotas checks, for every kind, which objects are refused because they can never fit a quota of their namespace.
+// An object that needs exactly the allowed amounts is admitted, even if other pods use the quota now.
 func TestQuotas(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -99,8 +99,9 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// TestQuotaOfAnUpdate checks that an update is refused only if the object then needs more of a quota that it exceeds.
-// So an application can be suspended and shrunk after its quota was lowered.
+// TestQuotaOfAnUpdate checks updates of an object that already exceeds a quota. An update is refused only if the object
+// then exceeds the quota by more than before. Users can therefore suspend and shrink an application after its quota was
+// lowered.
 func TestQuotaOfAnUpdate(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

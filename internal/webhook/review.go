@@ -1,7 +1,7 @@
 // Package webhook serves the admission webhooks. The API server sends every new and every edited custom resource to the
-// validating webhook, which answers with the faults and warnings that a pass would report. The validating webhook
-// changes no object, and the rest of the operator does not rely on it, since every pass checks the spec again. The
-// mutating webhook (Executors) gets only those executors that need a change.
+// validating webhook. The validating webhook answers with the faults and warnings that a pass would report, and changes
+// no object. The rest of the operator does not rely on it, because every pass checks the spec again. The mutating
+// webhook (Executors) receives only those executors that need a change.
 package webhook
 
 import (
@@ -35,7 +35,8 @@ const (
 	// maxCauses and maxWarnings limit the answer. The API server cuts all warnings together to 4 KiB.
 	maxCauses   = 50
 	maxWarnings = 20
-	// scopeTimeout limits the wait for the cache of namespaces, which is synced before the replica is ready.
+	// scopeTimeout limits the wait for the cache of namespaces. Usually there is no wait, because the cache is synced
+	// before the replica is ready.
 	scopeTimeout = 2 * time.Second
 )
 
@@ -49,20 +50,20 @@ type Reviewer struct {
 	// Quotas returns the ResourceQuotas of a namespace from a cache. If Quotas is nil, objects are not compared with
 	// quotas.
 	Quotas func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error)
-	// Labels returns the labels of a namespace, or nil if no rule of the platform depends on them. If it is nil, no
-	// rule does.
+	// Labels returns the labels of a namespace, or nil if no rule of the platform depends on the labels. Labels itself
+	// is nil if that is certain for every namespace.
 	Labels func(ctx context.Context, namespace string) (map[string]string, error)
 	Clock  func() time.Time
 	Log    logr.Logger
 }
 
-// Handle implements admission.Handler. If the operator itself has a fault, such as a panic, Handle admits the object
+// Handle implements admission.Handler. If the operator itself fails, for example by a panic, Handle admits the object
 // with a warning, because a pass checks the object again.
 func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response admission.Response) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			r.Log.Error(fmt.Errorf("panic: %v", fault), "Review failed", "kind", r.Kind.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
-			response = unchecked("of a fault of the operator")
+			response = unchecked("of a fault of the operator (see its log)")
 		}
 	}()
 	cfg := r.Settings()
@@ -73,8 +74,8 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	defer cancel()
 	switch served, err := r.Serves(limited, req.Namespace); {
 	case err != nil:
-		r.Log.Error(err, "Could not read the namespace of a review", "namespace", req.Namespace)
-		return unchecked("the operator cannot look up its namespace")
+		r.Log.Error(err, "Could not look up the namespace of an object under review", "namespace", req.Namespace)
+		return unchecked("the operator cannot look up the object's namespace")
 	case !served:
 		return admission.Allowed("")
 	}
@@ -85,8 +86,8 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	if r.Labels != nil {
 		var err error
 		if labels, err = r.Labels(limited, req.Namespace); err != nil {
-			r.Log.Error(err, "Could not read the namespace of a review", "namespace", req.Namespace)
-			return unchecked("the operator cannot look up its namespace")
+			r.Log.Error(err, "Could not look up the namespace of an object under review", "namespace", req.Namespace)
+			return unchecked("the operator cannot look up the object's namespace")
 		}
 	}
 	return r.review(limited, cfg, labels, req)
@@ -120,8 +121,8 @@ func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels 
 	return admission.Allowed("").WithWarnings(readable(warnings)...)
 }
 
-// before returns the object before an update, which may be invalid. It returns nil for a creation, and if the object
-// cannot be decoded.
+// before returns the object as it was before an update. That object may be invalid. The result is nil for a creation,
+// and if the object cannot be decoded.
 func (r *Reviewer) before(req admission.Request) client.Object {
 	old := r.Kind.New()
 	if req.Operation != admissionv1.Update || json.Unmarshal(req.OldObject.Raw, old) != nil {
@@ -130,10 +131,12 @@ func (r *Reviewer) before(req admission.Request) client.Object {
 	return old
 }
 
-// startsNothing reports whether an update leaves the spec as it is, apart from a suspension. Such an update must be
-// admitted for every stored object, even if its spec is invalid or breaks a rule that is newer than the object.
-// Otherwise nobody could remove a finalizer, or stop what runs. An update that resumes the object is reviewed. The API
-// server encodes both objects in the same way, with sorted keys.
+// startsNothing reports whether an update changes nothing in the spec, or nothing except that it suspends the object.
+//
+// Such an update must be admitted for every stored object, even if the spec is invalid or breaks a rule that is newer
+// than the object. Otherwise nobody could remove a finalizer, or stop a running application. An update that resumes the
+// object is reviewed. The comparison is of bytes, because the API server encodes both objects in the same way, with
+// sorted keys.
 func startsNothing(before, after []byte) bool {
 	type stored struct {
 		Spec json.RawMessage `json:"spec"`
@@ -151,8 +154,8 @@ func startsNothing(before, after []byte) bool {
 	return oldErr == nil && err == nil && !resumes && maps.EqualFunc(oldFields, fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// cutSuspend returns the field suspend of a spec, and the other fields. A spec of a kind without suspensions has no
-// such field, so it counts as not suspended.
+// cutSuspend returns the value of the field suspend of a spec, and all other fields. Some kinds do not have the field;
+// they count as not suspended.
 func cutSuspend(spec json.RawMessage) (suspended bool, others map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(spec, &others); err != nil {
 		return false, nil, err
@@ -164,8 +167,8 @@ func cutSuspend(spec json.RawMessage) (suspended bool, others map[string]json.Ra
 	return suspended, others, err
 }
 
-// refused returns a refusal with the message that a pass would write into the status. Each fault is a cause of the
-// refusal, and kubectl prints one cause per line.
+// refused returns an answer that refuses the object. Its message is the one that a pass would write into the status.
+// Its causes are the faults, and kubectl prints one cause per line.
 func refused(req admission.Request, faults []*dialect.FieldError) admission.Response {
 	message := conf.HideAddresses(dialect.Invalid(faults).Bounded().Message)
 	status := metav1.Status{
@@ -180,14 +183,14 @@ func refused(req admission.Request, faults []*dialect.FieldError) admission.Resp
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}
 }
 
-// unchecked admits an object that could not be reviewed, with a warning that contains the reason: the words after
-// "because".
+// unchecked admits an object that could not be reviewed. The answer contains a warning, in which reason is the text
+// after "because".
 func unchecked(reason string) admission.Response {
 	return admission.Allowed("").WithWarnings("the object was not checked, because " + reason + "; the operator checks it before it launches anything")
 }
 
-// readable returns warnings in a form that the API server accepts: at most maxWarnings and a line about the rest, each
-// without control characters.
+// readable returns the warnings in a form that the API server accepts. It keeps at most maxWarnings, and adds a line
+// with the number of the others. It replaces control characters with spaces.
 func readable(warnings []string) []string {
 	if more := len(warnings) - maxWarnings; more > 0 {
 		warnings = append(warnings[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more", more))

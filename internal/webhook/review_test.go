@@ -34,7 +34,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// refusals are the files of custom resources that are refused according to docs/validation.md, one file for each kind.
+// refusals are the files from which docs/validation.md lists the refused custom resources, one file for each kind.
 var refusals = []string{
 	applications,
 	"../../dialect/sparkoperator/schedule/testdata/refusals.yaml",
@@ -45,11 +45,12 @@ var refusals = []string{
 
 const applications = "../../dialect/sparkoperator/application/testdata/refusals.yaml"
 
-// unusable makes an application invalid in a way that only the webhook and a pass find.
+// unusable is a piece of an application that the definition accepts and the webhook refuses.
 const unusable = `spec: {executor: {cores: 2, coreLimit: "1"}}`
 
 // TestEachRowOfThePageIsRefused checks, for each row of docs/validation.md, that the API server refuses the custom
-// resource. The definition or the webhook refuses it, as the page says. The message and the field are those of a pass.
+// resource. The row specifies whether the definition or the webhook refuses it. In a refusal by the webhook, the
+// message is the one that a pass reports.
 func TestEachRowOfThePageIsRefused(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -78,8 +79,8 @@ func TestEachRowOfThePageIsRefused(t *testing.T) {
 	}
 }
 
-// TestTemplateIsRefusedLikeItsRuns checks that each spec of an application that the page lists is refused in the
-// template of a schedule too, by the same check.
+// TestTemplateIsRefusedLikeItsRuns checks the specs of applications that docs/validation.md lists. In the template of a
+// schedule, the same check refuses the same spec.
 func TestTemplateIsRefusedLikeItsRuns(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -92,7 +93,7 @@ func TestTemplateIsRefusedLikeItsRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if piece.Spec == nil {
-			continue // the schedule has metadata of its own
+			continue // the row is about metadata, which a template does not have
 		}
 		nested, err := yaml.Marshal(map[string]any{"spec": map[string]any{"template": piece.Spec}})
 		if err != nil {
@@ -103,7 +104,8 @@ func TestTemplateIsRefusedLikeItsRuns(t *testing.T) {
 	}
 }
 
-// refused checks that one custom resource is refused, by whom, and with which message and field.
+// refused checks the refusal of one custom resource: whether the definition or the webhook refuses it, the message, and
+// the field.
 func (h *hooked) refused(r refusal.Row, pieces ...string) {
 	h.T.Helper()
 	object := h.object(pieces...)
@@ -133,8 +135,8 @@ func (h *hooked) refused(r refusal.Row, pieces ...string) {
 	}
 }
 
-// pass returns the message with which the first passes over a stored object report that its spec is invalid. The
-// passes are computed for an empty cluster. The message is in the condition Stalled, or it rejects an attempt.
+// pass returns the message with which a pass reports that the spec of a stored object is invalid. The message is either
+// in the condition Stalled or in the error of a launch. The passes assume an empty cluster.
 func (h *hooked) pass(object *unstructured.Unstructured) string {
 	h.T.Helper()
 	operator := launch.Operator{Config: h.settings(), Now: time.Now()}
@@ -153,7 +155,8 @@ func (h *hooked) pass(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// TestRefusalListsEveryFault checks that a single refusal lists every fault, with the field and what to do.
+// TestRefusalListsEveryFault checks that one refusal lists every fault of an object, each with the field and what to
+// do.
 func TestRefusalListsEveryFault(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -175,7 +178,7 @@ func TestRefusalListsEveryFault(t *testing.T) {
 }
 
 // TestKubeflowCases checks applications that the webhook of kubeflow's operator admits or refuses. With our definition
-// and our webhook, the API server must decide in the same way. A dry run must get the same answer as a creation.
+// and our webhook, the API server must decide in the same way, both in a dry run and in a real creation.
 func TestKubeflowCases(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -301,8 +304,8 @@ func TestInvalidSpecCanBeCorrected(t *testing.T) {
 	}
 }
 
-// TestWarningsReachTheClient checks that a client gets warnings about settings without effect and about an edit that
-// restarts a running application.
+// TestWarningsReachTheClient checks that a client receives warnings about settings that have no effect, and about an
+// edit that restarts a running application.
 func TestWarningsReachTheClient(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -343,8 +346,8 @@ func TestWarningsReachTheClient(t *testing.T) {
 	}
 }
 
-// TestObjectsThatAreNotServedAreAdmitted checks that objects that the operator does not serve are admitted without a
-// review. An object whose namespace cannot be looked up is admitted with a warning.
+// TestObjectsThatAreNotServedAreAdmitted checks that the webhook admits objects in namespaces that the operator does
+// not serve, without a review. If it cannot look up the namespace, it admits the object with a warning.
 func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -391,8 +394,8 @@ func TestObjectBeyondTheLimitIsRefused(t *testing.T) {
 	}
 }
 
-// TestMalformedRequestsAreNotReviewed checks that requests that no API server would send get an answer with the reason
-// and are not reviewed.
+// TestMalformedRequestsAreNotReviewed checks requests that no API server sends. The webhook answers them with an error
+// that contains the reason.
 func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -462,8 +465,8 @@ func TestUnreachableWebhookAdmitsObjects(t *testing.T) {
 	})
 }
 
-// TestRulesOfThePlatform checks, for each of the five kinds, that the webhook refuses what a rule refuses, with the
-// message of a pass, and that rules for other namespaces have no effect.
+// TestRulesOfThePlatform checks the platform's rules for each of the five kinds. The webhook refuses an object that
+// breaks a rule, with the message of a pass. Rules for other namespaces have no effect.
 func TestRulesOfThePlatform(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

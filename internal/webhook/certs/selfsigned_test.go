@@ -296,7 +296,7 @@ func TestForeignContents(t *testing.T) {
 	})
 	r.Remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "certs"}})
 	testkit.Wait(t, "the log", func(ctx context.Context) error {
-		if !strings.Contains(r.Log.String(), "Webhook certificate not up to date") {
+		if !strings.Contains(r.Log.String(), "Could not update the webhook certificate") {
 			return errors.New("the missing Secret is not reported")
 		}
 		return r.call(ctx)

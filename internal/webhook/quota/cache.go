@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Cache contains the ResourceQuotas of some namespaces, as far as they count pods. It is separate from the caches of
-// the passes. So if the operator may not list ResourceQuotas, only the webhook is affected.
+// Cache contains the ResourceQuotas of some namespaces, reduced to the parts about pods. The passes use other caches,
+// so that only the webhook is affected if the operator may not list ResourceQuotas.
 type Cache struct {
 	cache  cache.Cache
 	synced atomic.Bool
@@ -48,9 +48,9 @@ func (c *Cache) Start(ctx context.Context) error {
 	return c.cache.Start(ctx)
 }
 
-var errNotSynced = errors.New("the ResourceQuotas are not known yet; the operator needs the right to list and watch them")
+var errNotSynced = errors.New("the operator has not read the ResourceQuotas yet; it needs the right to list and watch them")
 
-// Ready returns an error until the cache is full. It is a check of a readiness probe.
+// Ready returns an error until the cache is synced. It is used in the readiness probe.
 func (c *Cache) Ready(*http.Request) error {
 	if !c.synced.Load() {
 		return errNotSynced
@@ -58,7 +58,7 @@ func (c *Cache) Ready(*http.Request) error {
 	return nil
 }
 
-// In returns the quotas of a namespace. It returns an error if the cache is not full yet.
+// In returns the quotas of a namespace. It returns an error until the cache is synced.
 func (c *Cache) In(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error) {
 	if err := c.Ready(nil); err != nil {
 		return nil, err

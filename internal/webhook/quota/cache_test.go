@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// TestCache checks that the cache contains the quotas of its namespaces. It needs only the rights to list and watch
-// them. Without these rights it is not ready, and becomes ready when they are granted.
+// TestCache checks that the cache contains the quotas of its namespaces, and needs no rights but to list and watch
+// them. Without these rights the cache is not ready. It becomes ready when the rights are granted.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	w, other := scene.New(t), scene.New(t)

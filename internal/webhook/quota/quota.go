@@ -2,10 +2,10 @@
 // compares the pods with the quotas' limits (spec.hard) and not with the amounts that are free now, because the used
 // amounts change all the time.
 //
-// The admission controllers of a cluster may still change pods. For example, a LimitRange adds requests, a RuntimeClass
-// adds overhead, and a global default adds a priority class. Therefore the package counts only what the pods themselves
-// request, and a quota counts a pod only if no such change can exclude the pod. So the result of Exceeded is a lower
-// bound: a custom resource that fits is never reported.
+// The result is a lower bound, so that a custom resource that fits is never reported. Admission controllers may still
+// change pods: a LimitRange adds requests, a RuntimeClass adds overhead, and a global default adds a priority class.
+// Therefore the package counts only what the pods themselves request. It compares a pod with a quota only if no such
+// change can make the quota ignore the pod.
 package quota
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// Excess is an amount that a quota can never provide.
+// Excess is a resource of which a quota allows less than the pods of a custom resource need.
 type Excess struct {
 	// Quota is the name of the ResourceQuota, and Resource the name of the resource in its spec.hard.
 	Quota    string
@@ -38,8 +38,8 @@ type counted struct {
 	requests, limits corev1.ResourceList
 }
 
-// Exceeded returns the amounts of all quotas that the pods exceed together, sorted by quota and resource. It returns
-// nothing if the pods fit into an empty namespace.
+// Exceeded returns the resources of which the pods together need more than a quota allows, sorted by quota and
+// resource. The result is empty if the pods fit into the namespace while nothing else runs there.
 func Exceeded(quotas []corev1.ResourceQuota, pods []dialect.Pods) (all []Excess) {
 	if len(quotas) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func exceededOf(quota *corev1.ResourceQuota, pods []counted) (all []Excess) {
 			amount := pods[i].amount(name)
 			amount.Mul(int64(pods[i].Count))
 			if needed.IsZero() {
-				needed.Format = amount.Format // memory stays in Mi
+				needed.Format = amount.Format // otherwise memory would not be printed in Mi
 			}
 			needed.Add(amount)
 		}
@@ -80,18 +80,19 @@ func exceededOf(quota *corev1.ResourceQuota, pods []counted) (all []Excess) {
 	return all
 }
 
-// Prefixes of the names of resources in a quota.
+// These are the prefixes of resource names in a quota.
 const (
 	requestsPrefix = "requests."
 	limitsPrefix   = "limits."
 )
 
-// isCount reports whether a resource of a quota is a number of pods.
+// isCount reports whether a resource of a quota is the number of pods.
 func isCount(name corev1.ResourceName) bool {
 	return name == corev1.ResourcePods || name == "count/pods"
 }
 
-// countsPods reports whether a resource of a quota is an amount that pods use.
+// countsPods reports whether a quota's resource is about pods: their number, or an amount that they request or may use
+// at most.
 func countsPods(name corev1.ResourceName) bool {
 	text := string(name)
 	return isCount(name) || name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
@@ -99,7 +100,7 @@ func countsPods(name corev1.ResourceName) bool {
 		strings.HasPrefix(text, requestsPrefix) && name != corev1.ResourceRequestsStorage
 }
 
-// amount returns what one pod counts towards a resource of a quota. It is zero for resources of other objects.
+// amount returns the amount of a quota's resource that one pod uses. It is zero for a resource that is not about pods.
 func (p *counted) amount(name corev1.ResourceName) resource.Quantity {
 	switch text := string(name); {
 	case isCount(name):
@@ -130,7 +131,7 @@ func described(pods []counted) string {
 	return strings.Join(parts, " and ")
 }
 
-// counts reports whether a quota certainly counts a pod: all its scopes must match.
+// counts reports whether a quota certainly applies to a pod. It does if all scopes of the quota contain the pod.
 func counts(quota *corev1.ResourceQuotaSpec, p *counted) bool {
 	for _, scope := range quota.Scopes {
 		if !inScope(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, p) {
@@ -148,10 +149,10 @@ func counts(quota *corev1.ResourceQuotaSpec, p *counted) bool {
 	return true
 }
 
-// inScope reports whether a scope certainly contains a pod. A pod without a priority class may get the global default,
-// and a pod without requests may get those of a LimitRange, so it is unknown whether a scope contains such a pod. For
-// the same reason no pod is certainly of the class BestEffort. All other scopes, such as CrossNamespacePodAffinity,
-// count as if they contained no pod.
+// inScope reports whether a scope certainly contains a pod. It returns false if a change at admission decides that: a
+// pod without a priority class may get the global default, and a pod without requests may get those of a LimitRange. A
+// pod is therefore never certainly in the scope BestEffort. inScope also returns false for all scopes that it does not
+// evaluate, such as CrossNamespacePodAffinity.
 func inScope(requirement corev1.ScopedResourceSelectorRequirement, p *counted) bool {
 	deadline := p.Pod.Spec.ActiveDeadlineSeconds
 	switch requirement.ScopeName {

@@ -21,7 +21,7 @@ func read[T any](t *testing.T, text string) *T {
 	return out
 }
 
-// TestExceeded checks which amounts of which quotas a driver with three executors exceeds. Each wanted line has the
+// TestExceeded checks which amounts of which quotas a driver with three executors exceeds. A line of want contains the
 // resource, the needed amount, the allowed amount and the counted pods.
 func TestExceeded(t *testing.T) {
 	const driver = `{spec: {overhead: {cpu: 100m}, containers: [{resources: {requests: {cpu: 1, memory: 1408Mi}, limits: {memory: 1408Mi}}}, {resources: {requests: {cpu: 500m}}}]}}`
@@ -70,7 +70,8 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestExceededOfSeveralQuotas checks the order of the result, and pods that need more than an int64 can hold.
+// TestExceededOfSeveralQuotas checks the order of the result. It also checks pods that need more than an int64 can
+// hold.
 func TestExceededOfSeveralQuotas(t *testing.T) {
 	quotas := []corev1.ResourceQuota{{Spec: *read[corev1.ResourceQuotaSpec](t, `{hard: {cpu: 1}}`)}, {Spec: *read[corev1.ResourceQuotaSpec](t, `{hard: {memory: 1Gi}}`)}, {}}
 	for i, name := range []string{"b", "a", "c"} {
