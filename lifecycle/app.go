@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// App is the desired state of a custom resource, in the terms of a state machine. It contains no objects and no Spark
-// configuration: the dialect renders these when an action needs them.
+// App is the desired state of a custom resource, as a state machine needs it. It contains no objects and no Spark
+// configuration. The dialect renders these when an action needs them.
 type App struct {
 	UID string // of the custom resource
 	// SpecHash is the hash of the spec without the fields that only steer the operator: "<version of the
@@ -78,16 +78,17 @@ type Thresholds struct {
 	Dynamic bool
 }
 
-// Shortages are the times at which the number of running executors fell below the thresholds Min and Max. A time is
-// zero if enough executors run, or if the phase already expresses the shortage.
+// Shortages contains two times: when the number of running executors fell below Thresholds.Min, and when it fell below
+// Thresholds.Max. A time is zero if enough executors run, or if the phase already expresses the shortage.
 type Shortages struct {
 	Min, Max time.Time
 }
 
-// RetainPolicy says after which outcomes the objects of the last attempt are kept: driver pod, ConfigMaps, Services,
-// claims. If a driver still runs although its attempt has ended, it is deleted under every policy. With the zero value
-// the operator does not delete the ended driver pod, so that the pod's log can be read; a deletion of the pod by
-// somebody else does not matter.
+// RetainPolicy specifies after which outcomes the objects of the last attempt are kept: driver pod, ConfigMaps,
+// Services and claims. A driver that still runs after its attempt has ended is deleted under every policy.
+//
+// With the zero value, the operator keeps only the ended driver pod, so that the pod's log can be read. It accepts that
+// somebody else deletes the pod.
 type RetainPolicy string
 
 // The retention policies.
@@ -97,9 +98,8 @@ const (
 	RetainOnFailure RetainPolicy = "OnFailure" // after every outcome except Succeeded
 )
 
-// Retention is the rule that decides which objects of the last attempt are kept, and for how long. Objects that are not
-// retained are deleted before the application enters the phase Done. No object is retained from one attempt to the
-// next.
+// Retention specifies which objects of the last attempt are kept, and for how long. All other objects are deleted
+// before the application enters the phase Done. When another attempt follows, no object of the earlier attempt is kept.
 type Retention struct {
 	Policy RetainPolicy
 	// For is how long the objects are kept, counted from the entry of the phase Retained. Nil means as long as the
@@ -107,7 +107,7 @@ type Retention struct {
 	For *time.Duration
 }
 
-// RestartPolicy says after which outcomes another attempt follows.
+// RestartPolicy specifies after which outcomes another attempt follows.
 type RestartPolicy string
 
 // The restart policies.
@@ -120,8 +120,8 @@ const (
 	OnInfrastructureFailure RestartPolicy = "OnInfrastructureFailure"
 )
 
-// Restart is the rule for further attempts. The first attempt is not a retry: with FailureRetries 2 there are at most 3
-// runs.
+// Restart specifies whether and when further attempts follow. The first attempt is not a retry. With FailureRetries 2,
+// for example, there are at most 3 runs.
 type Restart struct {
 	Policy             RestartPolicy
 	FailureRetries     int32
@@ -140,9 +140,9 @@ type Restart struct {
 	Limits *RestartLimits
 }
 
-// RestartLimits limits consecutive restarts (Memory.Restarts). Restarts after a rejection, after any failure and after
-// any outcome have separate limits and intervals. If the limit or interval for rejections is nil, that for failures
-// applies to rejections. If the limit or interval for failures is nil, that for all outcomes applies to failures.
+// RestartLimits limits consecutive restarts (Memory.Restarts). There are separate limits and intervals for restarts
+// after any outcome, after a failure, and after a rejection. If the limit or interval for rejections is nil, the one
+// for failures applies. If the limit or interval for failures is nil, the one for any outcome applies.
 type RestartLimits struct {
 	MaxRestarts   int64  // restarts, after any outcome
 	MaxFailures   *int64 // restarts in a row after failures; nil: only MaxRestarts limits them
@@ -156,8 +156,8 @@ type RestartLimits struct {
 	ResetAfter *time.Duration
 }
 
-// Delay returns the time from the end of an attempt with the given outcome to the start of the next attempt. The result
-// is a multiple of a microsecond, the precision of a status.
+// Delay returns the time from the end of an attempt with the given outcome to the start of the next attempt. The time
+// is rounded to microseconds, which is the precision of a status.
 func (c *RestartLimits) Delay(outcome Outcome) time.Duration {
 	delay := c.Backoff
 	switch {
@@ -169,8 +169,8 @@ func (c *RestartLimits) Delay(outcome Outcome) time.Duration {
 	return min(max(delay, 0), math.MaxInt64/2).Truncate(time.Microsecond)
 }
 
-// Restarts are the counts to which RestartLimits applies. A restart counts as soon as it is decided: in the phase
-// Waiting, the counts include the attempt that the application waits for.
+// Restarts contains the counts to which RestartLimits applies. A restart is counted when it is decided. In the phase
+// Waiting, the counts therefore include the attempt that has not started yet.
 type Restarts struct {
 	Total      int64 // since the first attempt, or since the last attempt that lived long enough
 	Failures   int64 // consecutive restarts after a failure, including a rejection

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 )
 
-// shutdownTimeout limits the wait for reviews in flight at the end of Serve.
+// shutdownTimeout limits how long Serve waits at its end for the reviews that are still running.
 const shutdownTimeout = 10 * time.Second
 
 // Server serves the webhook over TLS. Every replica has one, whether it leads or not.
@@ -24,9 +24,9 @@ type Server struct {
 	stopping atomic.Bool
 }
 
-// NewServer returns a server that serves a handler at an address. NewServer binds the address at once: if the address
-// is in use, the operator does not start, instead of ending while it runs. The argument delay is the time for which the
-// server continues after the end of Serve's context.
+// NewServer returns a server that serves a handler at an address. It opens the address at once, so that an operator
+// whose address is in use does not even start. The argument delay is how long the server continues after the context of
+// Serve has ended.
 func NewServer(address string, handler http.Handler, serving *certs.Serving, delay time.Duration) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
@@ -39,8 +39,8 @@ func NewServer(address string, handler http.Handler, serving *certs.Serving, del
 	return s, nil
 }
 
-// Serve serves reviews until ctx ends, and for the delay after that. Meanwhile the API server learns that it has to
-// call other replicas. Finally Serve answers the reviews in flight.
+// Serve serves reviews until ctx ends, and continues for the delay after that. During the delay, the API server is
+// informed that it must call other replicas. Finally Serve waits for the reviews that are still running.
 func (s *Server) Serve(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
@@ -56,8 +56,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return <-stopped
 }
 
-// closing returns a handler that lets the API server open a new connection for the next review if the server is about
-// to stop. The API server keeps its connections, so it would otherwise call this replica until the end.
+// closing returns a handler that closes connections when the server is about to stop. The API server reuses its
+// connections. If they stayed open, it would call this replica until the end.
 func (s *Server) closing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		if s.stopping.Load() {

@@ -17,9 +17,9 @@ func (h *hooked) patch(object *unstructured.Unstructured, text string) error {
 	return h.user.Patch(h.T.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
 }
 
-// TestInvalidObjectCanBeStopped checks, for each custom resource of docs/validation.md that the webhook refuses, that a
-// stored one can be suspended and deleted. A kind without suspensions is stopped by its deletion. An update that also
-// changes something else, or that resumes the object, is refused.
+// TestInvalidObjectCanBeStopped checks each custom resource of docs/validation.md that the webhook refuses. If such a
+// custom resource is already stored, it can be suspended, if its kind supports suspensions, and deleted. An update that
+// also changes something else, or that resumes the object, is refused.
 func TestInvalidObjectCanBeStopped(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -46,7 +46,7 @@ func TestInvalidObjectCanBeStopped(t *testing.T) {
 	}
 }
 
-// suspendable maps each kind with suspensions to an edit of a spec of this kind.
+// suspendable maps each kind that supports suspensions to an edit of its spec.
 var suspendable = map[string]string{
 	"sparkoperator.k8s.io/v1beta2, Kind=SparkApplication":          `"sparkVersion":"4.1.3"`,
 	"sparkoperator.k8s.io/v1beta2, Kind=ScheduledSparkApplication": `"jitterSeconds":7`,
@@ -76,8 +76,8 @@ func (h *hooked) stops(object *unstructured.Unstructured, what string) {
 	}
 }
 
-// TestRulesOfThePlatformLetUsersStop checks that an object can be suspended after the rules of the platform became
-// stricter, and that it can be resumed once they allow it.
+// TestRulesOfThePlatformLetUsersStop checks an object that breaks a rule of the platform which became stricter after
+// its creation. The object can be suspended, and can be resumed when the rule allows it again.
 func TestRulesOfThePlatformLetUsersStop(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

@@ -27,15 +27,15 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// Path returns the path at which the reviews of a kind are served. It is the path that kubeflow's operator uses for the
-// kinds that both operators have.
+// Path returns the URL path of the reviews of a kind. Kubeflow's operator uses the same paths for the kinds that both
+// operators have.
 func Path(kind schema.GroupVersionKind) string {
 	return "/validate-" + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" + strings.ToLower(kind.Kind)
 }
 
-// Handler returns the HTTP handler that serves the reviews of several kinds, and changes executors' pods unless the
-// argument executors is nil. The number of concurrent requests is limited separately for reviews and for executors,
-// because the API server creates no executor without an answer.
+// Handler returns the HTTP handler for the reviews of several kinds. If executors is not nil, it also changes executor
+// pods. Reviews and executor pods have separate limits of concurrent requests: the API server creates no executor until
+// its request is answered, so these requests must not wait for reviews.
 func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) {
 	mux := http.NewServeMux()
 	add := func(path string, handler admission.Handler, log logr.Logger, slots chan struct{}) error {
@@ -58,8 +58,8 @@ func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) 
 	return mux, add(ExecutorPath, executors, executors.Log, make(chan struct{}, maxReviews))
 }
 
-// few returns a handler that waits for a slot before it passes a request to the handler next. It answers a request
-// itself if the request is too large or is no AdmissionReview of a known version.
+// few returns a handler that waits for a slot before it passes a request to next. It rejects a request that is too
+// large, or that is not an AdmissionReview of a supported version.
 func few(slots chan struct{}, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		select {

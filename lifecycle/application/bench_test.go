@@ -7,8 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// steady returns a running application with a ready driver and the given number of executors. The application wants
-// exactly that number.
+// steady returns a running application with a ready driver. The application has as many executors as it wants.
 func steady(executors int) (lifecycle.App, lifecycle.Memory, lifecycle.Observed) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.MinExecutors = int32(executors), int32(executors) })
 	seen := driver(lifecycle.DriverRunning, readyAt(10))

@@ -7,12 +7,12 @@ import (
 )
 
 // ensureBudget ensures the PodDisruptionBudget that protects the driver from evictions. The budget exists while the
-// driver runs and the application requests a budget. When the driver has ended, the budget is deleted, because a
-// sidecar may keep the pod running for a long time.
+// driver runs, if the application requests a budget. It is deleted when the driver ends, because a sidecar may keep the
+// pod running for a long time.
 //
-// If the driver is missing in the observation, the budget is kept, because the read may be late. A deletion of the
-// whole attempt also deletes the budget. If the API server rejects the budget, the operator only requests it again
-// later, because an application runs just as well without a budget.
+// If the observation contains no driver, the budget is kept, because the read may be late. If the whole attempt is
+// deleted, ensureBudget does nothing, because the budget is then deleted too. If the API server rejects the budget, the
+// operator tries again later. The application runs without a budget until then.
 func (s *step) ensureBudget() {
 	if s.app.Deleting {
 		return

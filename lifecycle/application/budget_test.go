@@ -11,8 +11,7 @@ import (
 
 func budgeted(a *lifecycle.App) { a.Budget = true }
 
-// withBudgets returns the observation after adding budgets of the given attempts to it. Budgets count as remaining
-// objects of their attempts.
+// withBudgets adds budgets of the given attempts to an observation. The attempts then have remaining objects.
 func withBudgets(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 	o.Budgets = attempts
 	o.RemainingAttempts = append(o.RemainingAttempts, attempts...)
@@ -71,7 +70,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetIsNoObstacle checks that an application runs normally if its budget was rejected.
+// TestBudgetIsNoObstacle checks that an application runs normally if the API server rejects its budget.
 func TestBudgetIsNoObstacle(t *testing.T) {
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
 	seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}

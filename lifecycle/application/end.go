@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// end ends the current attempt with the given outcome and cause. Like move, end reports whether the decision entered
-// another phase; end always enters one.
+// end ends the current attempt with the given outcome and cause. Its result is always true, because it enters the phase
+// Ended (see move).
 func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
 	s.m.Outcome = outcome
 	s.m.EndedAt = s.notInFuture(at)
@@ -33,9 +33,9 @@ func (s *step) ended() bool {
 }
 
 // deleteRunningPods deletes a driver that still runs although its attempt has ended, and reports whether there is such
-// a driver. Either the attempt exceeded a deadline, or its launch was not stored and a repeated launch was rejected. A
-// submitter that could still create a driver is deleted too. A submitter beside an ended driver cannot create another
-// driver, so it is not deleted.
+// a driver. There are two reasons for this: the attempt exceeded a deadline, or a launch was not stored and its
+// repetition was rejected. A submitter that could still create a driver is deleted too. If the driver has ended, its
+// submitter cannot create another, so neither is deleted.
 func (s *step) deleteRunningPods() bool {
 	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
 	switch {
@@ -52,18 +52,18 @@ func endedPhase(p lifecycle.DriverPhase) bool {
 	return p == lifecycle.DriverSucceeded || p == lifecycle.DriverFailed
 }
 
-// podKept reports whether a pod of the ended attempt is kept for its log: the driver pod, or, if the submission was
-// rejected, the submitter pod.
+// podKept reports whether a pod of the ended attempt still exists and is to be kept for its log. This is the driver pod
+// or, if the submission was rejected, the submitter pod.
 func (s *step) podKept() bool {
 	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
 	stays := func(deleting bool) bool { return !deleting || !s.hasRetention() }
 	return d != nil && stays(d.Deleting) || s.m.Outcome == lifecycle.Refused && r != nil && stays(r.Deleting)
 }
 
-// finish ends the application permanently. If the retention rule keeps the driver pod, or the submitter pod of a
-// rejected submission, that pod stays for its log until the retention ends (by default as long as the application
-// exists). Otherwise all objects are deleted first. Like move, finish reports whether the decision entered another
-// phase.
+// finish ends the application permanently. The retention rule may keep the driver pod, or the submitter pod of a
+// rejected submission. Such a pod is kept for its log until the retention ends, by default as long as the application
+// exists. If no pod is kept, all objects are deleted first. Like move, finish reports whether the decision entered
+// another phase.
 func (s *step) finish() bool {
 	keeps := s.retainsObjects() && s.podKept()
 	switch {
@@ -90,9 +90,9 @@ func (s *step) finish() bool {
 
 // mayRestart reports whether the restart policy allows another attempt after the ended one.
 //
-// Failed runs and rejected submissions are counted separately, and each edit resets both counts. Every submission that
-// led to no run counts as rejected. A suspended run counts as neither. If lifecycle.RestartLimits is set, the counts in
-// Memory.Restarts decide instead.
+// Failed runs and rejected submissions have separate counts, which each edit resets. A submission is counted as
+// rejected if it did not lead to a run. A suspended run is not counted. If lifecycle.RestartLimits is set, the counts
+// in Memory.Restarts apply instead.
 func (s *step) mayRestart() bool {
 	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
@@ -113,22 +113,22 @@ func (s *step) mayRestart() bool {
 	return s.failures() <= rule.FailureRetries
 }
 
-// failures returns the number of runs that count as failures: all runs except suspended ones. However often a queue
-// preempts the application, its suspended runs use up no retry.
+// failures returns the number of runs that count as failures. Suspended runs do not count, so that an application may
+// be preempted by its queue any number of times.
 func (s *step) failures() int32 { return s.m.Runs - s.m.SuspendedRuns }
 
 func (s *step) rejections() int32 { return s.m.Submissions - s.m.Runs }
 
-// MinDelay is the minimum time from the end of an attempt to the next attempt, whatever the spec says. An attempt costs
-// the API server tens of requests, so an application that fails at once and always restarts would otherwise cause a
-// busy loop.
+// MinDelay is the minimum time from the end of an attempt to the next attempt, whatever the spec requests. Without it,
+// an application that fails at once and always restarts would cause a busy loop, and each attempt costs the API server
+// tens of requests.
 const MinDelay = time.Second
 
 // restartDelay returns the time from the end of the last attempt to the next attempt.
 func (s *step) restartDelay() time.Duration { return max(s.policyDelay(), MinDelay) }
 
-// policyDelay returns how long the restart policy delays the next attempt after the end of the last one. After a
-// successful run, this is the configured interval, which does not grow, because only failures require a back-off.
+// policyDelay returns the time by which the restart policy delays the next attempt after the end of the last one. The
+// time grows with each failure. After a successful run it is the configured interval.
 func (s *step) policyDelay() time.Duration {
 	rule := s.app.Restart
 	if rule.Limits != nil {
@@ -222,9 +222,10 @@ func (s *step) finished() bool {
 }
 
 // releaseExecutors deletes executors that still run after their driver ended. The garbage collector does not delete
-// these executors as long as the application exists, because the application is an owner of each executor pod.
-// releaseExecutors also deletes the object by which a batch scheduler reserves capacity for the executors, even if no
-// executor exists, so that other applications can use the capacity.
+// them as long as the application exists, because the application also owns each executor pod.
+//
+// It also deletes the object by which a batch scheduler reserves capacity for the executors, so that other applications
+// can use the capacity. It does so even if no executor exists.
 func (s *step) releaseExecutors() {
 	d := s.seen.Driver(s.m.Attempt)
 	if d == nil || !driverEnded(d) || s.actionsBlocked() {
@@ -237,8 +238,8 @@ func (s *step) releaseExecutors() {
 	}
 }
 
-// releaseAttempt deletes the remaining objects of the last attempt after a live read confirmed that its kept pod no
-// longer exists. These objects were kept only because of that pod's log.
+// releaseAttempt deletes the remaining objects of the last attempt. They were kept only because of the log of a kept
+// pod, so they are deleted after a live read has confirmed that this pod no longer exists.
 func (s *step) releaseAttempt() {
 	if s.podKept() || len(s.attemptsAt(s.m.Attempt)) == 0 || s.actionsBlocked() {
 		return

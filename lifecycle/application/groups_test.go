@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestGroupGoesWithTheRun checks when the object by which a batch scheduler reserves capacity is deleted: after the
-// driver has ended, even if the pods of the driver and the executors still exist, but not earlier.
+// TestGroupGoesWithTheRun checks when the operator deletes the object by which a batch scheduler reserves capacity. It
+// does so after the driver has ended, even if the pods of the driver and the executors still exist, but not earlier.
 func TestGroupGoesWithTheRun(t *testing.T) {
 	group := func(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 		o.Groups, o.RemainingAttempts = attempts, attempts
@@ -25,28 +25,28 @@ func TestGroupGoesWithTheRun(t *testing.T) {
 		want bool
 	}{
 		{"launched", appWith(), memoryIn(lifecycle.Launched), group(driver(lifecycle.DriverPending), 1), false},
-		{"launched, and the driver is not seen yet", appWith(), memoryIn(lifecycle.Launched), group(nothing, 1), false},
-		{"it runs", appWith(), memoryIn(lifecycle.Running), group(driver(lifecycle.DriverRunning), 1), false},
-		{"its node is silent", appWith(), memoryIn(lifecycle.Running), group(driver(lifecycle.DriverUnknown), 1), false},
-		{"it has ended, for good", appWith(), retained, group(driver(lifecycle.DriverSucceeded), 1), true},
-		{"it has failed, for good", appWith(), retained, group(driver(lifecycle.DriverFailed), 1), true},
-		{"it has ended, and its executors too", appWith(), retained, group(withExecutors(driver(lifecycle.DriverSucceeded), lifecycle.DriverSucceeded), 1), true},
-		{"it is gone already", appWith(), retained, driver(lifecycle.DriverSucceeded), false},
-		{"that of another attempt", appWith(), retained, group(driver(lifecycle.DriverSucceeded), 2), false},
-		{"the next attempt waits for its time", appWith(retries(1)), waiting, group(driver(lifecycle.DriverFailed), 1), true},
+		{"launched, before the driver is observed", appWith(), memoryIn(lifecycle.Launched), group(nothing, 1), false},
+		{"the driver runs", appWith(), memoryIn(lifecycle.Running), group(driver(lifecycle.DriverRunning), 1), false},
+		{"the driver's node does not respond", appWith(), memoryIn(lifecycle.Running), group(driver(lifecycle.DriverUnknown), 1), false},
+		{"the driver has succeeded, and no attempt follows", appWith(), retained, group(driver(lifecycle.DriverSucceeded), 1), true},
+		{"the driver has failed, and no attempt follows", appWith(), retained, group(driver(lifecycle.DriverFailed), 1), true},
+		{"the driver and its executors have ended", appWith(), retained, group(withExecutors(driver(lifecycle.DriverSucceeded), lifecycle.DriverSucceeded), 1), true},
+		{"the group is already deleted", appWith(), retained, driver(lifecycle.DriverSucceeded), false},
+		{"the group of another attempt", appWith(), retained, group(driver(lifecycle.DriverSucceeded), 2), false},
+		{"the next attempt waits for the restart interval", appWith(retries(1)), waiting, group(driver(lifecycle.DriverFailed), 1), true},
 	} {
 		plan := Step(c.app, c.mem, c.seen, at(58))
 		if got := slices.Contains(plan.Actions, removeExecutors); got != c.want {
 			t.Errorf("%s: %v", c.name, plan.Actions)
 		}
 		if c.want && plan.RequeueAfter <= 0 {
-			t.Errorf("%s: nobody looks whether it went", c.name)
+			t.Errorf("%s: no pass is requested after the deletion", c.name)
 		}
 	}
 	// A rejected deletion is not requested again in the same pass.
 	seen := group(driver(lifecycle.DriverSucceeded), 1)
 	seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	if plan := Step(appWith(), retained, seen, at(58)); slices.Contains(plan.Actions, removeExecutors) {
-		t.Errorf("after a refusal: %v", plan.Actions)
+		t.Errorf("after a rejected deletion: %v", plan.Actions)
 	}
 }

@@ -7,25 +7,27 @@ import (
 )
 
 // A status write can fail after the actions of its plan took effect, because the spec was changed or the operator died.
-// The next pass then decides from the old status. It takes the operator's own deletion for a deletion by somebody else,
-// so a driver that was deleted for a suspension looks like a failed run. Therefore, the reason of a deletion is stored
-// before the deletion is requested. If the status write fails because of a conflict, nothing was deleted. If the
-// operator dies after the status write, the next pass finds the reason.
+// The next pass then decides from the old status. If the old status did not contain the reason of a deletion, the pass
+// would mistake the operator's own deletion for one by somebody else: a driver that was deleted for a suspension would
+// look like a failed run.
+//
+// Therefore, the reason of a deletion is stored before the deletion is requested. If the status write fails because of
+// a conflict, nothing was deleted. If the operator dies after the status write, the next pass finds the reason.
 
-// Exception describes deletions that a plan may request although their reason is not a stored phase (see Unstored).
+// Exception describes deletions that may be requested before their reason is stored as a phase (see Unstored).
 type Exception struct {
 	Parts []lifecycle.Part
 	When  string
 	Why   string // the conclusion of the next pass if the deletion took effect and the status write failed
 }
 
-// attemptParts lists the parts whose deletion ends an attempt: all its objects at once, or the driver pod, which is
-// deleted first.
+// attemptParts lists the parts whose deletion ends an attempt. A deletion of an attempt deletes either all its objects
+// at once, or the driver pod first.
 var attemptParts = []lifecycle.Part{lifecycle.Attempt, lifecycle.DriverPod}
 
-// Unstored lists the deletions that a plan may request although their reason is not a stored phase. Any other deletion
-// is requested by the pass after the status write that stores its reason. A test checks every decision of the state
-// machine against this list.
+// Unstored lists the deletions that may be requested before their reason is stored as a phase. Any other deletion must
+// wait for the status write that stores its reason, and the next pass requests it. A test checks every decision of the
+// state machine against this list.
 var Unstored = []Exception{
 	{attemptParts, "the application is being deleted",
 		"The next pass decides the same: the API server has stored the deletion, and nobody can revert it."},
@@ -37,8 +39,8 @@ var Unstored = []Exception{
 		"The next pass decides the same, or creates the budget again if the spec requests it again. No attempt ends."},
 }
 
-// postponeDeletions removes deletions from a plan that enters a phase, except the deletions in Unstored. The next pass
-// requests the removed deletions, because then the phase is stored.
+// postponeDeletions removes deletions from a plan that enters a phase, except those in Unstored. The next pass requests
+// them, because the phase is stored by then.
 func (s *step) postponeDeletions() {
 	if len(s.plan.Transitions) == 0 {
 		return
@@ -52,7 +54,7 @@ func (s *step) postponeDeletions() {
 	})
 }
 
-// deletesLeftovers reports whether a deletion only removes the remaining objects of an attempt that has no driver.
+// deletesLeftovers reports whether a deletion removes only what remains of an attempt without a driver and a submitter.
 func (s *step) deletesLeftovers(a lifecycle.Action) bool {
 	if a.Part != lifecycle.Attempt || !s.seen.Confirmed || s.seen.Driver(a.Attempt) != nil || s.seen.Submitter(a.Attempt) != nil {
 		return false

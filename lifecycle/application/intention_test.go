@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// checkIntention checks a plan against Unstored: for every deletion, either the stored memory says that the attempt has
-// ended, or an exception applies.
+// checkIntention checks that each deletion in a plan is allowed. It is allowed if the stored memory already says that
+// the attempt has ended, or if an exception of Unstored applies.
 func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
@@ -22,8 +22,8 @@ func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen 
 	}
 }
 
-// reasonStored reports whether the stored memory contains the reason of a deletion. The reason is a phase in which the
-// attempt, or the whole application, has ended or is being stopped, and the plan must not leave that phase.
+// reasonStored reports whether the reason of a deletion is already stored. It is if the stored phase says that the
+// attempt or the whole application has ended or is being stopped, and if the plan stays in that phase.
 func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action) bool {
 	switch {
 	case len(plan.Transitions) > 0:
@@ -34,7 +34,7 @@ func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action)
 	return mem.Phase != lifecycle.New && !mem.Phase.Live()
 }
 
-// exceptions maps each exception of Unstored to the condition under which it applies.
+// exceptions maps the text When of each exception of Unstored to a function that checks whether the exception applies.
 var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Action) bool{
 	"the application is being deleted": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
 		return app.Deleting
@@ -53,7 +53,8 @@ var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Obse
 	},
 }
 
-// TestUnstoredIsWhatHappens checks that every exception in Unstored is needed and has a condition in exceptions.
+// TestUnstoredIsWhatHappens checks that some plan needs each exception of Unstored, and that each has a function in
+// exceptions.
 func TestUnstoredIsWhatHappens(t *testing.T) {
 	if len(exceptions) != len(Unstored) {
 		t.Errorf("%d rules for %d exceptions", len(exceptions), len(Unstored))

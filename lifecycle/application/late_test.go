@@ -11,10 +11,11 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// overtakenPass is a pass during which the operator loses its lease. The pass continues for some time with the state
-// that it read before. Meanwhile drivers run and end, users edit, and the next operator waits or starts. The late pass
-// writes like any other pass: it sends a status patch with the resourceVersion that it read, checks for existing
-// objects before it creates objects, and deletes only observed objects.
+// overtakenPass is a pass during which the operator loses its lease. It continues for some time with the state that it
+// read before, while drivers run and end, users edit, and the next operator waits or starts.
+//
+// The late pass writes like any other pass. Its status patch contains the resourceVersion that it read. It checks
+// whether an object exists before it creates the object, and deletes only observed objects.
 type overtakenPass struct {
 	app     lifecycle.App
 	name    int
@@ -23,7 +24,7 @@ type overtakenPass struct {
 	seen    lifecycle.Observed
 	now     time.Time
 	until   time.Time
-	acts    bool // whether the late pass acts now, and not the next operator
+	acts    bool // the late pass makes the current call; false: the next operator does
 	resume  func() (struct{}, bool)
 	stop    func()
 }
@@ -46,7 +47,8 @@ func (w *world) begin() {
 	w.held, w.lacks = time.Time{}, lifecycle.Shortages{}
 }
 
-// advanceLatePass lets the late pass make its next call at random, or ends it.
+// advanceLatePass lets the late pass make some of its next calls, at random. It ends the late pass when its time is
+// over.
 func (w *world) advanceLatePass() {
 	for w.late != nil {
 		if w.Now.After(w.late.until) {
@@ -63,8 +65,8 @@ func (w *world) advanceLatePass() {
 	}
 }
 
-// latePass does the same as the method pass, but calls rest, which pauses, before each API call. Where pass waits,
-// latePass ends, because its requeue is lost together with the old operator's queue.
+// latePass decides and acts like the method pass. Before each API call it calls rest, which pauses the late pass. It
+// ends where pass would wait, because a requeue is lost together with the old operator's queue.
 func (w *world) latePass(l *overtakenPass, rest func() bool) {
 	for range 5 {
 		plan := Step(l.app, l.stored, l.seen, l.now)
@@ -95,9 +97,9 @@ func (w *world) latePass(l *overtakenPass, rest func() bool) {
 	}
 }
 
-// lateCall carries out one action of the late pass, with the spec that the late pass read. The result fact is nil, or a
-// function that adds a fact to the observation; the late pass then decides again. The result crashed reports whether
-// the call failed.
+// lateCall carries out one action of the late pass, with the spec that the late pass read. The result fact may be a
+// function that adds a fact to the observation, after which the late pass decides again. The result crashed reports
+// whether the call failed.
 func (w *world) lateCall(l *overtakenPass, action lifecycle.Action) (fact func(*lifecycle.Observed), crashed bool) {
 	app, name := w.app, w.name
 	w.app, w.name, l.acts = l.app, l.name, true
@@ -105,15 +107,15 @@ func (w *world) lateCall(l *overtakenPass, action lifecycle.Action) (fact func(*
 	gone := w.gone
 	crash := lives.Caught(func() { fact = w.apply(lifecycle.Plan{Actions: []lifecycle.Action{action}}, l.seen) })
 	if crash == nil && w.gone && !gone && w.version != l.version {
-		w.gone = false // the deletion names the resourceVersion that was read
+		w.gone = false // a conflict: the deletion requires the resourceVersion that the late pass read
 	}
 	w.app, w.name, l.acts = app, name, false
 	return fact, crash != nil
 }
 
-// lateLives plays up to count life cycles in which operators lose their leases during passes. If beside is true, the
-// next operator starts while the late pass still runs. lateLives stops at the first life cycle that breaks an
-// invariant. It returns the number of lost leases, and a description of the broken invariant or "".
+// lateLives simulates up to count life cycles in which operators lose their leases during passes. If beside is true,
+// the next operator starts while the late pass still runs. lateLives stops at the first broken invariant. It returns
+// the number of lost leases, and the description of the broken invariant or "".
 func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach string) {
 	for seed := range uint64(count) {
 		w := newWorld(seed)
@@ -145,14 +147,13 @@ func TestLateLives(t *testing.T) {
 	}
 }
 
-// TestLatePassBesideAnother shows why a pass must end when the lease is lost. The next operator may already have
-// finished and cleaned up the attempt when a creation of the late pass arrives, and then no existing object blocks that
-// creation.
+// TestLatePassBesideAnother shows why a pass must end when the lease is lost. A late pass may create an object after
+// the next operator has finished and cleaned up the attempt. No existing object prevents that creation.
 func TestLatePassBesideAnother(t *testing.T) {
 	t.Parallel()
 	_, breach := lateLives(t, 20000, true)
 	if !strings.Contains(breach, "is started twice") {
-		t.Errorf("breach %q; the world is too tame to see what a pass may do that goes on beside another operator's.\n"+
-			"That is no fault of the machine: any change of it moves the lives that the seeds make. Play more of them, and doubt the world if none has it", breach)
+		t.Errorf("breach %q, want a driver that is started twice: no life showed the harm of a late pass beside the next operator.\n"+
+			"The state machine may be right, because any change of it changes the lives. Simulate more lives. If none shows the harm, check the simulated world", breach)
 	}
 }

@@ -54,8 +54,8 @@ func (s *step) live() bool {
 	return false
 }
 
-// rememberWait stores the wait reason of a live attempt in the memory: the driver's wait reason or, if the driver waits
-// for nothing, that of the executors.
+// rememberWait stores the wait reason of a live attempt in the memory. It is the driver's wait reason or, if the driver
+// has none, the wait reason of the executors.
 func (s *step) rememberWait(d *lifecycle.Driver) {
 	cause := s.pendingCause(d)
 	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
@@ -73,13 +73,14 @@ func (s *step) rememberWait(d *lifecycle.Driver) {
 	s.waitFor(lifecycle.Executors, name, cause)
 }
 
-// pendingExecutor returns the wait reason of the attempt's executors, and the name of an executor that waits for this
+// pendingExecutor returns the wait reason of the attempt's executors, and the name of an executor that has this wait
 // reason.
 //
-// If the memory contains a wait reason and any executor still waits for it, pendingExecutor returns that reason.
-// Otherwise a burst of executors that all wait for capacity would cause a burst of status writes. An executor that is
-// being removed from its node (evicted, preempted, or on a lost node) is skipped. An executor that was created shortly
-// before is skipped while the application runs.
+// If any executor still has the wait reason in the memory, pendingExecutor returns that one. Otherwise a burst of
+// executors that all wait for capacity would cause a burst of status writes.
+//
+// Two sorts of executors are skipped: those that are being removed from their node (evicted, preempted, or on a lost
+// node), and, while the application runs, those that were created shortly before.
 func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]
@@ -124,8 +125,8 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 	return c
 }
 
-// pendingCause returns the wait reason of a driver. If the driver has no wait reason but is being deleted, the result
-// is the cause of this deletion. Otherwise the result is the zero Cause.
+// pendingCause returns the wait reason of a driver. If there is none and the driver is being deleted, it returns the
+// cause of the deletion. Otherwise it returns the zero Cause.
 func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	why := d.Why
 	if s.justGated(why, d.CreatedAt) {
@@ -137,7 +138,7 @@ func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	return why
 }
 
-// justGated reports whether a pod has waited for its scheduling gates for too short a time to be reported.
+// justGated reports whether a pod waits for scheduling gates, but not yet long enough to be reported.
 func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 	left := lifecycle.GateGrace(why, created, s.now)
 	if left > 0 {
@@ -146,9 +147,9 @@ func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 	return left > 0
 }
 
-// driverMissing handles a driver that is not in the cache. Shortly after the driver's creation, the cache may be
-// behind, so the pass waits; later, a live read decides. If a submitter may still create the driver, the pass waits for
-// the submitter. Like move, driverMissing reports whether the decision entered another phase.
+// driverMissing handles a driver that is not in the cache. Shortly after the driver's creation the cache may be behind,
+// so the pass waits; later, a live read decides. While a submitter may still create the driver, driverMissing waits for
+// the submitter. Like move, it reports whether the decision entered another phase.
 func (s *step) driverMissing() bool {
 	r := s.seen.Submitter(s.m.Attempt)
 	if s.m.Phase == lifecycle.Launched && r != nil && !endedPhase(r.Phase) {
@@ -188,11 +189,11 @@ func (s *step) driverMissing() bool {
 		Message: s.noun("driver") + " pod not found: it was deleted before it ended"}, s.now)
 }
 
-// nodeLost reports whether the driver's node counts as lost. This is so in two cases: Kubernetes has reported the node
-// as lost for longer than nodeLostGrace, or the driver still exists long after it should have been deleted.
+// nodeLost reports whether the driver's node counts as lost. There are two cases: Kubernetes has reported the node as
+// lost for longer than nodeLostGrace, or the driver still exists long after it should have been deleted.
 //
 // During nodeLostGrace the driver counts as running: nodeLost replaces d by a copy with the phase Running and the
-// remembered cause. A node that counts as lost counts as working again only after Kubernetes reports that it works.
+// remembered cause. After that, the node counts as lost until Kubernetes reports that it works again.
 func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	seen := *d
 	var since time.Time
@@ -221,13 +222,14 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 }
 
 // lostNode enters or keeps the phase Unknown, in which the attempt waits for its lost node. The driver may still run
-// unobserved, so no other attempt is launched. The deadline of the run still applies: an attempt that exceeds it waits
-// in Ended until its driver no longer exists. Like move, lostNode reports whether the decision entered another phase.
+// unobserved, so no other attempt is launched. The deadline of the run still applies. An attempt that exceeds it waits
+// in the phase Ended until its driver no longer exists. Like move, lostNode reports whether the decision entered
+// another phase.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
 		cause = lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
-			"%s pod %s is being deleted and should be gone since %s; its node does not carry out the deletion, and the operator waits until it does or the pod is gone",
+			"%s pod %s should have been deleted by %s, but its node does not carry out the deletion; the operator waits until the pod is gone",
 			s.noun("driver"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 	}
 	if before := s.m.Phase; before != lifecycle.Unknown {
@@ -240,15 +242,15 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 	return false
 }
 
-// rank orders the phases of a live attempt. A driver never returns to a phase with a lower rank; if an observation
-// shows a lower phase, the observation is outdated.
+// rank orders the phases of a live attempt. A driver never returns to a phase with a lower rank. If an observation
+// shows such a phase, the observation is outdated.
 var rank = map[lifecycle.Phase]int{
 	lifecycle.Launched: 0, lifecycle.Started: 1, lifecycle.Ready: 2, lifecycle.Scaling: 3,
 	lifecycle.Running: 4, lifecycle.Partial: 4, lifecycle.Below: 4,
 }
 
-// progress enters, one after the other, every phase that the driver has reached since the last pass. After a lost node
-// it enters only the driver's current phase.
+// progress enters every phase that the driver has reached since the last pass, one after the other. If the driver's
+// node was lost, it enters only the driver's current phase.
 func (s *step) progress(d *lifecycle.Driver) {
 	target, stage := s.phaseOf(d), s.stage()
 	switch {
@@ -265,8 +267,8 @@ func (s *step) progress(d *lifecycle.Driver) {
 	}
 }
 
-// stage returns the furthest phase that a live attempt has reached. In the phase Unknown (lost node), this is the phase
-// before the loss, or Unknown if the memory does not contain the phase before.
+// stage returns the furthest phase that a live attempt has reached. If the node is lost (phase Unknown), this is the
+// phase before the loss. If the memory does not contain that phase, stage returns Unknown.
 func (s *step) stage() lifecycle.Phase {
 	if s.m.Phase == lifecycle.Unknown && s.m.PhaseBeforeUnknown != lifecycle.New {
 		return s.m.PhaseBeforeUnknown
@@ -274,8 +276,8 @@ func (s *step) stage() lifecycle.Phase {
 	return s.m.Phase
 }
 
-// enterPhasesUpTo enters every phase after the current one up to the target. It skips Scaling unless Scaling is the
-// target, because an application is in Scaling only to wait for executors.
+// enterPhasesUpTo enters every phase after the current one, up to and including the target. It skips Scaling unless
+// Scaling is the target, because an application enters Scaling only to wait for executors.
 func (s *step) enterPhasesUpTo(target lifecycle.Phase) {
 	from := rank[s.stage()]
 	for _, phase := range s.phasesInOrder() {
@@ -312,7 +314,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	return lifecycle.Ready
 }
 
-// executors returns the number of the attempt's observed executors, and how many of these have started.
+// executors returns how many executors of the attempt were observed, and how many of these have started.
 func (s *step) executors() (seen, started int32) {
 	for i := range s.seen.Executors {
 		e := &s.seen.Executors[i]
@@ -340,10 +342,10 @@ func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Caus
 	return s.expired(s.phaseDeadlines(d))
 }
 
-// needsLiveRead reports whether it is too early to end an attempt by a deadline. It is too early before a live read,
-// and if the live read found a later state than the cache: after an outage the cache may be a minute behind, and the
-// missing pods may have started meanwhile. During transient errors no live read is possible, so deadlines end the
-// attempt without one.
+// needsLiveRead reports whether it is too early to end an attempt that has exceeded a deadline. After an outage the
+// cache may be a minute behind, and the missing pods may have started meanwhile. Therefore it is too early before a
+// live read, and if the live read found a later state than the cache. During transient errors no live read is possible,
+// so a deadline ends the attempt without one.
 func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	looked, part := s.seen.Confirmed, lifecycle.DriverPod
 	if outcome == lifecycle.ExecutorsTimedOut {
@@ -362,7 +364,8 @@ func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	return false
 }
 
-// timedOut ends an attempt that has exceeded a deadline. The result is always true, because another phase is entered.
+// timedOut ends an attempt that has exceeded a deadline. Its result is always true, because it enters the phase Ended
+// (see move).
 func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause lifecycle.Cause) bool {
 	if s.app.EnterMissedPhases {
 		s.progress(d) // the phase at the deadline
@@ -394,9 +397,9 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 	return first.outcome, first.cause, true
 }
 
-// deadlineAfter returns a list with one deadline, which passes when the duration limit has elapsed since from. The list
-// is empty if limit is 0 or less, which means no deadline. The arguments outcome, reason and what
-// describe the end of an attempt that exceeds the deadline.
+// deadlineAfter returns a list with one deadline, at the time limit after from. The list is empty if limit is 0 or
+// less, because that means no deadline. The arguments outcome, reason and what describe the end of an attempt that
+// exceeds the deadline.
 func deadlineAfter(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
 	if limit <= 0 {
 		return nil
@@ -423,9 +426,9 @@ func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 	return deadlineAfter(from, s.app.Deadlines.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
 }
 
-// rememberUngated stores in the memory when the driver pod lost its scheduling gates. Kubernetes does not record that
-// time. Instead, rememberUngated stores when the pod was assigned to a node, because the gates were removed before
-// that. Gates that were not reported have delayed nothing (lifecycle.GateGrace), so nothing is stored for them.
+// rememberUngated stores in the memory when the scheduling gates of the driver pod were removed. Kubernetes does not
+// record that time. The stored time is when the pod was assigned to a node, which happens after the gates are removed.
+// Nothing is stored for gates that were not reported, because they delayed nothing (lifecycle.GateGrace).
 func (s *step) rememberUngated(d *lifecycle.Driver) {
 	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
 	if held && !d.Gated && s.m.UngatedAt.IsZero() {
@@ -446,7 +449,7 @@ func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 		d = &lifecycle.Driver{}
 	}
 	if stage := s.stage(); rank[stage] > rank[phase] {
-		phase = stage // it was further before: an executor no longer exists, or the read is late
+		phase = stage // the attempt was further before: an executor no longer exists, or the read is late
 	}
 	var here []deadline
 	switch phase {
@@ -461,8 +464,8 @@ func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 	return append(s.runDeadline(), here...)
 }
 
-// deadlineStart returns the time from which a deadline counts: the time t from the pod, or the start of the current
-// phase if t is unknown.
+// deadlineStart returns the time from which a deadline counts. This is t, a time from the pod, or the start of the
+// current phase if t is zero.
 func (s *step) deadlineStart(t time.Time) time.Time {
 	if t.IsZero() {
 		return s.m.Since
