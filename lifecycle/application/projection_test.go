@@ -10,16 +10,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// projection shows the phases of an application as the states of spark.apache.org, as far as the tests of the state
-// machine need them. With it, the tests check that one state machine produces the exact lists of states of both API
-// groups.
+// projection translates the phases of an application into the states of spark.apache.org, as far as these tests need
+// them. The tests use it to check that one state machine produces the exact lists of states of both API groups.
 type projection struct {
 	restarts bool // restarts are requested, which may follow each state
 	states   []string
 	last     lifecycle.Phase
 }
 
-// The states of spark.apache.org by phase, and the states of ended attempts by outcome.
+// stateOf maps phases to the states of spark.apache.org. endOf maps the outcomes of ended attempts to these states.
 var (
 	stateOf = map[lifecycle.Phase]string{
 		lifecycle.Launched: "DriverRequested", lifecycle.Started: "DriverStarted", lifecycle.Ready: "DriverReady",
@@ -35,8 +34,8 @@ var (
 )
 
 // enter adds the state that a transition leads to. Two transitions add no state: the loss of a node, and the return
-// from a lost node to the driver's earlier phase. For a launch that was not stored, enter adds the state of its restart
-// before the state of the launch.
+// from a lost node to the driver's earlier phase. If a launch was not stored, enter also adds the states before the
+// launch that were not stored.
 func (p *projection) enter(tr lifecycle.Transition) {
 	if len(p.states) == 0 {
 		p.states = append(p.states, "Submitted")
@@ -59,9 +58,9 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	p.last = tr.To
 }
 
-// successors lists, for each state, the states that may follow it. It contains two cases that the reference lacks.
-// First, a running application may have fewer executors than its minimum from its start on, even if the start does not
-// wait for executors. Second, a submission may fail in a separate pod after the driver was requested.
+// successors lists, for each state, the states that may follow it. Its source is the reference of spark.apache.org,
+// with two additions. A running application may have fewer executors than its minimum from the start of its run, if the
+// start does not wait for executors. A submission may fail in a separate pod after the driver was requested.
 var successors = func() map[string][]string {
 	ends := []string{"Succeeded", "Failed", "DriverEvicted"}
 	running := []string{"RunningHealthy", "RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors"}
@@ -84,8 +83,7 @@ var successors = func() map[string][]string {
 	return table
 }()
 
-// forbiddenPair returns the first pair of consecutive states of which the second must not follow the first; nil if
-// there is none.
+// forbiddenPair returns the first two consecutive states that must not follow each other; nil if there are none.
 func (p *projection) forbiddenPair() (pair []string) {
 	for i, state := range p.states {
 		if i == 0 {
@@ -101,15 +99,15 @@ func (p *projection) forbiddenPair() (pair []string) {
 	return nil
 }
 
-// observation is the state that the operator observes from a given time on.
+// observation is what the operator observes from a given time on.
 type observation struct {
 	at   int // seconds
 	seen lifecycle.Observed
 }
 
-// play runs the passes of a story: a pass at the time of each observation, and a pass at each requested time until the
-// next observation. Live reads find the observed state. The results are the entered states, the last memory, and all
-// actions.
+// play runs the passes for a story, which is a list of observations. There is a pass at the time of each observation,
+// and at each time that a pass requests before the next observation. A live read finds what was observed. The results
+// are the entered states, the last memory and all actions.
 func play(t *testing.T, app lifecycle.App, story []observation) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection
@@ -141,8 +139,8 @@ func play(t *testing.T, app lifecycle.App, story []observation) (states []string
 	return p.states, m, done
 }
 
-// secondFamily returns an application with the defaults that the dialect of spark.apache.org sets, after applying the
-// given changes to it.
+// secondFamily returns an application with the defaults of the dialect of spark.apache.org, and then makes the given
+// changes to it.
 func secondFamily(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{
 		UID: "uid", MissingGrace: 60 * second, Thresholds: &lifecycle.Thresholds{}, EnterMissedPhases: true, Retain: lifecycle.Retention{Policy: lifecycle.RetainNever},

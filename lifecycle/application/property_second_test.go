@@ -63,8 +63,7 @@ func (a generator) addApacheSettings(now time.Time, app *lifecycle.App, mem *lif
 	}
 }
 
-// checkSecond checks a plan against the rules of thresholds, retention and limits of restarts, which apply in any
-// situation.
+// checkSecond checks a plan against the rules of thresholds, retention and restart limits that every plan must keep.
 func checkSecond(t *testing.T, app lifecycle.App, mem lifecycle.Memory, now time.Time, plan lifecycle.Plan) {
 	enters := func(phases ...lifecycle.Phase) bool {
 		return slices.ContainsFunc(plan.Transitions, func(tr lifecycle.Transition) bool { return slices.Contains(phases, tr.To) })

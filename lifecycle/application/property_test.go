@@ -14,9 +14,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// checkPlan checks a plan against the rules that every plan must keep. The same input gives the same plan. Every
-// transition is in the table. The transitions lead from the remembered phase to the new one. A second step adds
-// nothing. Every wait has a time limit or a named event.
+// checkPlan checks a plan against the rules that every plan must keep:
+//
+//   - the same input gives the same plan;
+//   - each transition is in the table Transitions;
+//   - the transitions form a path from the remembered phase to the new phase;
+//   - a second step adds nothing;
+//   - each wait has a time limit, or ends by an event that Waits names.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -72,9 +76,9 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkTransientError checks that a plan requests nothing during transient errors, because requests would fail. Two
-// kinds of requests are exempt: those that end a launch that has exceeded its deadline, and probes, because no decision
-// waits for the answer to a probe.
+// checkTransientError checks that a plan requests nothing during transient errors, because the requests would fail.
+// There are two exceptions: requests that end a launch which has exceeded its deadline, and probes. No decision waits
+// for the answer to a probe.
 func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if seen.TransientError == nil {
 		return
@@ -90,8 +94,8 @@ func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observe
 	}
 }
 
-// checkBounded checks that a plan requests another pass if its phase depends on time. In all other phases, an event of
-// the pod or of the custom resource leads to the next pass.
+// checkBounded checks that a plan requests another pass if time alone can end its phase. In the other phases, an event
+// of the pod or of the custom resource starts the next pass.
 func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if plan.RequeueAfter < 0 {
 		t.Fatalf("check %s", plan.RequeueAfter)
@@ -120,8 +124,9 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	}
 }
 
-// checkQuiet repeats a decision with the memory that the first decision returned, and with otherwise the same input
-// except for rejections and live reads. The second decision must enter no phase, launch nothing and report nothing new.
+// checkQuiet repeats a decision with the memory that the first decision returned. The other input stays the same, but
+// without rejections and results of live reads. The second decision must enter no phase, launch nothing and report
+// nothing new.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	refused := seen.Rejection != nil
 	seen.Rejection, seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = nil, false, false, false, false, nil
@@ -287,8 +292,8 @@ func (a generator) submitters(now time.Time, seen *lifecycle.Observed) {
 // decisionTime is the time of all decisions that randomDecisions makes.
 var decisionTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// randomDecisions makes decisions about random situations, including situations that cannot occur, and passes each
-// decision to check.
+// randomDecisions makes decisions about random situations, and passes each decision to check. Some of the situations
+// cannot occur in reality.
 func randomDecisions(decisions uint64, check func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Plan)) {
 	for seed := range decisions {
 		a := generator{rand.New(rand.NewPCG(seed, 11))}
@@ -300,8 +305,8 @@ func randomDecisions(decisions uint64, check func(lifecycle.App, lifecycle.Memor
 	}
 }
 
-// TestAnything checks decisions about random situations, including situations that cannot occur, against the rules that
-// every plan must keep.
+// TestAnything checks decisions about random situations against the rules that every plan must keep. Some of the
+// situations cannot occur in reality.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
 	randomDecisions(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {

@@ -9,15 +9,15 @@ import (
 // This file carries out requests to run an application again without an edit of its spec
 // (lifecycle.App.RestartRequest).
 //
-// The phase Waiting, without a time of the next attempt, is the phase of a restart: the objects of the last attempt are
-// deleted, and then the next attempt is launched. The request and the phase are stored in one status write, before
+// A restart enters the phase Waiting without a time of the next attempt. In this phase the objects of the last attempt
+// are deleted, and then the next attempt is launched. The request and the phase are stored in one status write, before
 // anything is deleted. Therefore each request is carried out once, even if the operator dies.
 
-// noticeRestart carries out a restart request that is new. A request that is made before the first attempt, or during a
-// suspension or an edit, only counts as carried out, because the next attempt starts after it anyway.
+// noticeRestart carries out a new restart request. If an attempt starts anyway, the request is only marked as carried
+// out. This is the case before the first attempt, and during a suspension or an edit.
 //
-// Like an edit, a restart resets the counts of failures. While the spec of a server is invalid, nothing could replace
-// the server, so the request waits until the spec is valid.
+// Like an edit, a restart resets the counts of failures. While the spec of a server is invalid, no new server could
+// replace the running one, so the request waits until the spec is valid.
 func (s *step) noticeRestart() {
 	switch {
 	case !lifecycle.RestartRequested(s.m.RestartRequest, s.app.RestartRequest), s.m.Phase == lifecycle.New, s.app.IsServer && s.app.Invalid != nil:
@@ -50,7 +50,8 @@ func (s *step) noticeRestart() {
 	s.enter(lifecycle.Waiting, cause)
 }
 
-// restartEffect returns the effect of a restart request on the current attempt, for a message.
+// restartEffect returns a text about the effect of a restart request on the current attempt. The text is a part of a
+// message.
 func (s *step) restartEffect() string {
 	switch {
 	case s.m.Phase.Live():
@@ -66,8 +67,8 @@ func (s *step) noticeRequest(effect string) {
 		Reason: lifecycle.ReasonRestartRequested, Message: "a restart was requested: " + effect}})
 }
 
-// restartDone stores a restart request that is carried out. An empty request leaves the memory as it is, so that a
-// request whose annotation was removed and set again is not carried out twice.
+// restartDone stores that a restart request was carried out. It ignores an empty request and keeps the last one, so
+// that a request whose annotation was removed and set again is not carried out twice.
 func (s *step) restartDone(request string) {
 	if request != "" {
 		s.m.RestartRequest = request

@@ -22,8 +22,8 @@ func forRequest(request string) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.RestartRequest = request }
 }
 
-// TestRestartRequests checks the effect of a restart request in each phase: the phases that the pass enters, its
-// actions, and the request and the counts that it remembers.
+// TestRestartRequests checks what a restart request does in each phase. It checks the phases that the pass enters, the
+// actions, and the request and the counts that the memory contains afterwards.
 func TestRestartRequests(t *testing.T) {
 	ended := outcome(lifecycle.Failed, "Error", 50)
 	for _, test := range []struct {
@@ -40,11 +40,11 @@ func TestRestartRequests(t *testing.T) {
 		{name: "before the first attempt", app: appWith(asks("r1")), seen: nothing, trail: "Launched", actions: []lifecycle.Action{create(1)}, request: "r1", runs: 1},
 		{name: "a running attempt is stopped only after the request is stored", app: appWith(asks("r1")), mem: memoryIn(lifecycle.Running),
 			seen: driver(lifecycle.DriverRunning), trail: "Waiting", request: "r1", reports: 1},
-		{name: "the pass after stops the driver", app: appWith(asks("r1")), mem: memoryIn(lifecycle.Waiting, answered("r1")),
+		{name: "the next pass stops the driver", app: appWith(asks("r1")), mem: memoryIn(lifecycle.Waiting, answered("r1")),
 			seen: driver(lifecycle.DriverRunning), actions: []lifecycle.Action{stop(1)}, request: "r1", runs: 1},
-		{name: "the next attempt follows when everything is gone", app: appWith(asks("r1")), mem: memoryIn(lifecycle.Waiting, answered("r1")),
+		{name: "the next attempt starts when all objects are deleted", app: appWith(asks("r1")), mem: memoryIn(lifecycle.Waiting, answered("r1")),
 			seen: confirmed, trail: "Launched", actions: []lifecycle.Action{create(2)}, request: "r1", runs: 2},
-		{name: "the answered request again", app: appWith(asks("r1")), mem: memoryIn(lifecycle.Running, answered("r1")),
+		{name: "the request was carried out before", app: appWith(asks("r1")), mem: memoryIn(lifecycle.Running, answered("r1")),
 			seen: driver(lifecycle.DriverRunning, readyAt(6)), request: "r1", runs: 1},
 		{name: "the annotation is removed", app: appWith(), mem: memoryIn(lifecycle.Running, answered("r1")),
 			seen: driver(lifecycle.DriverRunning, readyAt(6)), request: "r1", runs: 1},
@@ -89,8 +89,8 @@ func TestRestartRequests(t *testing.T) {
 	}
 }
 
-// TestRestartKeepsNoTimeOfTheLastRun checks that an application that is restarted has neither an outcome nor an end
-// while it waits for its next attempt, so that its time to live does not pass meanwhile.
+// TestRestartKeepsNoTimeOfTheLastRun checks an application that is restarted after its end. While it waits for its next
+// attempt, its memory contains neither an outcome nor an end, so that its time to live does not expire meanwhile.
 func TestRestartKeepsNoTimeOfTheLastRun(t *testing.T) {
 	app := appWith(asks("r1"), func(a *lifecycle.App) { a.TTL = new(time.Minute) })
 	plan := Step(app, memoryIn(lifecycle.Retained, outcome(lifecycle.Succeeded, "", 50)), driver(lifecycle.DriverSucceeded), at(1000))

@@ -22,16 +22,17 @@ func allowsRestart(policy lifecycle.RestartPolicy, outcome lifecycle.Outcome) bo
 	return false
 }
 
-// countRestart adds the restart that follows an outcome to the counts in the memory.
+// countRestart adds a restart to the counts in the memory. The argument is the outcome of the attempt before the
+// restart.
 func (s *step) countRestart(outcome lifecycle.Outcome) {
 	if s.app.Restart.Limits != nil {
 		s.m.Restarts = s.nextRestarts(outcome)
 	}
 }
 
-// countUnremembered counts the restart that led to a launch that was not stored. The outcome of the restart is that of
-// the attempt before the launch. If the end of that attempt was not stored either, its outcome counts as Lost, because
-// the launch was possible only after all objects of that attempt were deleted.
+// countUnremembered counts a restart whose launch was not stored. The outcome that it counts is that of the attempt
+// before the launch. If that attempt's end was not stored either, the outcome counts as Lost: all its objects must have
+// been deleted, because the launch was not possible before.
 func (s *step) countUnremembered() {
 	switch {
 	case s.m.Phase == lifecycle.Ended:
@@ -41,9 +42,9 @@ func (s *step) countUnremembered() {
 	}
 }
 
-// nextRestarts returns the counts after the restart that follows an attempt with the given outcome. If that attempt
-// lived long enough, the counts start again: the restart is the first one, and all earlier failures are forgotten,
-// including the failure of that attempt.
+// nextRestarts returns the counts after a restart that follows an attempt with the given outcome. If that attempt lived
+// for ResetAfter, the counts start again: this restart is the first, and all failures are forgotten, including the
+// failure of that attempt.
 func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	if after := s.app.Restart.Limits.ResetAfter; after != nil && !s.m.EndedAt.IsZero() && s.m.EndedAt.Sub(s.m.SubmittedAt) >= *after {
 		return lifecycle.Restarts{Total: 1}
@@ -58,9 +59,10 @@ func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	return next
 }
 
-// invalidSpec returns a text that says why the spec prevents the next attempt, because it was edited or because the
-// rules of the platform became stricter. It returns "" if the spec is valid, if another attempt would not be allowed
-// with a valid spec either, or if the attempt that ended was itself rejected because of an invalid spec.
+// invalidSpec returns a text that says why the spec prevents the next attempt. The spec may have become invalid by an
+// edit, or because the rules of the platform became stricter. The result is "" in three cases: the spec is valid,
+// another attempt would not be allowed with a valid spec either, or the ended attempt was itself rejected because of
+// the invalid spec.
 func (s *step) invalidSpec() string {
 	ofIt := s.m.Phase == lifecycle.Ended && s.m.Outcome == lifecycle.Refused && s.m.Cause.Reason == lifecycle.ReasonInvalid
 	if s.app.Invalid == nil || s.app.IsServer || ofIt {
@@ -82,23 +84,23 @@ func increment(n int64) int64 {
 	return n + 1
 }
 
-// exceededLimit returns a message about the limit of restarts that prevents another attempt. It returns "" if no limit
-// is exceeded. It also returns "" if the restart policy or an invalid spec prevents another attempt anyway.
+// exceededLimit returns a message about the restart limit that prevents another attempt. It returns "" if no limit
+// does, and also if the restart policy or an invalid spec prevents another attempt anyway.
 func (s *step) exceededLimit() string {
 	rule := s.app.Restart
 	if rule.Limits == nil || s.app.Invalid != nil || !allowsRestart(rule.Policy, s.m.Outcome) {
 		return ""
 	}
-	next := s.m.Restarts // in Waiting it is counted already
+	next := s.m.Restarts // in the phase Waiting, they already include the next restart
 	if s.m.Phase != lifecycle.Waiting {
 		next = s.nextRestarts(s.m.Outcome)
 	}
 	return limitExceededBy(rule.Limits, next, s.m.Outcome)
 }
 
-// limitExceededBy returns a text about the limit that a restart after the given outcome exceeds, or "" if it exceeds no
-// limit. The argument next holds the counts that include this restart. After a rejection, the limit on rejections
-// applies instead of the limit on failures.
+// limitExceededBy returns a text about the limit that a restart exceeds, or "" if there is none. The argument next
+// contains the counts including this restart, and outcome is the outcome of the attempt before the restart. If there is
+// a limit on rejections, it applies to rejections instead of the limit on failures.
 func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
 	switch {
 	case next.Total > c.MaxRestarts:
@@ -113,8 +115,8 @@ func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcom
 	return ""
 }
 
-// exhaustedCause returns the cause of an application's end if a limit allows no restart. The message also says how the
-// last attempt ended.
+// exhaustedCause returns the cause of the end of an application whose limit allows no further restart. The message also
+// says how the last attempt ended.
 func exhaustedCause(limit string, m lifecycle.Memory) lifecycle.Cause {
 	last := string(m.Outcome)
 	if m.Cause.Reason != "" && m.Cause.Reason != last {

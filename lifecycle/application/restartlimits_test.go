@@ -40,7 +40,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestRestartsAreCounted checks the counts of restarts after an attempt ended, and the limit that prevents another
+// TestRestartsAreCounted checks the counts of restarts after the end of an attempt, and the limits that prevent another
 // attempt.
 func TestRestartsAreCounted(t *testing.T) {
 	type counts [3]int64 // all, failures, refusals
@@ -73,39 +73,39 @@ func TestRestartsAreCounted(t *testing.T) {
 		limit  string            // the limit that prevents the next attempt; empty if the next attempt follows
 	}{
 		{"the first failure", none, counts{}, lifecycle.Failed, counts{1, 1, 0}, ""},
-		{"the second in a row", none, counts{1, 1, 0}, lifecycle.Evicted, counts{2, 2, 0}, ""},
+		{"the second failure in a row", none, counts{1, 1, 0}, lifecycle.Evicted, counts{2, 2, 0}, ""},
 		{"a success in between", none, counts{2, 2, 0}, lifecycle.Succeeded, counts{3, 0, 0}, ""},
-		{"a refusal is a failure", none, counts{2, 2, 0}, lifecycle.Refused, counts{3, 3, 1}, ""},
-		{"refusals in a row", none, counts{3, 3, 1}, lifecycle.Refused, counts{4, 4, 2}, ""},
-		{"a failure ends a row of refusals", none, counts{4, 4, 2}, lifecycle.StartTimedOut, counts{5, 5, 0}, ""},
-		{"a success ends it too", none, counts{4, 4, 2}, lifecycle.Succeeded, counts{5, 0, 0}, ""},
-		{"each kind of end that is a failure: lost", none, counts{}, lifecycle.Lost, counts{1, 1, 0}, ""},
-		{"not ready in time", none, counts{}, lifecycle.ReadyTimedOut, counts{1, 1, 0}, ""},
-		{"no executors in time", none, counts{}, lifecycle.ExecutorsTimedOut, counts{1, 1, 0}, ""},
-		{"out of time", none, counts{}, lifecycle.RunTimedOut, counts{1, 1, 0}, ""},
+		{"a rejection is a failure", none, counts{2, 2, 0}, lifecycle.Refused, counts{3, 3, 1}, ""},
+		{"rejections in a row", none, counts{3, 3, 1}, lifecycle.Refused, counts{4, 4, 2}, ""},
+		{"a failure ends a row of rejections", none, counts{4, 4, 2}, lifecycle.StartTimedOut, counts{5, 5, 0}, ""},
+		{"a success ends a row of rejections", none, counts{4, 4, 2}, lifecycle.Succeeded, counts{5, 0, 0}, ""},
+		{"a lost driver is a failure", none, counts{}, lifecycle.Lost, counts{1, 1, 0}, ""},
+		{"a driver that is not ready in time is a failure", none, counts{}, lifecycle.ReadyTimedOut, counts{1, 1, 0}, ""},
+		{"executors that do not start in time are a failure", none, counts{}, lifecycle.ExecutorsTimedOut, counts{1, 1, 0}, ""},
+		{"a run that exceeds its deadline is a failure", none, counts{}, lifecycle.RunTimedOut, counts{1, 1, 0}, ""},
 
-		{"the last that the limit allows", most(2), counts{1, 0, 0}, lifecycle.Succeeded, counts{2, 0, 0}, ""},
-		{"one beyond it", most(2), counts{2, 0, 0}, lifecycle.Succeeded, counts{}, "no more than 2 restarts are allowed; the last attempt: Succeeded"},
-		{"none allowed", most(0), counts{}, lifecycle.Failed, counts{}, "no more than 0 restarts"},
-		{"the limit of all comes first", limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts, c.MaxFailures = 2, new(int64(1)) }), counts{2, 2, 0}, lifecycle.Failed,
+		{"the last allowed restart", most(2), counts{1, 0, 0}, lifecycle.Succeeded, counts{2, 0, 0}, ""},
+		{"one restart more than allowed", most(2), counts{2, 0, 0}, lifecycle.Succeeded, counts{}, "no more than 2 restarts are allowed; the last attempt: Succeeded"},
+		{"no restart is allowed", most(0), counts{}, lifecycle.Failed, counts{}, "no more than 0 restarts"},
+		{"both limits are exceeded", limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts, c.MaxFailures = 2, new(int64(1)) }), counts{2, 2, 0}, lifecycle.Failed,
 			counts{}, "no more than 2 restarts are allowed; the last attempt: Failed, r: m"},
-		{"the last failure that is allowed", failuresAt(2), counts{4, 1, 0}, lifecycle.Failed, counts{5, 2, 0}, ""},
-		{"one more", failuresAt(2), counts{4, 2, 0}, lifecycle.Failed, counts{}, "no more than 2 restarts in a row are allowed after failures; the last attempt: Failed"},
-		{"a success is none", failuresAt(0), counts{4, 2, 0}, lifecycle.Succeeded, counts{5, 0, 0}, ""},
-		{"a refusal is one, where refusals have no limit", failuresAt(2), counts{4, 2, 1}, lifecycle.Refused, counts{}, "after failures"},
-		{"refusals have one of their own", refusalsAt(2), counts{4, 4, 2}, lifecycle.Refused, counts{}, "no more than 2 restarts in a row are allowed after rejected submissions"},
-		{"the last refusal that is allowed", refusalsAt(2), counts{1, 1, 1}, lifecycle.Refused, counts{2, 2, 2}, ""},
-		{"which is not that of failures", refusalsAt(2), counts{9, 9, 2}, lifecycle.Failed, counts{10, 10, 0}, ""},
-		{"and stands in for it", bothAt(2, 3), counts{4, 4, 1}, lifecycle.Refused, counts{5, 5, 2}, ""},
-		{"one refusal more than both", bothAt(2, 3), counts{6, 6, 3}, lifecycle.Refused, counts{}, "after rejected submissions"},
-		{"a failure, where both are set", bothAt(2, 3), counts{6, 2, 0}, lifecycle.Failed, counts{}, "after failures"},
+		{"the last allowed failure", failuresAt(2), counts{4, 1, 0}, lifecycle.Failed, counts{5, 2, 0}, ""},
+		{"one failure more than allowed", failuresAt(2), counts{4, 2, 0}, lifecycle.Failed, counts{}, "no more than 2 restarts in a row are allowed after failures; the last attempt: Failed"},
+		{"a success is no failure", failuresAt(0), counts{4, 2, 0}, lifecycle.Succeeded, counts{5, 0, 0}, ""},
+		{"a rejection counts as a failure if rejections have no limit", failuresAt(2), counts{4, 2, 1}, lifecycle.Refused, counts{}, "after failures"},
+		{"one rejection more than allowed", refusalsAt(2), counts{4, 4, 2}, lifecycle.Refused, counts{}, "no more than 2 restarts in a row are allowed after rejected submissions"},
+		{"the last allowed rejection", refusalsAt(2), counts{1, 1, 1}, lifecycle.Refused, counts{2, 2, 2}, ""},
+		{"the limit on rejections does not apply to failures", refusalsAt(2), counts{9, 9, 2}, lifecycle.Failed, counts{10, 10, 0}, ""},
+		{"the limit on failures does not apply to rejections", bothAt(2, 3), counts{4, 4, 1}, lifecycle.Refused, counts{5, 5, 2}, ""},
+		{"one rejection more than both limits allow", bothAt(2, 3), counts{6, 6, 3}, lifecycle.Refused, counts{}, "after rejected submissions"},
+		{"one failure more than allowed, with both limits", bothAt(2, 3), counts{6, 2, 0}, lifecycle.Failed, counts{}, "after failures"},
 
-		{"it lived long enough", reset(50), counts{3, 3, 3}, lifecycle.Failed, counts{1, 0, 0}, ""},
-		{"longer", reset(30), counts{3, 2, 1}, lifecycle.Refused, counts{1, 0, 0}, ""},
-		{"success, too, forgets", reset(0), counts{3, 0, 0}, lifecycle.Succeeded, counts{1, 0, 0}, ""},
-		{"not long enough", reset(51), counts{3, 3, 3}, lifecycle.Failed, counts{}, "no more than 3 restarts are allowed"},
-		{"no restart at all, however long it lived", limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts, c.ResetAfter = 0, new(second) }), counts{}, lifecycle.Failed, counts{}, "no more than 0"},
-		{"as many as there are numbers", most(math.MaxInt64), counts{math.MaxInt64, math.MaxInt64, 0}, lifecycle.Failed, counts{math.MaxInt64, math.MaxInt64, 0}, ""},
+		{"the attempt lived for ResetAfter", reset(50), counts{3, 3, 3}, lifecycle.Failed, counts{1, 0, 0}, ""},
+		{"the attempt lived longer than ResetAfter", reset(30), counts{3, 2, 1}, lifecycle.Refused, counts{1, 0, 0}, ""},
+		{"a success after ResetAfter", reset(0), counts{3, 0, 0}, lifecycle.Succeeded, counts{1, 0, 0}, ""},
+		{"the attempt did not live for ResetAfter", reset(51), counts{3, 3, 3}, lifecycle.Failed, counts{}, "no more than 3 restarts are allowed"},
+		{"no restart is allowed, even after ResetAfter", limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts, c.ResetAfter = 0, new(second) }), counts{}, lifecycle.Failed, counts{}, "no more than 0"},
+		{"the counts cannot overflow", most(math.MaxInt64), counts{math.MaxInt64, math.MaxInt64, 0}, lifecycle.Failed, counts{math.MaxInt64, math.MaxInt64, 0}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := secondFamily(restarts(lifecycle.Always, math.MaxInt64))
@@ -122,7 +122,7 @@ func TestRestartsAreCounted(t *testing.T) {
 				}
 				// The restarts count once, however many passes run, and do not exceed the limit.
 				if again := Step(app, plan.Next, nothing, at(52)); again.Next.Phase != lifecycle.Waiting || again.Next.Restarts != restartsOf(c.want) {
-					t.Errorf("a second look: %s %+v", again.Next.Phase, again.Next.Restarts)
+					t.Errorf("a second pass: %s %+v", again.Next.Phase, again.Next.Restarts)
 				}
 				return
 			}
@@ -136,8 +136,8 @@ func TestRestartsAreCounted(t *testing.T) {
 	}
 }
 
-// TestBackoffs checks the interval after each kind of end to the millisecond. The next attempt is not launched earlier,
-// and no extra pass is needed.
+// TestBackoffs checks the interval after each kind of end to the millisecond. The next attempt must not be launched
+// earlier, and needs only one pass.
 func TestBackoffs(t *testing.T) {
 	const base, failure, refusal = 30 * second, 7 * second, 90 * second
 	for _, c := range []struct {
@@ -146,22 +146,22 @@ func TestBackoffs(t *testing.T) {
 		how              lifecycle.Outcome
 		want             time.Duration
 	}{
-		{"all the same: success", nil, nil, lifecycle.Succeeded, base},
-		{"all the same: failure", nil, nil, lifecycle.Failed, base},
-		{"all the same: refusal", nil, nil, lifecycle.Refused, base},
-		{"failures: success", new(failure), nil, lifecycle.Succeeded, base},
-		{"failures: failure", new(failure), nil, lifecycle.Evicted, failure},
-		{"failures: timed out", new(failure), nil, lifecycle.StartTimedOut, failure},
-		{"failures: refusal", new(failure), nil, lifecycle.Refused, failure},
-		{"refusals: failure", nil, new(refusal), lifecycle.Lost, base},
-		{"refusals: refusal", nil, new(refusal), lifecycle.Refused, refusal},
-		{"each: failure", new(failure), new(refusal), lifecycle.Failed, failure},
-		{"each: refusal", new(failure), new(refusal), lifecycle.Refused, refusal},
-		{"each: success", new(failure), new(refusal), lifecycle.Succeeded, base},
-		{"none after failures", new(time.Duration(0)), nil, lifecycle.Failed, MinDelay},
-		{"less than none", new(-second), nil, lifecycle.Failed, MinDelay},
-		{"a millisecond after failures", new(time.Millisecond), nil, lifecycle.Failed, MinDelay},
-		{"longer than there is time", new(time.Duration(math.MaxInt64)), nil, lifecycle.Failed, time.Duration(math.MaxInt64 / 2).Truncate(time.Microsecond)},
+		{"one interval: success", nil, nil, lifecycle.Succeeded, base},
+		{"one interval: failure", nil, nil, lifecycle.Failed, base},
+		{"one interval: rejection", nil, nil, lifecycle.Refused, base},
+		{"own interval for failures: success", new(failure), nil, lifecycle.Succeeded, base},
+		{"own interval for failures: failure", new(failure), nil, lifecycle.Evicted, failure},
+		{"own interval for failures: time-out", new(failure), nil, lifecycle.StartTimedOut, failure},
+		{"own interval for failures: rejection", new(failure), nil, lifecycle.Refused, failure},
+		{"own interval for rejections: failure", nil, new(refusal), lifecycle.Lost, base},
+		{"own interval for rejections: rejection", nil, new(refusal), lifecycle.Refused, refusal},
+		{"three intervals: failure", new(failure), new(refusal), lifecycle.Failed, failure},
+		{"three intervals: rejection", new(failure), new(refusal), lifecycle.Refused, refusal},
+		{"three intervals: success", new(failure), new(refusal), lifecycle.Succeeded, base},
+		{"the interval is 0", new(time.Duration(0)), nil, lifecycle.Failed, MinDelay},
+		{"the interval is negative", new(-second), nil, lifecycle.Failed, MinDelay},
+		{"the interval is a millisecond", new(time.Millisecond), nil, lifecycle.Failed, MinDelay},
+		{"the interval is the longest possible", new(time.Duration(math.MaxInt64)), nil, lifecycle.Failed, time.Duration(math.MaxInt64 / 2).Truncate(time.Microsecond)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := secondFamily(restarts(lifecycle.Always, 9))
@@ -183,8 +183,8 @@ func TestBackoffs(t *testing.T) {
 	}
 }
 
-// TestLimitsWhileWaiting checks an edit of the limit or the policy while the application waits for its next attempt. If
-// the limit or the policy no longer allows that attempt, the application ends without waiting for the interval.
+// TestLimitsWhileWaiting changes the limit or the policy of restarts while the application waits for its next attempt.
+// If that attempt is no longer allowed, the application ends before the interval is over.
 func TestLimitsWhileWaiting(t *testing.T) {
 	waiting := memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "OOMKilled", 50), due(80), func(m *lifecycle.Memory) {
 		m.Restarts = lifecycle.Restarts{Total: 2, Failures: 2}
@@ -192,23 +192,23 @@ func TestLimitsWhileWaiting(t *testing.T) {
 	remains := observedAttempt(1, lifecycle.DriverFailed)
 	sure := func(o lifecycle.Observed) lifecycle.Observed { o.Confirmed = true; return o }
 	run(t, []row{
-		{"as it was", secondFamily(restarts(lifecycle.OnFailure, 2)), waiting, remains, at(60),
+		{"unchanged", secondFamily(restarts(lifecycle.OnFailure, 2)), waiting, remains, at(60),
 			want{check: 20 * second, outcome: lifecycle.Failed, reason: "OOMKilled"}},
-		{"lowered: was the next launched?", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, remains, at(60),
+		{"lowered: a live read looks for the next attempt", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, remains, at(60),
 			want{do: acts(confirm(1)), check: rereadDelay, outcome: lifecycle.Failed, reason: "OOMKilled"}},
-		{"lowered: everything goes first", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, sure(remains), at(60),
+		{"lowered: all objects are deleted first", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, sure(remains), at(60),
 			want{do: acts(remove(1)), check: 2 * second, outcome: lifecycle.Failed, reason: "OOMKilled"}},
-		{"lowered: nothing is left", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, confirmed, at(60),
+		{"lowered: no objects are left", secondFamily(restarts(lifecycle.OnFailure, 1)), waiting, confirmed, at(60),
 			want{trail: phases(lifecycle.Done), outcome: lifecycle.Failed, reason: lifecycle.ReasonRestartsExhausted}},
 		{"lowered, retained", secondFamily(restarts(lifecycle.OnFailure, 1), retain(lifecycle.RetainOnFailure)), waiting, sure(remains), at(60),
 			want{trail: phases(lifecycle.Retained), outcome: lifecycle.Failed, reason: lifecycle.ReasonRestartsExhausted}},
-		{"no more by policy", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 2)), waiting, confirmed, at(60),
+		{"forbidden by the new policy", secondFamily(restarts(lifecycle.OnInfrastructureFailure, 2)), waiting, confirmed, at(60),
 			want{trail: phases(lifecycle.Done), outcome: lifecycle.Failed, reason: "OOMKilled"}},
 	})
 }
 
-// TestUnrememberedRestarts checks that a restart that was not stored, because the operator died before its status
-// write, is counted when the driver of the new attempt is found.
+// TestUnrememberedRestarts checks a restart that was not stored, because the operator died before the status write. It
+// must be counted when the driver of the new attempt is found.
 func TestUnrememberedRestarts(t *testing.T) {
 	app := secondFamily(restarts(lifecycle.Always, 9))
 	before := lifecycle.Restarts{Total: 3, Failures: 1, Rejections: 1}
@@ -219,10 +219,10 @@ func TestUnrememberedRestarts(t *testing.T) {
 		mem  lifecycle.Memory
 		want lifecycle.Restarts
 	}{
-		{"nothing before", lifecycle.Memory{}, lifecycle.Restarts{}},
-		{"the end was not written down", memoryIn(lifecycle.Running, counted), lifecycle.Restarts{Total: 4, Failures: 2}},
-		{"it was, and how", memoryIn(lifecycle.Ended, counted, outcome(lifecycle.Succeeded, "", 50)), lifecycle.Restarts{Total: 4}},
-		{"counted already", memoryIn(lifecycle.Waiting, counted, outcome(lifecycle.Failed, "Error", 50), due(80)), before},
+		{"no attempt before", lifecycle.Memory{}, lifecycle.Restarts{}},
+		{"the end of the attempt before was not stored", memoryIn(lifecycle.Running, counted), lifecycle.Restarts{Total: 4, Failures: 2}},
+		{"the end of the attempt before was stored", memoryIn(lifecycle.Ended, counted, outcome(lifecycle.Succeeded, "", 50)), lifecycle.Restarts{Total: 4}},
+		{"the restart was already counted", memoryIn(lifecycle.Waiting, counted, outcome(lifecycle.Failed, "Error", 50), due(80)), before},
 	} {
 		if plan := Step(app, c.mem, newer, at(60)); plan.Next.Phase != lifecycle.Launched || plan.Next.Restarts != c.want {
 			t.Errorf("%s: %s %+v, want %+v", c.name, plan.Next.Phase, plan.Next.Restarts, c.want)

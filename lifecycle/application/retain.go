@@ -22,9 +22,9 @@ func (s *step) retainsObjects() bool {
 	return true
 }
 
-// hasRetention reports whether the spec has a retention rule. If it has one, the phases Retained and Done say exactly
-// which objects exist. Otherwise both phases mean only that the application has ended, and deletions by others do not
-// matter.
+// hasRetention reports whether the spec has a retention rule. With a rule, the phases Retained and Done say exactly
+// which objects exist. Without a rule, both phases say only that the application has ended, and anybody may delete its
+// objects.
 func (s *step) hasRetention() bool { return s.app.Retain != lifecycle.Retention{} }
 
 // retentionOver reports whether retained objects must be deleted, because the retention time has passed or the rule has
@@ -44,8 +44,8 @@ func (s *step) retentionOver() bool {
 }
 
 // released reports whether no object of the application's attempts is left. If objects are left, it requests their
-// deletion and keeps the remembered cause of the end. In the phases Waiting and Done it also looks for objects of the
-// next attempt, because an interrupted launch may have left objects of that attempt without a pod.
+// deletion and keeps the remembered cause of the end. In the phases Waiting and Done it includes the next attempt,
+// because an interrupted launch may have left objects without a pod.
 func (s *step) released() bool {
 	last := s.m.Attempt
 	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {
@@ -56,14 +56,13 @@ func (s *step) released() bool {
 	return len(left) == 0
 }
 
-// remove requests a deletion. The deletion has no grace period if the attempt should have been deleted long ago
-// (forced).
+// remove requests a deletion. The deletion has no grace period if it is overdue (see forced).
 func (s *step) remove(part lifecycle.Part, attempt int32) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt, Force: s.forced(attempt)})
 }
 
-// forced reports whether the deletion of an attempt must have no grace period, because the time for a clean stop
-// (App.ForceAfter) has passed. If ForceAfter is 0, no deletion is forced.
+// forced reports whether an attempt must be deleted without a grace period. This is so when App.ForceAfter has passed
+// since the deletion should have begun. If ForceAfter is 0, no deletion is forced.
 func (s *step) forced(attempt int32) bool {
 	from := s.deletionStart(attempt)
 	if s.app.ForceAfter <= 0 || from.IsZero() {
@@ -76,8 +75,8 @@ func (s *step) forced(attempt int32) bool {
 	return left <= 0
 }
 
-// deletionStart returns since when the attempt should not exist any more. It returns the zero time if the attempt
-// should exist, or if the start of its deletion is unknown. The remembered end belongs to the remembered attempt, so it
+// deletionStart returns the time at which the deletion of an attempt should have begun. It returns the zero time if the
+// attempt should exist, or if that time is unknown. The end in the memory is the end of the remembered attempt, so it
 // is not used for a later attempt whose launch was not stored.
 func (s *step) deletionStart(attempt int32) time.Time {
 	switch {

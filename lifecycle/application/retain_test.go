@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// forced returns the given deletion, changed so that it has no grace period.
+// forced returns the given deletion without a grace period.
 func forced(a lifecycle.Action) lifecycle.Action { a.Force = true; return a }
 
 // TestRetention checks which objects of the last attempt are kept, for each policy and outcome.
@@ -29,36 +29,36 @@ func TestRetention(t *testing.T) {
 		{"always: success", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Succeeded), well, at(60), stays(lifecycle.Succeeded)},
 		{"always: failure", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Failed), ill, at(60), stays(lifecycle.Failed)},
 		{"on failure: failure", secondFamily(retain(lifecycle.RetainOnFailure)), ended(lifecycle.Evicted), ill, at(60), stays(lifecycle.Evicted)},
-		{"on failure: success goes", secondFamily(retain(lifecycle.RetainOnFailure)), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
-		{"never: success goes", secondFamily(), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
-		{"never: failure goes", secondFamily(), ended(lifecycle.Failed), ill, at(60), goes(lifecycle.Failed, remove(1))},
-		{"never: what is left beside the pod", secondFamily(), ended(lifecycle.Failed), remains, at(60), goes(lifecycle.Failed, remove(1))},
-		{"never: executors of a driver that is gone", secondFamily(), ended(lifecycle.Lost), withExecutors(nothing, lifecycle.DriverSucceeded), at(60),
+		{"on failure: success is deleted", secondFamily(retain(lifecycle.RetainOnFailure)), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
+		{"never: success is deleted", secondFamily(), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
+		{"never: failure is deleted", secondFamily(), ended(lifecycle.Failed), ill, at(60), goes(lifecycle.Failed, remove(1))},
+		{"never: objects remain after the pod", secondFamily(), ended(lifecycle.Failed), remains, at(60), goes(lifecycle.Failed, remove(1))},
+		{"never: executors remain after the driver", secondFamily(), ended(lifecycle.Lost), withExecutors(nothing, lifecycle.DriverSucceeded), at(60),
 			goes(lifecycle.Lost, remove(1))},
-		{"never: nothing is left", secondFamily(), ended(lifecycle.Failed), nothing, at(60), over(lifecycle.Failed)},
-		{"always, for no time at all", secondFamily(retain(lifecycle.RetainAlways, 0)), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
-		{"always, and nothing is there to be", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Lost), nothing, at(60), over(lifecycle.Lost)},
-		{"always: what is being deleted is not kept, and no account says that it is", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.ReadyTimedOut),
+		{"never: no objects are left", secondFamily(), ended(lifecycle.Failed), nothing, at(60), over(lifecycle.Failed)},
+		{"always, for 0 s", secondFamily(retain(lifecycle.RetainAlways, 0)), ended(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
+		{"always: no objects exist", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.Lost), nothing, at(60), over(lifecycle.Lost)},
+		{"always: a pod that is being deleted does not count as kept", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.ReadyTimedOut),
 			observedAttempt(1, lifecycle.DriverFailed, deleting), at(60), goes(lifecycle.ReadyTimedOut, remove(1))},
-		{"nor is it awaited by the other family", appWith(), ended(lifecycle.ReadyTimedOut), observedAttempt(1, lifecycle.DriverFailed, deleting), at(60),
+		{"without a retention rule, a pod that is being deleted is not awaited", appWith(), ended(lifecycle.ReadyTimedOut), observedAttempt(1, lifecycle.DriverFailed, deleting), at(60),
 			stays(lifecycle.ReadyTimedOut)},
-		{"always: a driver that goes on is stopped", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.ReadyTimedOut), observedAttempt(1, lifecycle.DriverRunning),
+		{"always: a running driver is stopped", secondFamily(retain(lifecycle.RetainAlways)), ended(lifecycle.ReadyTimedOut), observedAttempt(1, lifecycle.DriverRunning),
 			at(60), goes(lifecycle.ReadyTimedOut, stop(1))},
 
-		{"retained for its time", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(60),
+		{"during the retention", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(60),
 			want{check: 15 * second, outcome: lifecycle.Succeeded, reason: "r"}},
-		{"a second before it is over", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(74),
+		{"a second before the end of the retention", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(74),
 			want{check: second, outcome: lifecycle.Succeeded, reason: "r"}},
-		{"when it is over", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(75), goes(lifecycle.Succeeded, remove(1))},
-		{"and all is gone", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), nothing, at(76), over(lifecycle.Succeeded)},
-		{"who does not want it any more", secondFamily(), retained(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
-		{"whose time to live is over before", secondFamily(retain(lifecycle.RetainAlways, 20), func(a *lifecycle.App) { a.TTL = new(5 * second) }),
+		{"at the end of the retention", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), well, at(75), goes(lifecycle.Succeeded, remove(1))},
+		{"after the retention, when all objects are deleted", secondFamily(retain(lifecycle.RetainAlways, 20)), retained(lifecycle.Succeeded), nothing, at(76), over(lifecycle.Succeeded)},
+		{"the rule has changed to never", secondFamily(), retained(lifecycle.Succeeded), well, at(60), goes(lifecycle.Succeeded, remove(1))},
+		{"the time to live ends before the retention", secondFamily(retain(lifecycle.RetainAlways, 20), func(a *lifecycle.App) { a.TTL = new(5 * second) }),
 			retained(lifecycle.Succeeded), well, at(60),
 			want{do: acts(lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Application}), check: repeatDelay, outcome: lifecycle.Succeeded, reason: "r"}},
-		{"what a launch left that was given up half way", secondFamily(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)),
+		{"Done: an interrupted launch left objects", secondFamily(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)),
 			lifecycle.Observed{RemainingAttempts: []int32{2}}, at(60), goes(lifecycle.Failed, remove(2))},
-		{"what shows late", secondFamily(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)), ill, at(60), goes(lifecycle.Failed, remove(1))},
-		{"what is kept of Done by the other family", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)), ill, at(60),
+		{"Done: a driver pod appears late", secondFamily(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)), ill, at(60), goes(lifecycle.Failed, remove(1))},
+		{"Done, without a retention rule: the driver pod stays", appWith(), memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 50)), ill, at(60),
 			want{outcome: lifecycle.Failed, reason: "r"}},
 	})
 }
@@ -80,8 +80,8 @@ func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
 	}
 }
 
-// TestForce checks to the second when the remaining objects are deleted without a grace period. A running attempt is
-// never deleted this way.
+// TestForce checks to the second from when on the remaining objects are deleted without a grace period. An attempt that
+// should exist is never deleted in this way.
 func TestForce(t *testing.T) {
 	app := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanupInterval = 100*second, 0 })
 	never := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanupInterval = 0, 0 })
@@ -97,25 +97,25 @@ func TestForce(t *testing.T) {
 		return want{do: acts(do), check: check, outcome: lifecycle.ReadyTimedOut, reason: "r"}
 	}
 	run(t, []row{
-		{"a driver that was told to stop", app, timedOut, stuck, at(60), goes(repeatDelay, stop(1))},
-		{"its time comes before anybody would look again", app, timedOut, ended, at(140), goes(10*second, remove(1))},
-		{"its time has come", app, timedOut, ended, at(150), goes(repeatDelay, forced(remove(1)))},
-		{"a node that does not answer, before", app, timedOut, lost, at(149), goes(second, remove(1))},
-		{"a node that does not answer", app, timedOut, lost, at(150), goes(repeatDelay, forced(remove(1)))},
-		{"a driver that may still stop, but no longer", app, timedOut, observedAttempt(1, lifecycle.DriverRunning, dueToGo(200)), at(150), goes(repeatDelay, forced(stop(1)))},
-		{"never, where nobody asks for it", never, timedOut, lost, at(9000), goes(repeatDelay, remove(1))},
+		{"a driver is asked to stop", app, timedOut, stuck, at(60), goes(repeatDelay, stop(1))},
+		{"the deadline is before the next repetition", app, timedOut, ended, at(140), goes(10*second, remove(1))},
+		{"the deadline has passed", app, timedOut, ended, at(150), goes(repeatDelay, forced(remove(1)))},
+		{"a lost node, a second before the deadline", app, timedOut, lost, at(149), goes(second, remove(1))},
+		{"a lost node, at the deadline", app, timedOut, lost, at(150), goes(repeatDelay, forced(remove(1)))},
+		{"a driver in its grace period, at the deadline", app, timedOut, observedAttempt(1, lifecycle.DriverRunning, dueToGo(200)), at(150), goes(repeatDelay, forced(stop(1)))},
+		{"ForceAfter is 0", never, timedOut, lost, at(9000), goes(repeatDelay, remove(1))},
 		{"before the next attempt", func() lifecycle.App { a := app; restarts(lifecycle.Always, 9)(&a); return a }(),
 			memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "r", 50)), ended, at(200),
 			want{do: acts(forced(remove(1))), check: repeatDelay, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleting}},
-		{"an attempt that goes on", app, memoryIn(lifecycle.Running), observedAttempt(1, lifecycle.DriverRunning, dueToGo(80)), at(9000),
+		{"an attempt that should exist", app, memoryIn(lifecycle.Running), observedAttempt(1, lifecycle.DriverRunning, dueToGo(80)), at(9000),
 			want{trail: phases(lifecycle.Unknown), reason: lifecycle.ReasonNodeLost}},
 		{"the application is deleted", deleted(60), memoryIn(lifecycle.Running), observedAttempt(1, lifecycle.DriverRunning), at(61), want{do: acts(remove(1)), check: repeatDelay}},
-		{"for long", deleted(60), memoryIn(lifecycle.Running), observedAttempt(1, lifecycle.DriverRunning), at(160), want{do: acts(forced(remove(1))), check: repeatDelay}},
-		{"after an end that is long past", deleted(60), timedOut, ended, at(150), goes(repeatDelay, forced(remove(1)))},
-		{"and a launch since that is not remembered", deleted(140), timedOut, observedAttempt(2, lifecycle.DriverRunning), at(150), goes(repeatDelay, remove(2))},
-		{"deleted nobody knows when", func() lifecycle.App { a := app; a.Deleting = true; return a }(), memoryIn(lifecycle.Running),
+		{"the application was deleted long ago", deleted(60), memoryIn(lifecycle.Running), observedAttempt(1, lifecycle.DriverRunning), at(160), want{do: acts(forced(remove(1))), check: repeatDelay}},
+		{"the application is deleted long after the attempt's end", deleted(60), timedOut, ended, at(150), goes(repeatDelay, forced(remove(1)))},
+		{"the application is deleted after a launch that was not stored", deleted(140), timedOut, observedAttempt(2, lifecycle.DriverRunning), at(150), goes(repeatDelay, remove(2))},
+		{"the time of the deletion is unknown", func() lifecycle.App { a := app; a.Deleting = true; return a }(), memoryIn(lifecycle.Running),
 			observedAttempt(1, lifecycle.DriverRunning), at(9000), want{do: acts(remove(1)), check: repeatDelay}},
-		{"suspended for long", func() lifecycle.App { a := app; a.Suspend = true; return a }(), memoryIn(lifecycle.Suspending), lost, at(100),
+		{"the application was suspended long ago", func() lifecycle.App { a := app; a.Suspend = true; return a }(), memoryIn(lifecycle.Suspending), lost, at(100),
 			want{do: acts(forced(stop(1))), check: 10 * second, reason: lifecycle.ReasonNodeLost}},
 	})
 }

@@ -14,7 +14,7 @@ var (
 	serverPhases      = []lifecycle.Phase{lifecycle.Started, lifecycle.Running}
 )
 
-// noun returns the noun that messages use: "server" if the application is a server, and the given word otherwise.
+// noun returns "server" if the application is a server, and otherwise the given word. Messages use it.
 func (s *step) noun(otherwise string) string {
 	if s.app.IsServer {
 		return "server"
@@ -31,16 +31,18 @@ func (s *step) phasesInOrder() []lifecycle.Phase {
 	return applicationPhases
 }
 
-// keepsServer reports whether a running server stays unchanged because its edited spec is invalid. Nothing could
-// replace the server then, so stopping it would only end its sessions. The memory keeps the hash of the launched spec:
-// a later valid edit replaces the server, unless that edit restores the launched spec.
+// keepsServer reports whether a running server is kept although its spec was edited, because the new spec is invalid. A
+// new server could not replace it, so a stop would only end its sessions.
+//
+// The memory keeps the hash of the launched spec. A later valid edit therefore replaces the server, unless that edit
+// restores the launched spec.
 func (s *step) keepsServer() bool {
 	return s.app.IsServer && s.app.Invalid != nil && !s.app.Suspend && s.m.Phase.Live()
 }
 
-// invalidServerCause returns the cause to store with a server that has ended. If the spec is invalid, this is the fault
-// of the spec, however the server ended, and invalidServerCause also stores the hash of the invalid spec in the memory.
-// Otherwise it is the remembered cause.
+// invalidServerCause returns the cause to store for an ended server. If the spec is invalid, this is the error in the
+// spec, however the server ended; in this case the hash of the invalid spec is stored in the memory too. Otherwise it
+// is the remembered cause.
 func (s *step) invalidServerCause() lifecycle.Cause {
 	if !s.app.IsServer || s.app.Invalid == nil {
 		return s.m.Cause
@@ -49,8 +51,8 @@ func (s *step) invalidServerCause() lifecycle.Cause {
 	return *s.app.Invalid
 }
 
-// serverEndCause returns the cause for a server that ended without an error: its pod was deleted, or the server ended
-// by itself. For a server that failed, Driver.Why contains the cause.
+// serverEndCause returns the cause of the end of a server that did not fail. Either its pod was deleted, or the server
+// ended by itself. The cause of a failure is in Driver.Why.
 func serverEndCause(d *lifecycle.Driver) lifecycle.Cause {
 	if d.Deleting {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleted, Message: fmt.Sprintf("pod %s was deleted, and the server in it stopped", d.Name)}
@@ -59,7 +61,7 @@ func serverEndCause(d *lifecycle.Driver) lifecycle.Cause {
 		Message: fmt.Sprintf("the server in pod %s ended by itself, without an error; its log says why", d.Name)}
 }
 
-// notReadyCause returns the cause for which a server that was Ready no longer accepts sessions.
+// notReadyCause returns the cause for which a server that was Ready accepts no more sessions.
 func (s *step) notReadyCause(d *lifecycle.Driver) lifecycle.Cause {
 	if cause := s.pendingCause(d); cause.Reason != "" {
 		return cause

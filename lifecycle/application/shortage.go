@@ -15,12 +15,12 @@ const (
 	startupQueryDelay = 10 * time.Second
 )
 
-// missingExecutorsCause returns why pods of wanted executors do not exist: the API server's answer to a probe with a
-// similar pod.
+// missingExecutorsCause returns why the pods of wanted executors do not exist. To find the reason, the operator sends
+// the API server a probe, which is the creation of a similar pod. The reason is the API server's answer. It appears
+// nowhere else, because Spark only receives "forbidden" and tries again.
 //
-// Spark itself only receives "forbidden" and keeps trying, and no pod has a message about it. If the reason is the same
-// as before, the remembered cause is kept, because the numbers in a quota message change with every pod that is created
-// or deleted.
+// If the reason is the same as before, the remembered message is kept. The numbers in the message of a quota change
+// with every pod that is created or deleted.
 func (s *step) missingExecutorsCause() lifecycle.Cause {
 	if s.m.ShortSince.IsZero() {
 		return lifecycle.Cause{}
@@ -52,9 +52,9 @@ func queryDelay(phase lifecycle.Phase) time.Duration {
 	return shortageQueryDelay
 }
 
-// lacksExecutors reports whether fewer executors exist than the application wants. The application wants the initial
-// number of executors until it runs, and the minimum number afterwards. A pending executor counts as existing; an ended
-// executor does not.
+// lacksExecutors reports whether fewer executors exist than the application wants. Before the application runs, it
+// wants its initial number of executors; afterwards, it wants the minimum number. Pending executors exist, and ended
+// executors do not.
 func (s *step) lacksExecutors() bool {
 	wanted, exist := s.app.InitialExecutors, int32(0)
 	if s.m.Phase.Runs() {
@@ -68,8 +68,8 @@ func (s *step) lacksExecutors() bool {
 	return exist < wanted
 }
 
-// rememberShortage stores in the memory since when too few executors exist. Unless the stored status already has a
-// cause, each new executor restarts that time: creating a thousand executors takes a hundred seconds, which is normal.
+// rememberShortage stores in the memory since when too few executors exist. As long as no cause is stored, each new
+// executor restarts that time, because the creation of a thousand executors normally takes a hundred seconds.
 func (s *step) rememberShortage() {
 	switch {
 	case !s.lacksExecutors():

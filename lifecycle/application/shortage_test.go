@@ -23,8 +23,8 @@ func remembers(reason, message string) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: message} }
 }
 
-// TestExecutorsThatAreNotMade checks that the operator sends a probe if fewer executors than wanted exist for 5 s, or
-// if no executor exists for 10 s. The answer to the probe must become the wait reason.
+// TestExecutorsThatAreNotMade checks when the operator sends a probe because executors are missing: after 5 s, or after
+// 10 s if there is no executor yet. The answer to the probe must become the wait reason.
 func TestExecutorsThatAreNotMade(t *testing.T) {
 	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
 	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}
@@ -62,47 +62,47 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		cause    lifecycle.Cause
 		reported bool
 	}{
-		{"just ready", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Started), runs(), nil, startupQueryDelay, 60, lifecycle.Cause{}, false},
-		{"for a moment", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 7 * second, 57, lifecycle.Cause{}, false},
-		{"for 10 s", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), runs(), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"for minutes", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(-240)), runs(), ask, 20 * second, -240, lifecycle.Cause{}, false},
-		{"for hours", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(), ask, time.Minute, -9000, lifecycle.Cause{}, false},
-		{"by a clock that went back", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, startupQueryDelay, 90, lifecycle.Cause{}, false},
-		{"nothing stands in their way", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50, lifecycle.Cause{}, false},
-		{"a quota does", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), quota), nil, 4 * second, 50, reported, true},
-		{"and did before", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 50,
+		{"the driver has just become ready", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Started), runs(), nil, startupQueryDelay, 60, lifecycle.Cause{}, false},
+		{"no executor for 3 s", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(57)), runs(), nil, 7 * second, 57, lifecycle.Cause{}, false},
+		{"no executor for 10 s", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), runs(), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"no executor for minutes", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(-240)), runs(), ask, 20 * second, -240, lifecycle.Cause{}, false},
+		{"no executor for hours", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(), ask, time.Minute, -9000, lifecycle.Cause{}, false},
+		{"the clock was set back", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(), nil, startupQueryDelay, 90, lifecycle.Cause{}, false},
+		{"the probe is accepted", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50, lifecycle.Cause{}, false},
+		{"a quota rejects the probe", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)), answered(runs(), quota), nil, 4 * second, 50, reported, true},
+		{"the same quota rejected the last probe", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), quota), nil, 4 * second, 50,
 			lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 2"}, false},
-		{"and does no more", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50,
+		{"the quota no longer rejects the probe", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("QuotaExceeded", "used 2")), answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50,
 			lifecycle.Cause{}, false},
-		{"something else does", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 50, reported, true},
+		{"the reason of the rejection has changed", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50), remembers("Forbidden", "f")), answered(runs(), quota), nil, 4 * second, 50, reported, true},
 		{"one of two for 5 s", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(55)), runs(running), ask, 4 * second, 55, lifecycle.Cause{}, false},
 		{"one of two", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"one waits", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, pending), nil, 0, -1, lifecycle.Cause{}, false},
-		{"one ended", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, failed), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"one's node is lost", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, unknown), nil, 0, -1, lifecycle.Cause{}, false},
-		{"another came", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 58), nil, 3 * second, 58, lifecycle.Cause{}, false},
-		{"another came before", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 40), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"another comes tomorrow", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 90000), ask, 4 * second, 50, lifecycle.Cause{}, false},
-		{"another came, and the quota is known", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), madeAt(runs(running), 58), ask, 4 * second, 50,
+		{"one of two is pending", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, pending), nil, 0, -1, lifecycle.Cause{}, false},
+		{"one of two has ended", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, failed), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"the node of one of two is lost", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), runs(running, unknown), nil, 0, -1, lifecycle.Cause{}, false},
+		{"an executor was created 2 s ago", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 58), nil, 3 * second, 58, lifecycle.Cause{}, false},
+		{"an executor was created before the shortage", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 40), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"an executor was created in the future", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50)), madeAt(runs(running), 90000), ask, 4 * second, 50, lifecycle.Cause{}, false},
+		{"an executor was created, and the quota is already reported", appWith(executorNumbers(9, 9)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), madeAt(runs(running), 58), ask, 4 * second, 50,
 			lifecycle.Cause{}, false},
-		{"enough, when the quota was known", appWith(executorNumbers(1, 1)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
-		{"one waits for a node, and others are not there", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), waits(runs(pending), "Unschedulable"), nil, 0, 50,
+		{"enough executors after a reported quota", appWith(executorNumbers(1, 1)), memoryIn(lifecycle.Scaling, shortSince(50), remembers("QuotaExceeded", "q")), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
+		{"one waits for a node, and another does not exist", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Scaling, shortSince(50)), waits(runs(pending), "Unschedulable"), nil, 0, 50,
 			lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod exec waits: m"}, true},
-		{"one went while it runs", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), runs(running), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
-		{"one went a while ago, which is not stored", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 57), nil, 2 * second, 57, lifecycle.Cause{}, false},
-		{"and that for long enough", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 55), ask, 4 * second, 55, lifecycle.Cause{}, false},
-		{"by a clock that went back since", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 90), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
-		{"what is stored goes before", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(57)), seenShort(runs(running), 50), nil, 2 * second, 57, lifecycle.Cause{}, false},
-		{"it came back", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running, running), 50), nil, 0, -1, lifecycle.Cause{}, false},
-		{"it runs, and a quota is in the way", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, reported, true},
-		{"they are let go by dynamic allocation", appWith(executorNumbers(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
-		{"all of them", appWith(executorNumbers(5, 0)), memoryIn(lifecycle.Running), runs(), nil, 0, -1, lifecycle.Cause{}, false},
-		{"none are wanted", appWith(), memoryIn(lifecycle.Started), runs(), nil, 0, -1, lifecycle.Cause{}, false},
+		{"an executor of a running application has just ended", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), runs(running), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
+		{"an observed shortage of 3 s that is not stored", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 57), nil, 2 * second, 57, lifecycle.Cause{}, false},
+		{"an observed shortage of 5 s that is not stored", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 55), ask, 4 * second, 55, lifecycle.Cause{}, false},
+		{"an observed shortage in the future", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running), 90), nil, shortageQueryDelay, 60, lifecycle.Cause{}, false},
+		{"a stored shortage has priority over an observed one", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(57)), seenShort(runs(running), 50), nil, 2 * second, 57, lifecycle.Cause{}, false},
+		{"the executor was replaced", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running, running), 50), nil, 0, -1, lifecycle.Cause{}, false},
+		{"a quota rejects the probe of a running application", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, reported, true},
+		{"dynamic allocation has removed executors", appWith(executorNumbers(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
+		{"dynamic allocation has removed all executors", appWith(executorNumbers(5, 0)), memoryIn(lifecycle.Running), runs(), nil, 0, -1, lifecycle.Cause{}, false},
+		{"no executors are wanted", appWith(), memoryIn(lifecycle.Started), runs(), nil, 0, -1, lifecycle.Cause{}, false},
 		{"the driver is being deleted", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(running, readyAt(7), deleting), nil, 0, 50,
 			lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: "driver pod app-driver is being deleted"}, true},
-		{"its node is lost", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(unknown), nil, 0, -1, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost,
+		{"the driver's node is lost", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(unknown), nil, 0, -1, lifecycle.Cause{Reason: lifecycle.ReasonNodeLost,
 			Message: "the driver's node does not answer"}, false},
-		{"it ended", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(lifecycle.DriverSucceeded), nil, 0, -1, lifecycle.Cause{}, false},
+		{"the driver has ended", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), driver(lifecycle.DriverSucceeded), nil, 0, -1, lifecycle.Cause{}, false},
 	} {
 		plan := Step(c.app, c.m, c.seen, at(60))
 		checkPlan(t, c.app, c.m, c.seen, at(60), plan)
@@ -127,7 +127,8 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 }
 
 // TestShortageIsToldOnce checks that a shortage of executors leads to one event and one cause, however long it lasts
-// and however the numbers in the quota message change. A new shortage after the first one has ended is reported again.
+// and however the numbers in the quota's message change. If the shortage ends and a new one begins, the new one is
+// reported.
 func TestShortageIsToldOnce(t *testing.T) {
 	app, m, reported := appWith(executorNumbers(4, 4)), memoryIn(lifecycle.Started), 0
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
@@ -170,8 +171,8 @@ func TestShortageIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestRampUpAsksNobody checks that the operator sends no probe while executors are created one after the other, however
-// many they are.
+// TestRampUpAsksNobody checks that the operator sends no probe while Spark creates executors one after the other,
+// however many there are.
 func TestRampUpAsksNobody(t *testing.T) {
 	const all = 300
 	app, m := appWith(executorNumbers(all, all)), memoryIn(lifecycle.Ready)

@@ -4,16 +4,16 @@
 // An application runs in attempts. The number of an attempt is never reused, and every object that the attempt creates
 // has this number in a label. Three rules prevent duplicate and lost drivers:
 //
-//   - a launch uses the number after the remembered one, so the next pass finds the objects even if the launch was not
-//     stored;
-//   - no attempt is launched before all objects of the earlier attempts are deleted; a live read confirms that for the
-//     driver;
-//   - a missing driver counts as deleted only after a live read, and a driver on a lost node never counts as deleted.
+//   - A launch uses the number after the remembered one. The next pass therefore finds the objects even if the launch
+//     was not stored.
+//   - No attempt is launched before all objects of the earlier attempts are deleted. A live read confirms that for the
+//     driver.
+//   - A missing driver counts as deleted only after a live read. A driver on a lost node never counts as deleted.
 //
 // A launch creates either the driver pod or a submitter, which is a pod that creates the driver pod by running
 // spark-submit. A submitter can create only one driver, and the driver's name is fixed beforehand. The state machine
-// therefore waits for a submitter as it waits for a driver: it creates no object of the next attempt while a submitter
-// may still act.
+// therefore waits for a submitter as it waits for a driver. While a submitter may still act, no object of the next
+// attempt is created.
 //
 // Transitions lists every possible change of phase, and Waits lists what each phase waits for.
 package application
@@ -40,9 +40,8 @@ const (
 	// youngExecutor is the age up to which a waiting executor of a running application is not reported.
 	youngExecutor = 5 * time.Second
 	// maxUnremembered is the maximum by which a pod's attempt label may exceed the remembered attempt. Normally at most
-	// one launch was not stored; the larger maximum allows for a status that was restored from an older copy. A label
-	// with a larger number does not come from a launch of this operator, because anyone who may create pods can set the
-	// label.
+	// one launch was not stored. The maximum is larger in case the status was restored from an older copy. A label with
+	// a larger number is ignored: it is forged, because anyone who may create pods can set the label.
 	maxUnremembered = 10
 	// maxMoves is the maximum number of phases that one pass enters. The longest path, from a finished run through an
 	// edit into the next run, is shorter.
@@ -52,16 +51,18 @@ const (
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
 // The plan's Next is the memory after the decision. The controller must carry out the plan's Actions before it stores
-// Next. A plan that enters a phase deletes nothing that still runs (see Unstored for exceptions): the pass after the
-// status write requests such deletions. If Step is called again with mem = plan.Next and otherwise the same arguments,
-// it enters no phase and requests only live reads and deletions.
+// Next. A plan that enters a phase deletes nothing that still runs, with the exceptions in Unstored. The pass after the
+// status write requests such deletions.
+//
+// If Step is called again with mem = plan.Next and otherwise the same arguments, it enters no phase and requests only
+// live reads and deletions.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem}
 	s.run()
 	s.ensureBudget()
 	s.postponeDeletions()
 	if rank[s.m.Phase] < rank[lifecycle.Ready] {
-		s.m.ShortSince = time.Time{} // no executors are expected
+		s.m.ShortSince = time.Time{} // no executors are expected before the driver is Ready
 	}
 	s.plan.Next = s.m
 	return s.plan
@@ -97,11 +98,11 @@ func (s *step) run() {
 			return
 		}
 	}
-	s.requeueAfter(rereadDelay) // not reached: a test explores the machine at random
+	s.requeueAfter(rereadDelay) // not reached, as a test with random decisions shows
 }
 
-// move runs the decision of the current phase. It reports whether the decision entered another phase, whose decision
-// must run next.
+// move makes the decision of the current phase. It reports whether that decision entered another phase. If it did, the
+// decision of the new phase must follow.
 func (s *step) move() bool {
 	switch s.m.Phase {
 	case lifecycle.New:
@@ -124,8 +125,8 @@ func (s *step) move() bool {
 	return s.live()
 }
 
-// enter enters a phase. The cause is the reason for entering the phase, or the wait reason of the phase. The result is
-// always true, so that callers can return it.
+// enter enters a phase. The cause is either the reason for entering the phase, or the wait reason in the phase. The
+// result is always true, so that callers can return it.
 func (s *step) enter(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.resetFailures()
@@ -136,8 +137,8 @@ func (s *step) enter(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// resetFailures is called when a run ends. If the run was in the phase Running for long enough, resetFailures resets
-// the counts of earlier failures. The next interval is then as short as after a first failure.
+// resetFailures resets the counts of earlier failures if the application leaves the phase Running after it was there
+// for long enough. The next interval is then as short as after a first failure.
 func (s *step) resetFailures() {
 	if long := s.app.Restart.ResetAfter; s.m.Phase == lifecycle.Running && s.m.Runs > 0 && long > 0 && s.now.Sub(s.m.Since) >= long {
 		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns = 1, 1, 0
@@ -156,8 +157,8 @@ func (s *step) requeueAfter(d time.Duration) {
 	}
 }
 
-// waitFor stores the wait reason of the current phase in the memory, and reports it if the reason has changed. A change
-// of the message alone is not reported, because Kubernetes describes the same problem in many ways.
+// waitFor stores the wait reason of the current phase in the memory. It reports a new reason, but not a new message
+// with the same reason, because Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {
 	if cause = cause.Bounded(); cause.Reason == "" && s.seen.QuerySkipped {
 		return
@@ -170,8 +171,8 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 	s.m.Cause = cause
 }
 
-// launchNew handles a new application: it launches the application, or suspends it if the spec requested a suspension
-// from the beginning. Like move, launchNew reports whether the decision entered another phase.
+// launchNew handles a new application. It launches the application, or enters Suspended if the spec requests a
+// suspension from the beginning. Like move, launchNew reports whether the decision entered another phase.
 func (s *step) launchNew() bool {
 	if s.app.Suspend {
 		s.restartDone(s.app.RestartRequest)
@@ -183,11 +184,11 @@ func (s *step) launchNew() bool {
 // launch creates the next attempt. If the spec is invalid or the creation was just rejected, the attempt ends instead.
 // Like move, launch reports whether the decision entered another phase.
 //
-// In three cases a live read is needed first:
+// An earlier launch may not have been stored. Therefore a live read is needed first in three cases:
 //
-//   - before a rejection is accepted: if a launch was not stored, its driver may use up the quota, so that a second try
-//     of the same launch is rejected;
-//   - before a submitter is launched: if a launch was not stored, its driver has another name and would not block the
+//   - before a rejection is accepted, because the driver of the earlier launch may use up the quota, and so cause the
+//     rejection;
+//   - before a submitter is launched, because the driver of the earlier launch has another name and would not block the
 //     new driver;
 //   - before the first launch of an edited spec, for the same reason.
 //
@@ -234,7 +235,7 @@ func (s *step) launch() bool {
 }
 
 // launchTimedOut returns a cause if transient errors have delayed a launch for longer than a driver may take to start,
-// and nil otherwise. Such a launch counts as a rejected submission, because no attempt ran.
+// and nil otherwise. A launch that was delayed for so long counts as a rejected submission, because no attempt ran.
 func (s *step) launchTimedOut() *lifecycle.Cause {
 	if s.seen.TransientError == nil {
 		return nil
@@ -246,12 +247,12 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 	return nil
 }
 
-// actionsBlocked reports whether further actions in this pass would fail. They would fail if the API server has already
-// rejected an action of this pass, or if transient errors prevent actions.
+// actionsBlocked reports whether further actions in this pass would fail: the API server has already rejected one, or
+// transient errors prevent them.
 func (s *step) actionsBlocked() bool { return s.seen.Rejection != nil || s.seen.TransientError != nil }
 
-// confirm requests a live read that the decision needs, and a pass after it. During transient errors confirm requests
-// only the pass, with one exception: the live read for a launch that has exceeded its deadline is requested too.
+// confirm requests a live read that the decision needs, and another pass. During transient errors it requests only the
+// pass, unless a launch has exceeded its deadline.
 func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	launches := !s.m.Phase.Live() && !s.m.Phase.Terminal()
 	if s.seen.TransientError == nil || launches && s.launchTimedOut() != nil {
@@ -260,8 +261,8 @@ func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	s.requeueAfter(rereadDelay)
 }
 
-// submission returns the wait reason of a launch. It is the reason for which a submitter is used, or the zero Cause if
-// the operator creates the driver pod itself.
+// submission returns the wait reason of a launch. If a submitter creates the driver pod, it is the reason for using a
+// submitter. If the operator creates the driver pod itself, it is the zero Cause.
 func (s *step) submission() lifecycle.Cause {
 	if s.app.Submitter == nil {
 		return lifecycle.Cause{}
@@ -269,10 +270,10 @@ func (s *step) submission() lifecycle.Cause {
 	return *s.app.Submitter
 }
 
-// adopt continues a launch that was not stored. Such a launch is recognized by a pod of an attempt that is newer than
-// the remembered one; the operator died between the launch and its status write. The newer attempt becomes the current
-// one, whatever the memory says. Executors without a driver prove that their driver existed, so the attempt number of
-// that driver counts as used too.
+// adopt continues a launch that was not stored, because the operator died between the launch and its status write. Such
+// a launch has a pod whose attempt number is higher than the remembered number. This attempt becomes the current one,
+// whatever the memory says. The pod may also be an executor without a driver, because it proves that its driver
+// existed.
 func (s *step) adopt() {
 	newest := s.m.Attempt
 	take := func(attempt int32) {
@@ -334,13 +335,12 @@ func (s *step) notInFuture(t time.Time) time.Time {
 	return t
 }
 
-// noticeEdit replaces the run if the spec differs from the spec that the run was launched from. If the hashes of the
-// two specs cannot be compared, noticeEdit stores the new hash and replaces nothing.
+// noticeEdit replaces the run if the current spec differs from the spec of the run. If the hashes of the two specs
+// cannot be compared, noticeEdit stores the new hash and replaces nothing.
 //
 // An edit of a finished or a running application resets the counts. An edit during a suspension, or together with the
-// start or the end of a suspension, neither restarts the application nor resets its counts, because no run exists that
-// must be replaced. A queue that preempts and admits applications makes such edits: it writes node selectors and
-// tolerations together with suspend.
+// start or the end of a suspension, does not reset the counts and replaces nothing, because no run exists. A queue that
+// preempts and admits applications makes such edits: it writes node selectors and tolerations together with suspend.
 //
 // A running server is not replaced if the new spec is invalid (keepsServer).
 func (s *step) noticeEdit() {
