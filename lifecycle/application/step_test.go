@@ -19,7 +19,8 @@ func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Sec
 
 const second = time.Second
 
-// appWith returns an application with the spec hash 1:a and the default grace, after applying the given changes to it.
+// appWith returns an application with the spec hash 1:a and a MissingGrace of 10 s, and then makes the given changes to
+// it.
 func appWith(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{UID: "uid", SpecHash: "1:a", MissingGrace: 10 * second, Restart: lifecycle.Restart{Policy: lifecycle.Never}}
 	for _, c := range change {
@@ -43,7 +44,7 @@ func always(a *lifecycle.App) {
 	a.Restart = lifecycle.Restart{Policy: lifecycle.Always, FailureInterval: 10 * second, SubmissionInterval: 20 * second}
 }
 
-// memoryIn returns the memory of attempt 1, launched at t0, in the given phase.
+// memoryIn returns the memory of attempt 1, which was launched at t0 and is in the given phase.
 func memoryIn(phase lifecycle.Phase, change ...func(*lifecycle.Memory)) lifecycle.Memory {
 	m := lifecycle.Memory{
 		Phase: phase, Since: t0, Attempt: 1, AttemptID: lifecycle.AttemptID("uid", 1), SpecHash: "1:a", Runs: 1, Submissions: 1, SubmittedAt: t0,
@@ -60,7 +61,7 @@ func outcome(o lifecycle.Outcome, reason string, end int) func(*lifecycle.Memory
 	}
 }
 
-// withRuns returns a change of a memory that sets the number of runs, and the number of suspended runs among them.
+// withRuns returns a change of a memory. The change sets the number of runs, and how many of these were suspended.
 func withRuns(runs, suspended int32) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns = runs, runs, suspended }
 }
@@ -96,8 +97,8 @@ func scheduledAt(seconds int) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.ScheduledAt = at(seconds) }
 }
 
-// The following functions change the facts of a driver, for example to those of a driver that is being deleted or was
-// evicted.
+// deleting and the functions below change the facts of a driver, for example to those of a driver that is being deleted
+// or was evicted.
 func deleting(d *lifecycle.Driver) { d.Deleting = true }
 func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvicted)(d) }
 func dueToGo(seconds int) func(*lifecycle.Driver) {
@@ -134,7 +135,7 @@ func remove(n int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: n}
 }
 
-// stop returns the deletion of a running driver, which comes before the deletion of the attempt's other objects.
+// stop returns the deletion of a running driver. It comes before the deletion of the attempt's other objects.
 func stop(n int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.DriverPod, Attempt: n}
 }
@@ -145,17 +146,18 @@ func confirm(n int32) lifecycle.Action {
 
 var removeExecutors = lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Executors, Attempt: 1}
 
-// want holds the parts of a plan that a table row checks.
+// want contains the parts of a plan that a table row checks.
 type want struct {
 	trail   []lifecycle.Phase
 	do      []lifecycle.Action
 	check   time.Duration
-	attempt int32 // 0 stands for 1, the usual one
+	attempt int32 // 0 stands for attempt 1, which most rows use
 	outcome lifecycle.Outcome
 	reason  string // the remembered reason
 }
 
-// none stands for attempt number 0 in a table row, because a row without an attempt number stands for attempt 1.
+// none stands for attempt number 0 in a table row. The number 0 itself stands for attempt 1, so that most rows can
+// leave out the number.
 const none = -1
 
 type row struct {
@@ -193,8 +195,8 @@ func run(t *testing.T, rows []row) {
 	}
 }
 
-// stored returns the plan of a decision. If the decision postpones a deletion until its reason is stored, the plan has
-// the actions of the next decision, which follows the status write.
+// stored returns the plan of a decision. If the plan postpones deletions until their reason is stored, stored makes the
+// next decision too, as after the status write, and returns the plan with the actions of that decision.
 func stored(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	t.Helper()
 	plan := Step(app, mem, seen, now)
@@ -255,8 +257,8 @@ func TestLaunch(t *testing.T) {
 	})
 }
 
-// TestForgedAttempts checks that an attempt label has no effect if its number is one that this operator cannot have
-// written. It also checks that no attempt follows the attempt with the largest possible number.
+// TestForgedAttempts checks that an attempt label has no effect if this operator cannot have written its number. It
+// also checks that no attempt follows the attempt with the largest possible number.
 func TestForgedAttempts(t *testing.T) {
 	const last = math.MaxInt32
 	executor := func(n int32) lifecycle.Observed {
@@ -283,7 +285,7 @@ func TestForgedAttempts(t *testing.T) {
 	})
 }
 
-// pending returns the observation with waiting executors of attempt 1 added, one for each wait reason.
+// pending adds pending executors of attempt 1 to an observation, one for each wait reason.
 func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 	o.Executors = slices.Clone(o.Executors)
 	for i, reason := range reasons {
@@ -296,7 +298,7 @@ func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 	return o
 }
 
-// executorsCreatedAt returns the observation with the given creation time for all executors.
+// executorsCreatedAt sets the creation time of all executors in an observation.
 func executorsCreatedAt(o lifecycle.Observed, seconds int) lifecycle.Observed {
 	for i := range o.Executors {
 		o.Executors[i].CreatedAt = at(seconds)
@@ -304,9 +306,9 @@ func executorsCreatedAt(o lifecycle.Observed, seconds int) lifecycle.Observed {
 	return o
 }
 
-// TestManyExecutorsWait checks a scale-up for which the cluster has no capacity at first. Then nodes are added one by
-// one. The passes must store only one cause, emit one event, and write the status no more often than the changed counts
-// require.
+// TestManyExecutorsWait checks a scale-up for which the cluster first has no capacity. Later, nodes are added one by
+// one. The passes must change the memory only twice, when the first executor waits and when the last one no longer
+// does, and must emit only one event.
 func TestManyExecutorsWait(t *testing.T) {
 	const many = 200
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 1 })
@@ -328,7 +330,7 @@ func TestManyExecutorsWait(t *testing.T) {
 		seen.Executors = append(seen.Executors, e)
 		pass(60 + i/20)
 	}
-	for i := range many { // room appears for the first executors first
+	for i := range many { // the first executors get capacity first
 		seen.Executors[1+i].Phase, seen.Executors[1+i].Why = lifecycle.DriverRunning, lifecycle.Cause{}
 		pass(100 + i)
 	}
@@ -337,8 +339,8 @@ func TestManyExecutorsWait(t *testing.T) {
 	}
 }
 
-// TestExecutorsWait checks that the wait reason of the first executor that cannot start becomes the wait reason of the
-// application, and is reported once.
+// TestExecutorsWait checks which executor's wait reason becomes the wait reason of the application, and that a new wait
+// reason is reported.
 func TestExecutorsWait(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 3 })
 	ready := driver(lifecycle.DriverRunning, readyAt(7))
@@ -408,8 +410,8 @@ func TestExecutorsWaitInADeadline(t *testing.T) {
 	}
 }
 
-// TestGatedDriver checks that time behind scheduling gates does not count towards the deadline of the driver's start,
-// but counts towards the deadline of the run.
+// TestGatedDriver checks which deadlines include the time behind scheduling gates. The deadline of the driver's start
+// does not include it, and the deadline of the run does.
 func TestGatedDriver(t *testing.T) {
 	limited := func(a *lifecycle.App) { a.Deadlines.DriverStart = 60 * second }
 	queued := func(m *lifecycle.Memory) {
@@ -823,8 +825,8 @@ func TestSuspensionsAreSpared(t *testing.T) {
 	}
 }
 
-// TestEditsOfAQueue checks that edits that a queue writes together with the start or the end of a suspension do not
-// reset the counts. An application with one retry still has exactly one retry after three preemptions and admissions.
+// TestEditsOfAQueue checks edits that a queue writes together with the start or the end of a suspension. They must not
+// reset the counts: an application with one retry still has exactly one after three preemptions and admissions.
 func TestEditsOfAQueue(t *testing.T) {
 	now, hash := 60, 0
 	app := appWith(retries(1))
@@ -903,11 +905,11 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestStuckDeletion checks that a driver that cannot be deleted is reported with its name and the time at which it
-// should have been deleted. The message must be the same in every pass.
+// TestStuckDeletion checks the message about a driver that cannot be deleted. It contains the name of the driver and
+// the time at which the driver should have been deleted, and is the same in every pass.
 func TestStuckDeletion(t *testing.T) {
 	stuck := driver(lifecycle.DriverRunning, dueToGo(60))
-	want := "driver pod app-driver is being deleted and should be gone since 2026-03-01T12:01:00Z, so its node may be dead; the next attempt starts when the pod is gone"
+	want := "driver pod app-driver should have been deleted by 2026-03-01T12:01:00Z, so its node may be dead; the next attempt starts when the pod is gone"
 	for _, mem := range []lifecycle.Memory{memoryIn(lifecycle.Editing), memoryIn(lifecycle.Suspending), memoryIn(lifecycle.Resuming)} {
 		app := appWith(func(a *lifecycle.App) { a.Suspend = mem.Phase == lifecycle.Suspending })
 		first := Step(app, mem, stuck, at(100))
@@ -918,7 +920,7 @@ func TestStuckDeletion(t *testing.T) {
 	}
 }
 
-// TestTellsOnce checks that a wait reason is reported when the reason changes, and not each time the message changes.
+// TestTellsOnce checks that a new wait reason is reported, and that a new message with the same reason is not.
 func TestTellsOnce(t *testing.T) {
 	waiting := func(message string) lifecycle.Observed {
 		return driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: message} })
@@ -936,8 +938,8 @@ func TestTellsOnce(t *testing.T) {
 	}
 }
 
-// TestUnasked checks that the memory keeps its wait reason if the operator did not query for the current wait reason in
-// this pass. If the operator queried and found no wait reason, the memory must lose it.
+// TestUnasked checks when the memory loses its wait reason. If the operator did not query for the reason in this pass,
+// the memory keeps it. If the operator queried and found none, the memory loses it.
 func TestUnasked(t *testing.T) {
 	known := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "FailedMount", Message: "no such secret"} })
 	for _, test := range []struct {

@@ -9,31 +9,31 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// maxAttempt is the largest attempt number. As an upper bound of attempt numbers it selects all attempts.
+// maxAttempt is the largest attempt number. A function whose argument is an upper bound of attempt numbers selects all
+// attempts if the bound is maxAttempt.
 const maxAttempt = math.MaxInt32
 
-// overdue is the delay after which a stuck deletion is reported: it counts from the time at which the pod should have
-// ended.
+// overdue is how long after a pod should have been deleted its deletion counts as stuck.
 const overdue = 30 * time.Second
 
 func (s *step) suspendedCause() lifecycle.Cause {
 	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the " + s.noun("application") + " is suspended"}
 }
 
-// suspend enters the phase Suspending, which deletes the attempt. A run that is stopped here uses up no retry, because
-// it did not end by itself. The result is always true, because another phase is entered.
+// suspend enters the phase Suspending, in which the attempt is deleted. A live run that is stopped here does not use up
+// a retry, because it did not end by itself. The result is always true, because another phase is entered (see move).
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
-	s.enter(lifecycle.Suspending, s.suspendedCause()) // resets the counts if the run settled
+	s.enter(lifecycle.Suspending, s.suspendedCause()) // may reset the counts (resetFailures)
 	if spared {
 		s.m.SuspendedRuns++
 	}
 	return true
 }
 
-// suspending deletes the attempt, and enters Suspended when all its objects are deleted. If the suspension was lifted
-// meanwhile, the application continues from Suspended. Like move, suspending reports whether the decision entered
-// another phase.
+// suspending deletes the attempt, and enters Suspended when all its objects are deleted. It does so even if the
+// suspension was lifted meanwhile, because the phase Suspended handles that. Like move, suspending reports whether the
+// decision entered another phase.
 func (s *step) suspending() bool {
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
 	if !s.cleared(maxAttempt) {
@@ -52,8 +52,8 @@ func (s *step) suspended() bool {
 	return s.enter(lifecycle.Resuming, lifecycle.Cause{})
 }
 
-// resuming launches the next attempt after all objects of the last attempt are deleted. The attempt numbers continue.
-// Like move, resuming reports whether the decision entered another phase.
+// resuming launches the next attempt after all objects of the last attempt are deleted. The next attempt has the next
+// number. Like move, resuming reports whether the decision entered another phase.
 func (s *step) resuming() bool {
 	if s.app.Suspend {
 		return s.enter(lifecycle.Suspended, s.suspendedCause())
@@ -80,9 +80,9 @@ func (s *step) editing() bool {
 // cleared reports whether no object is left of the attempts up to the number upTo. If objects are left, it requests
 // their deletion.
 //
-// Before it returns true, it requires a live read of the drivers, because the cache may be late. The next driver may
-// have another name, so the API server would create it although an old driver still exists. Before the first attempt no
-// live read is needed, except after an edit of the spec (launch handles that case).
+// The cache may be late, so cleared requires a live read of the drivers before it returns true. Otherwise an old driver
+// could still exist, and the API server would create the next driver too if it has another name. No live read is needed
+// before the first attempt, except after an edit of the spec, which launch handles.
 func (s *step) cleared(upTo int32) bool {
 	left := s.seenAttempts(upTo)
 	if len(left) > 0 {
@@ -98,8 +98,8 @@ func (s *step) cleared(upTo int32) bool {
 	return true
 }
 
-// waitForLeftovers returns the reason for which cleared waits, and the name of the pod that causes it. If the deletion
-// takes no longer than usual, it returns the remembered cause, so that a retry still shows why the last attempt failed.
+// waitForLeftovers returns why cleared waits, and the name of the pod that causes the wait. If the deletion takes no
+// longer than usual, it returns the remembered cause, so that the status still shows why the last attempt failed.
 func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause) {
 	if s.seen.Rejection != nil {
 		return "", *s.seen.Rejection
@@ -120,8 +120,8 @@ func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause
 	return "", s.m.Cause
 }
 
-// stuckPodCause returns why a pod that should have been deleted still exists. It returns the zero Cause if the pod may
-// still take its time.
+// stuckPodCause returns why a pod that is to be deleted still exists. It returns the zero Cause if the deletion is not
+// overdue.
 func (s *step) stuckPodCause(what string, phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) lifecycle.Cause {
 	if phase == lifecycle.DriverUnknown {
 		return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
@@ -129,18 +129,18 @@ func (s *step) stuckPodCause(what string, phase lifecycle.DriverPhase, deleting 
 	}
 	if deleting && !goneBy.IsZero() && s.now.Sub(goneBy) > overdue {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf(
-			"%s is being deleted and should be gone since %s, so its node may be dead; the next attempt starts when the pod is gone",
+			"%s should have been deleted by %s, so its node may be dead; the next attempt starts when the pod is gone",
 			what, goneBy.UTC().Format(time.RFC3339))}
 	}
 	return lifecycle.Cause{}
 }
 
-// deleteAll requests the deletion of attempts, and another pass to repeat the request until none of their objects is
+// deleteAll requests the deletion of attempts. It also requests another pass, which repeats the request if objects are
 // left.
 //
-// If the driver of an attempt still runs, the driver is deleted first. During its grace period (for a streaming batch
-// or a commit) the driver needs its executors, and the executors need the driver's Service. If the application itself
-// is being deleted, everything is deleted at once, as the garbage collector does.
+// If the driver of an attempt still runs, only the driver is deleted at first. During its grace period (for a streaming
+// batch or a commit) the driver needs its executors, and the executors need the driver's Service. If the application
+// itself is being deleted, everything is deleted at once, as the garbage collector does.
 func (s *step) deleteAll(attempts []int32) {
 	if len(attempts) == 0 {
 		return
@@ -159,9 +159,9 @@ func (s *step) deleteAll(attempts []int32) {
 	}
 }
 
-// stillStops reports whether an attempt has a pod that can still be stopped cleanly: a running driver, or a submitter
-// that may create a driver. If a node has not carried out a deletion long after it was due, the node counts as dead and
-// its pod cannot be stopped cleanly.
+// stillStops reports whether an attempt has a pod that can still be stopped cleanly. This is a running driver, or a
+// submitter that may create a driver. If the deletion of the pod is overdue, its node counts as dead, and the pod
+// cannot be stopped cleanly.
 func (s *step) stillStops(attempt int32) bool {
 	goesOn := func(phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) bool {
 		late := s.now.Sub(goneBy) - overdue
@@ -180,20 +180,20 @@ func (s *step) stillStops(attempt int32) bool {
 	return r != nil && goesOn(r.Phase, r.Deleting, r.GoneBy)
 }
 
-// maxDeletedAttempts is the maximum number of attempts that one decision deletes. There is rarely more than one attempt
-// to delete. But the attempt number is a label, so anyone who may create pods can create pods with thousands of
-// different attempt numbers.
+// maxDeletedAttempts is the maximum number of attempts that one decision deletes. Normally there is at most one to
+// delete. However, the attempt number is a label, so anyone who may create pods can create pods with thousands of
+// numbers.
 const maxDeletedAttempts = 20
 
-// seenAttempts returns, in order, the numbers of the attempts up to upTo of which any object was observed. It returns
-// at most maxDeletedAttempts numbers; the other attempts follow in later passes, after the first ones are deleted.
+// seenAttempts returns the numbers of the observed attempts up to upTo, in ascending order. An attempt is observed if
+// any of its objects is. The result has at most maxDeletedAttempts numbers; later passes return the others, after the
+// first ones are deleted.
 func (s *step) seenAttempts(upTo int32) []int32 {
 	found := s.attempts(func(attempt int32) bool { return attempt <= upTo })
 	return found[:min(len(found), maxDeletedAttempts)]
 }
 
-// attemptsAt returns a list with only the given attempt if any object of that attempt was observed, and an empty list
-// otherwise.
+// attemptsAt returns a list with the given attempt if any object of it was observed, and an empty list otherwise.
 func (s *step) attemptsAt(attempt int32) []int32 {
 	return s.attempts(func(other int32) bool { return other == attempt })
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestStopsCleanly checks that the driver of a running attempt is deleted first, whatever the reason. The attempt's
-// other objects are deleted when the driver has ended, no longer exists, or can no longer be reached.
+// TestStopsCleanly checks that a running driver is deleted before the other objects of its attempt. The other objects
+// are deleted when the driver has ended, no longer exists, or is on a dead node.
 func TestStopsCleanly(t *testing.T) {
 	whole := func(o lifecycle.Observed) lifecycle.Observed {
 		o = withExecutors(o, lifecycle.DriverRunning)

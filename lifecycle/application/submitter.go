@@ -6,8 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// submitting waits for the driver that a submitter creates. The deadline is the same as for the driver's own start. If
-// the submitter's node is lost, submitting waits too, because the submitter may still create the driver. Like move,
+// submitting waits for the driver that a submitter creates. The deadline is that of the driver's own start. If the
+// submitter's node is lost, submitting continues to wait, because the submitter may still create the driver. Like move,
 // submitting reports whether the decision entered another phase.
 func (s *step) submitting(r *lifecycle.Submitter) bool {
 	if outcome, cause, over := s.deadlines(nil); over {
@@ -28,16 +28,16 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 }
 
 // endUnsubmitted ends a launched attempt if a live read found no driver and the submitter will not create one. The
-// result ended reports whether endUnsubmitted ended the attempt. The result entered reports whether the decision
-// entered another phase.
+// result ended reports whether it ended the attempt. The result entered reports whether the decision entered another
+// phase.
 //
-// A submitter that failed has submitted no driver, whatever its error was: even after the error "already exists" the
-// live read would have found the driver. If the submitter no longer exists, its driver may have run and been deleted
-// together with the submitter, so the attempt counts as a run. If the submitter is being deleted, nothing is decided
-// yet.
+// There are three cases. A submitter that failed has submitted no driver, whatever its error was: even after the error
+// "already exists", the live read would have found the driver. If the submitter no longer exists, its driver may have
+// run and been deleted together with the submitter, so the attempt counts as a run. If the submitter is being deleted,
+// nothing is decided yet.
 func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 	if s.m.Phase != lifecycle.Launched {
-		return false, false // a driver existed
+		return false, false // the driver existed earlier
 	}
 	switch {
 	case r != nil && r.Phase == lifecycle.DriverFailed && !r.Deleting:
@@ -48,7 +48,7 @@ func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 		s.m.Runs--
 		return true, s.end(lifecycle.Refused, cause, r.EndedAt)
 	case r == nil && s.app.Submitter != nil:
-		s.deleteAll([]int32{s.m.Attempt}) // objects that the driver would have read
+		s.deleteAll([]int32{s.m.Attempt}) // objects that were created for the driver
 		s.launchTried = true              // only another pass may launch the next attempt
 		return true, s.end(lifecycle.Lost, lifecycle.Cause{Reason: lifecycle.ReasonDriverLost,
 			Message: "driver pod not found, and the pod that ran spark-submit is gone too: they were deleted before the driver ended"}, s.now)
@@ -65,9 +65,10 @@ const (
 	mountsMissing
 )
 
-// inspectMounts returns whether the objects that the driver mounts exist. If they are missing, the driver can never
-// start, because spark-submit ended between two steps: it creates the driver pod first and the ConfigMap that the pod
-// mounts last. If the submitter still runs or has succeeded, no live read is needed, and the objects count as complete.
+// inspectMounts returns whether the objects that the driver mounts exist. spark-submit creates the driver pod first,
+// and the ConfigMap that the pod mounts last. If spark-submit ended between these two steps, the driver can never
+// start. If the submitter still runs or has succeeded, inspectMounts assumes that the objects are complete, without a
+// live read.
 func (s *step) inspectMounts(d *lifecycle.Driver) mountState {
 	if d.Submitter == "" || d.Phase != lifecycle.DriverPending || d.Deleting {
 		return mountsComplete
@@ -85,9 +86,9 @@ func (s *step) inspectMounts(d *lifecycle.Driver) mountState {
 	return mountsComplete
 }
 
-// endInterrupted ends an attempt whose driver can never start. The driver is deleted in the phase Ended, after the
-// reason is stored, because without a driver the attempt would look like an attempt that may have run. The result is
-// always true, because another phase is entered.
+// endInterrupted ends an attempt whose driver can never start. The driver is deleted later, in the phase Ended, when
+// the reason is stored. If it were deleted before, the next pass would find no driver and assume that the attempt may
+// have run. The result is always true, because another phase is entered (see move).
 func (s *step) endInterrupted(d *lifecycle.Driver) bool {
 	message := fmt.Sprintf("spark-submit ended after it created driver pod %s and before it created the ConfigMap that the driver pod mounts", d.Name)
 	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Why.Message != "" {
@@ -98,7 +99,7 @@ func (s *step) endInterrupted(d *lifecycle.Driver) bool {
 }
 
 // extraRetries returns the number of rejected submissions that are retried whatever the policy says. It is 1 if the
-// last submission was interrupted, because neither the user nor the spec caused the interruption, and 0 otherwise.
+// last submission was interrupted, because this was the fault of neither the user nor the spec. Otherwise it is 0.
 func extraRetries(m lifecycle.Memory) int32 {
 	if m.Cause.Reason == lifecycle.ReasonInterrupted {
 		return 1

@@ -31,7 +31,7 @@ func submitterWaits(reason string) func(*lifecycle.Submitter) {
 
 func submitterGoes(r *lifecycle.Submitter) { r.Deleting = true }
 
-// mergePods returns one observation with the submitter of r and the driver of d.
+// mergePods adds the submitter of the observation r to the observation d.
 func mergePods(r, d lifecycle.Observed) lifecycle.Observed {
 	d.Submitters = r.Submitters
 	d.Drivers[0].Submitter = "app-submit"
@@ -43,13 +43,13 @@ func live(o lifecycle.Observed) lifecycle.Observed {
 	return o
 }
 
-// afterLiveRead returns the observation after a live read that found the same pods of the attempt.
+// afterLiveRead marks an observation as confirmed by a live read, which found the same pods of the attempt.
 func afterLiveRead(o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.PodsConfirmed = true, true
 	return o
 }
 
-// cacheBehind returns the observation after a live read that found a later state than the cache.
+// cacheBehind marks an observation as the result of a live read that found a later state than the cache.
 func cacheBehind(o lifecycle.Observed) lifecycle.Observed {
 	o.Confirmed, o.PodsConfirmed, o.CacheBehind = true, true, true
 	return o
@@ -149,8 +149,8 @@ func TestInterruptedIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestSubmitterIsInTheWay checks that no attempt is launched while a submitter pod of another attempt may still create
-// a driver, and that a submitter pod is deleted together with its attempt.
+// TestSubmitterIsInTheWay checks that no attempt is launched while a submitter of another attempt may still create a
+// driver, and that a submitter is deleted together with its attempt.
 func TestSubmitterIsInTheWay(t *testing.T) {
 	going := submitter(lifecycle.DriverRunning)
 	lost := submitter(lifecycle.DriverUnknown)
@@ -186,8 +186,8 @@ func TestSubmitterIsInTheWay(t *testing.T) {
 	})
 }
 
-// TestSubmitterCounts checks that a failed submission does not count as a run, and that a submission whose driver may
-// have run does.
+// TestSubmitterCounts checks which submissions count as runs. A failed or interrupted submission does not. A submission
+// whose driver may have run does.
 func TestSubmitterCounts(t *testing.T) {
 	for _, c := range []struct {
 		name        string

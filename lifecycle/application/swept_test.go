@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestAttemptsAreSweptInParts checks that one decision does not request thousands of deletions if pods have the labels
-// of thousands of attempts.
+// TestAttemptsAreSweptInParts checks pods that have the labels of thousands of attempts. One decision must not request
+// thousands of deletions.
 func TestAttemptsAreSweptInParts(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const attempts = 5000

@@ -7,9 +7,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestLaunchOfAnotherOperator checks that an attempt that another operator launched keeps its id, because the id
-// identifies the pods of the attempt. If this operator launched the attempt, the id must be the one that AttemptID
-// computes from the attempt number.
+// TestLaunchOfAnotherOperator checks the ID of an attempt, which identifies the pods of the attempt. An attempt that
+// another operator launched keeps its ID. An attempt that this operator launched has the ID that AttemptID computes
+// from the attempt number.
 func TestLaunchOfAnotherOperator(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	app := lifecycle.App{UID: "u", SpecHash: "1:a"}

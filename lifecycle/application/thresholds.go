@@ -23,16 +23,17 @@ func (s *step) running() int32 {
 }
 
 // shortageGrace is how long the number of running executors may be below a threshold before the phase changes. The
-// executors of a run that ends exit shortly before their driver, and each kubelet reports the end of its pods a second
-// or two later. A lost executor does not change the phase either if the driver replaces it within seconds.
+// phase must not change at the end of a run, when the executors exit shortly before their driver and each kubelet
+// reports the end of its pods a second or two later. It must not change either if the driver replaces a lost executor
+// within seconds.
 const shortageGrace = 5 * time.Second
 
-// phaseByThresholds returns the phase of a driver that is Ready. The attempt's start ends when Init executors have run;
-// after that, the number of running executors determines the phase. A start that has ended never begins again: after a
-// lost node, the driver continues from its earlier phase.
+// phaseByThresholds returns the phase of a driver that is Ready. The start of an attempt ends when Init executors have
+// run. After that, the number of running executors determines the phase. The start never begins again: after a lost
+// node, the driver continues from its earlier phase.
 //
-// A driver that had enough executors keeps its phase until the shortage has lasted for shortageGrace. At the end of the
-// start the phase needs no such delay, because executors that never ran were not lost.
+// A driver that had enough executors keeps its phase until the shortage has lasted for shortageGrace. There is no such
+// delay at the end of the start, because executors that never ran were not lost.
 func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 	t, from := s.app.Thresholds, s.stage()
 	starts := !from.Runs()
@@ -51,10 +52,11 @@ func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 }
 
 // shortageLasts reports whether a shortage of executors has lasted for shortageGrace. The argument since is the start
-// of the shortage, or the zero time if no earlier decision of this process observed the shortage; the start is then the
-// current time. The start is stored in note for the next decision. A new process may therefore report a shortage up to
-// shortageGrace late, but never early. It cannot compute the real start, because the end of an executor whose pod no
-// longer exists is unknown.
+// of the shortage. It is zero if no earlier decision of this process observed the shortage, which then starts now. The
+// start is stored in note for the next decision.
+//
+// A new process may therefore report a shortage up to shortageGrace late, but never early. It cannot compute the real
+// start, because the end of an executor whose pod no longer exists is unknown.
 func (s *step) shortageLasts(since time.Time, note *time.Time) bool {
 	*note = s.notInFuture(since)
 	left := note.Add(shortageGrace).Sub(s.now)
@@ -92,18 +94,18 @@ func (s *step) executorsDeadlineStart(phase lifecycle.Phase, d *lifecycle.Driver
 	case s.m.Phase == lifecycle.Scaling:
 		return s.m.Since
 	}
-	return s.now // this pass enters Scaling
+	return s.now // because this pass enters Scaling
 }
 
-// enterMissedPhases enters those phases of an ended driver that no pass observed but through which the driver must have
-// passed.
+// enterMissedPhases enters the phases through which an ended driver must have passed although no pass observed it
+// there.
 //
 // The status of an ended pod does not say whether the pod was Ready. If the pod's container started, enterMissedPhases
-// assumes that the pod was Ready, which may be wrong only for a pod with its own readiness probe. An executor that was
-// not observed does not count as started. A shortage of executors is not assumed either, because executors end together
-// with their driver, and their earlier number can no longer be observed.
+// assumes that the pod was Ready. This can be wrong only for a pod with a readiness probe of its own. An executor that
+// was not observed does not count as started. No shortage of executors is assumed, because executors end together with
+// their driver, and their earlier number can no longer be observed.
 //
-// A start time of 1970 does not count as a start: the kubelet reports this time for a container that could not be
+// A start time of 1970 does not count as a start, because the kubelet reports it for a container that could not be
 // started.
 func (s *step) enterMissedPhases(d *lifecycle.Driver) {
 	if !s.app.EnterMissedPhases || s.app.IsServer || d.StartedAt.Unix() <= 0 {

@@ -9,18 +9,17 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// longShortages are shortages of executors that began at 50 s. In tests whose current time is 60 s they have lasted for
-// longer than shortageGrace.
+// longShortages are shortages of executors that began at 50 s. At 60 s, the current time of most tests, they have
+// lasted for longer than shortageGrace.
 var longShortages = lifecycle.Shortages{Min: at(50), Max: at(50)}
 
-// withShortages returns the observation with longShortages.
+// withShortages sets the shortages of an observation to longShortages.
 func withShortages(o lifecycle.Observed) lifecycle.Observed {
 	o.Shortages = longShortages
 	return o
 }
 
-// running returns an observation with a driver that has been Ready since 7 s, and the given number of running
-// executors.
+// running returns an observation with the given number of running executors and a driver that became Ready at 7 s.
 func running(n int) lifecycle.Observed {
 	o := driver(lifecycle.DriverRunning, readyAt(7))
 	for range n {
@@ -73,8 +72,8 @@ func TestThresholds(t *testing.T) {
 }
 
 // TestLackGrace checks that a driver that had enough executors keeps its phase until the shortage has lasted for 5 s.
-// The decision must request a pass at that time, and record since when the number of executors has been below each
-// threshold.
+// The decision must request a pass at the end of these 5 s, and must record for each threshold since when too few
+// executors run.
 func TestLackGrace(t *testing.T) {
 	const healthy, partial, below = lifecycle.Running, lifecycle.Partial, lifecycle.Below
 	type lacks = lifecycle.Shortages
@@ -118,8 +117,8 @@ func TestLackGrace(t *testing.T) {
 	}
 }
 
-// TestLackOfALostDriver checks that the grace time of a shortage starts again when the driver's lost node works again,
-// and that no shortage is recorded for a driver that is not Ready.
+// TestLackOfALostDriver checks that the 5 s of a shortage start again when the driver's lost node works again, and that
+// no shortage is recorded for a driver that is not Ready.
 func TestLackOfALostDriver(t *testing.T) {
 	app, mem := secondFamily(thresholds(0, 1, 2)), memoryIn(lifecycle.Running)
 	lost := Step(app, mem, withShortages(driver(lifecycle.DriverUnknown)), at(60))
@@ -135,7 +134,7 @@ func TestLackOfALostDriver(t *testing.T) {
 	}
 }
 
-// TestWhichExecutorsCount checks that only the attempt's currently running executors count.
+// TestWhichExecutorsCount checks that only executors of the current attempt that run now count.
 func TestWhichExecutorsCount(t *testing.T) {
 	app := secondFamily(thresholds(2, 2, 0))
 	other := func(o lifecycle.Observed) lifecycle.Observed {
@@ -163,7 +162,7 @@ func TestWhichExecutorsCount(t *testing.T) {
 	}
 }
 
-// TestLackIsTold checks that the transition reports how many executors run, and how many should.
+// TestLackIsTold checks that the cause of the transition contains how many executors run and how many should run.
 func TestLackIsTold(t *testing.T) {
 	app := secondFamily(thresholds(0, 2, 3))
 	for n, want := range map[int]lifecycle.Cause{
@@ -180,8 +179,8 @@ func TestLackIsTold(t *testing.T) {
 	}
 }
 
-// TestExecutorDeadlines checks the exact deadline for the start of the executors. If the spec requires it, the deadline
-// starts again at the entry of Scaling.
+// TestExecutorDeadlines checks the exact deadline for the start of the executors. With RestartAtScaling, its time
+// starts again when the application enters Scaling.
 func TestExecutorDeadlines(t *testing.T) {
 	app := func(anew bool) lifecycle.App {
 		return secondFamily(thresholds(2, 0, 0), func(a *lifecycle.App) { a.Deadlines.ExecutorsStart, a.Deadlines.RestartAtScaling = 100*second, anew })
@@ -245,8 +244,8 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// TestEnterMissedPhases checks which phases the state machine enters for an ended driver if no pass observed the driver
-// in these phases. Each row has another last observed phase.
+// TestEnterMissedPhases checks which phases the state machine enters for a driver that ended before a pass observed it
+// in these phases. The rows differ in the last observed phase.
 func TestEnterMissedPhases(t *testing.T) {
 	through := func(p ...lifecycle.Phase) []lifecycle.Phase {
 		return append(p, lifecycle.Ended, lifecycle.Retained)

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// withTransientErrors returns the observation with transient errors that began the given number of seconds after t0.
+// withTransientErrors adds transient errors to an observation. They began the given number of seconds after t0.
 func withTransientErrors(seen lifecycle.Observed, since int) lifecycle.Observed {
 	seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: at(since)}
 	return seen
@@ -22,8 +22,8 @@ func runsFor(limit time.Duration) func(*lifecycle.App) {
 	return func(a *lifecycle.App) { a.Deadlines.Run = limit }
 }
 
-// TestTransientErrors checks decisions during transient errors: they request nothing that must fail, keep their other
-// results, and still apply deadlines.
+// TestTransientErrors checks decisions during transient errors. They must request nothing that would fail. Apart from
+// that, they must decide as usual, and deadlines still apply.
 func TestTransientErrors(t *testing.T) {
 	fresh := lifecycle.Memory{}
 	left := lifecycle.Observed{RemainingAttempts: []int32{1}}

@@ -9,7 +9,7 @@ type Edge struct {
 	When string // the event that leads to the transition, in a few words
 }
 
-// Groups of phases from which the same transitions start.
+// These are groups of phases from which the same transitions start.
 var (
 	up = []lifecycle.Phase{
 		lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below,
@@ -79,7 +79,7 @@ var Transitions = []Edge{
 	{every, lifecycle.Launched, "a pod of a newer attempt exists, and its launch is not stored"},
 }
 
-// Wait describes what an application in a given phase waits for, and what limits the time of the wait.
+// Wait describes what an application in a given phase waits for, and what limits the duration of the wait.
 type Wait struct {
 	Phase lifecycle.Phase
 	For   string
