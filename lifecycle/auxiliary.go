@@ -1,13 +1,13 @@
 package lifecycle
 
-// ContentLabel is a label of the auxiliary objects of a driver (a Service of its web UI, an Ingress). Its value is a
-// digest of the wanted object, so that the metadata of an existing object is enough to compare it with the wanted
-// object. Auxiliary objects do not delay the end of an attempt, because no decision waits for them.
+// ContentLabel is a label of a driver's auxiliary objects, such as a Service of its web UI or an Ingress. Its value is
+// a digest of the wanted object. The metadata of an existing object is therefore enough to compare it with the wanted
+// object. No decision waits for auxiliary objects, so they do not delay the end of an attempt.
 const ContentLabel = "sparkoperator.dev/content"
 
-// ReasonInherited is the reason in the Cause of an inherited auxiliary object, which another operator created for a
-// driver that this operator took over. Such an object serves its purpose, is not changed, and is deleted together with
-// that driver.
+// ReasonInherited is the reason in the Cause of an inherited auxiliary object. Another operator created such an object
+// for a driver that this operator has taken over. The object is used without changes, and is deleted together with the
+// driver.
 const ReasonInherited = "LeftByAnotherOperator"
 
 // AuxiliaryObject is the state of one auxiliary object.

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// requestRestart lets the owner of the application request a restart, or remove the request.
+// requestRestart simulates the owner of the application, who requests a restart or removes the request.
 func (w *world) requestRestart() {
 	w.edits++ // a restart resets the counts of failures, as an edit does
 	if w.app.RestartRequest != "" && w.Chance(0.2) {
@@ -23,7 +23,7 @@ func (w *world) requestRestart() {
 	w.Tell("user: restart request %s", w.app.RestartRequest)
 }
 
-// checkRestarts fails if a plan replaces a running attempt that was already created for the request.
+// checkRestarts fails if a plan replaces a running attempt because of a restart request that had led to this attempt.
 func (w *world) checkRestarts(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
 		if carried, launched := w.carried[tr.Attempt]; launched && isRestart(tr) && tr.From.Live() && carried == w.app.RestartRequest {
@@ -32,8 +32,8 @@ func (w *world) checkRestarts(plan lifecycle.Plan) {
 	}
 }
 
-// restartsDone checks, after the end of all trouble, that no restart request is lost: the last attempt was created
-// after the last request, and for no other request.
+// restartsDone checks at the end of a life cycle that no restart request was lost. The last attempt must have been
+// created after the last request, and for this request.
 func (w *world) restartsDone() {
 	request := w.app.RestartRequest
 	if w.gone || request == "" || w.app.Deleting {
@@ -57,12 +57,12 @@ func restartRequested(plan lifecycle.Plan) bool {
 	return slices.ContainsFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == lifecycle.ReasonRestartRequested })
 }
 
-// restart resets the counts of the ledger. The next attempt needs no interval.
+// restart handles a restart request: it resets the counts of the ledger, and the next attempt may be launched now.
 func (l *ledger) restart(w *world) {
 	l.counts, l.failed, l.due = [3]int64{}, false, w.Now
 }
 
-// requested reports whether a restart request still waits for a pass.
+// requested reports whether there is a restart request that no pass has carried out yet.
 func (w *world) requested() bool {
 	return lifecycle.RestartRequested(w.stored.RestartRequest, w.app.RestartRequest)
 }

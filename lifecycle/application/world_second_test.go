@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ledger follows a simulated application of spark.apache.org by the rules of that API, using stored states only. It
-// computes the expected states, restarts and intervals.
+// ledger computes the states, restarts and intervals that a simulated application of spark.apache.org should have. It
+// follows the rules of that API, and reads only stored states.
 type ledger struct {
 	states projection
 	begun  time.Time // the launch of the current attempt
@@ -52,7 +52,7 @@ func newSecondWorld(seed uint64) *world {
 	return w
 }
 
-// chooseSettings chooses random values for the settings that the owner of the application may change at any time.
+// chooseSettings sets random values for the settings that the owner of the application may change at any time.
 func (w *world) chooseSettings(r *rand.Rand) {
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	maybe := func(n int) *time.Duration {
@@ -81,8 +81,8 @@ func (w *world) chooseSettings(r *rand.Rand) {
 	}
 }
 
-// stop begins the normal end of a driver: its executors exit now, and the driver exits shortly afterwards (see
-// finishStop). Spark deletes some of the executor pods.
+// stop begins the normal end of a driver. Its executors exit now, and Spark deletes some of their pods. The driver
+// exits shortly afterwards (see finishStop).
 func (w *world) stop(p *pod) {
 	p.stopping = true
 	for _, q := range slices.Clone(w.pods) {
@@ -96,7 +96,7 @@ func (w *world) stop(p *pod) {
 	w.Tell("driver of attempt %d stops, and its executors have", p.attempt)
 }
 
-// finishStop ends a driver whose executors exited 0.1 s ago, and reports whether there was such a driver.
+// finishStop ends a driver whose executors have exited, 0.1 s after them. It reports whether there was such a driver.
 func (w *world) finishStop() bool {
 	for _, p := range w.pods {
 		if !p.stopping || p.phase != lifecycle.DriverRunning {
@@ -113,8 +113,8 @@ func (w *world) finishStop() bool {
 	return false
 }
 
-// recordShortages records, for each threshold, since when fewer executors have been observed than the threshold
-// requires.
+// recordShortages records, for each threshold, since when the observed number of executors has been below the
+// threshold.
 func (l *ledger) recordShortages(w *world, seen lifecycle.Observed) {
 	running, t := int32(0), w.app.Thresholds
 	for i := range seen.Executors {
@@ -131,9 +131,9 @@ func (l *ledger) recordShortages(w *world, seen lifecycle.Observed) {
 	}
 }
 
-// checkEnd checks a run that ends successfully. In its last second the run must not enter a phase because of a shortage
-// of executors, unless the shortage had lasted for shortageGrace. A plan that observes both a shortage and the driver's
-// end must not enter such a phase at all.
+// checkEnd checks a run that ends successfully. In its last second, such a run must not enter a phase because of a
+// shortage of executors that had not lasted for shortageGrace. A plan that observes the end of the driver must not
+// enter such a phase at all.
 func (l *ledger) checkEnd(w *world, plan lifecycle.Plan) {
 	unseen := false // whether this plan entered a phase because of a shortage
 	for _, tr := range plan.Transitions {
@@ -160,7 +160,7 @@ func (w *world) endOf(attempt int32) time.Time {
 }
 
 // tenant simulates the owner of the application, who edits or deletes the application or deletes its driver. Some edits
-// apply at once, the others to the next attempt.
+// apply at once, others only to the next attempt.
 func (w *world) tenant() {
 	switch {
 	case w.Chance(0.02):
@@ -192,7 +192,7 @@ func counted(c *lifecycle.RestartLimits) string {
 	return fmt.Sprintf("most %d/%s/%s", c.MaxRestarts, show(c.MaxFailures), show(c.MaxRejections))
 }
 
-// enter updates the ledger with the phases that a plan entered, and checks them.
+// enter updates the ledger with the phases that a plan entered, and compares the plan with the ledger.
 func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	l.states.restarts = w.requests > 0
 	if restartRequested(plan) && !slices.ContainsFunc(plan.Transitions, isRestart) {
@@ -213,7 +213,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 			}
 		case lifecycle.Ended:
 			if !before.Live() {
-				l.begun = tr.At // rejected before the attempt existed
+				l.begun = tr.At // the submission was rejected, so there was no launch
 			}
 			l.how, l.failed, l.ended = tr.Outcome, true, tr.At
 			if last {
@@ -249,9 +249,9 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	l.checkEnd(w, plan)
 }
 
-// launched handles the phase Launched. If the restart that led to the launch is not counted yet, because a status write
-// failed, launched counts the restart. If the launch followed the phase Waiting, launched checks that the restart
-// interval had passed.
+// launched updates the ledger when the phase Launched is entered. If a status write failed, the restart that led to the
+// launch is not counted yet, so launched counts it. After the phase Waiting, launched checks that the restart interval
+// has passed.
 func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Phase) {
 	switch {
 	case before.Live():
@@ -265,7 +265,7 @@ func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Ph
 	l.failed = false
 }
 
-// count computes the counts of restarts for the next attempt, by the rules of the Apache operator.
+// count updates the counts of restarts for the next attempt, by the rules of the Apache operator.
 func (l *ledger) count(w *world) {
 	rule := w.app.Restart.Limits
 	failure, refusal := l.how != lifecycle.Succeeded, l.how == lifecycle.Refused
@@ -283,7 +283,7 @@ func (l *ledger) count(w *world) {
 }
 
 // checkRestart checks a decision against the restart policy and its limits, by the rules of the Apache operator. The
-// argument retry says whether the decision allows another attempt.
+// argument retry is true if the decision allows another attempt.
 func (l *ledger) checkRestart(w *world, tr lifecycle.Transition, previous lifecycle.Phase, retry bool) {
 	if previous == lifecycle.Retained {
 		return
@@ -336,7 +336,7 @@ func backoff(c *lifecycle.RestartLimits, how lifecycle.Outcome) time.Duration {
 	return 0
 }
 
-// checkPhasesEntered checks that a successful driver entered all phases that do not depend on its executors.
+// checkPhasesEntered checks that a successful driver entered all phases that do not depend on executors.
 func (w *world) checkPhasesEntered(plan lifecycle.Plan) {
 	for i, tr := range plan.Transitions {
 		if tr.To != lifecycle.Ended || tr.Outcome != lifecycle.Succeeded {
@@ -352,7 +352,7 @@ func (w *world) checkPhasesEntered(plan lifecycle.Plan) {
 	}
 }
 
-// checkDeadlines checks that the application is in no phase for longer than the phase's time limit.
+// checkDeadlines checks that the application has not exceeded the time limit of its phase.
 func (w *world) checkDeadlines() {
 	m, limits := w.stored, w.app.Deadlines
 	var d *pod
@@ -383,7 +383,7 @@ func (w *world) checkDeadlines() {
 	case m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && (d == nil || !d.deleting):
 		from := m.NextAttempt
 		if w.cleared.After(from) {
-			from = w.cleared // a driver on a lost node stops when it is force-deleted, and the next pass launches
+			from = w.cleared // the driver on a lost node was force-deleted, and the next pass launches the next attempt
 		}
 		late("next attempt", from, time.Nanosecond)
 	case m.Phase == lifecycle.Retained && w.app.Retain.For != nil:
@@ -404,7 +404,7 @@ func (w *world) ended() bool {
 		return empty
 	case w.requested():
 		return false
-	case w.app.TTL != nil: // everything is deleted together
+	case w.app.TTL != nil: // the life cycle ends when the application is deleted
 		return false
 	case retained:
 		return w.quiet()
@@ -412,8 +412,8 @@ func (w *world) ended() bool {
 	return w.stored.Phase == lifecycle.Done && w.quiet() && (empty || w.app.Retain.Policy != lifecycle.RetainNever)
 }
 
-// liveSecond plays one life cycle of an application of spark.apache.org. The first part has trouble (errors, edits,
-// lost nodes), the second part has none. The life cycle must end in the second part.
+// liveSecond simulates one life cycle of an application of spark.apache.org. In the first part, calls fail, users edit
+// and nodes are lost. In the second part, nothing of this happens, and the life cycle must end.
 func (w *world) liveSecond(t *testing.T) {
 	w.Due = w.Now
 	for range 200 {
@@ -451,8 +451,8 @@ func (w *world) liveSecond(t *testing.T) {
 	}
 }
 
-// TestSecondLives plays many life cycles of applications of spark.apache.org. If one breaks an invariant, the test
-// prints its seed and its story.
+// TestSecondLives simulates many life cycles of applications of spark.apache.org. If one of them breaks an invariant,
+// the test prints its seed and its story.
 func TestSecondLives(t *testing.T) {
 	t.Parallel()
 	stops, ends, states, most := 0, map[string]int{}, map[string]int{}, int64(0)

@@ -13,8 +13,10 @@ import (
 )
 
 // world is a simulated cluster with one application. It carries out plans as the controller does
-// (docs/architecture.md), and causes every kind of trouble that a real cluster can have. Drivers end in every way.
-// Events are late. Calls fail before and after they took effect. The operator dies between any two calls.
+// (docs/architecture.md).
+//
+// It simulates every fault that a real cluster can have. Drivers end in every possible way. Events arrive late. Calls
+// fail before or after they took effect. The operator dies between any two calls.
 type world struct {
 	lives.Life
 	app lifecycle.App
@@ -31,10 +33,10 @@ type world struct {
 	hash    int
 
 	started map[int32]int // number of created driver pods, by attempt
-	never   int           // drivers that disappeared before the objects that they mount existed: these were no runs
+	never   int           // drivers that disappeared before the objects that they mount existed; they do not count as runs
 	lost    bool          // a driver was deleted by somebody else
 	edits   int
-	spared  int                 // runs that a suspension stopped
+	spared  int                 // suspended runs
 	faults  bool                // whether calls fail and the operator dies
 	users   bool                // whether users suspend, edit and delete pods
 	held    time.Time           // since when no pass succeeded; zero if the last one did
@@ -49,8 +51,8 @@ type world struct {
 	carried  map[int32]string // the restart request with which an attempt's pod was created
 
 	version   int            // of the custom resource; each write and each edit increases it
-	slow      time.Duration  // how long a pass may continue after its operator lost the lease; 0: no such pass
-	beside    bool           // whether the next operator starts at once, not only after the late pass
+	slow      time.Duration  // how long a pass may continue after its operator lost the lease; 0: the lease is never lost
+	beside    bool           // the next operator starts at once; false: it starts after the late pass
 	late      *overtakenPass // the current late pass
 	overtaken int            // how many late passes there were
 }
@@ -88,7 +90,7 @@ func (p *pod) over() bool {
 	return p.phase == lifecycle.DriverSucceeded || p.phase == lifecycle.DriverFailed
 }
 
-// why returns the wait reason of a pod; the zero Cause if it does not wait.
+// why returns the wait reason of a pod, or the zero Cause if it has none.
 func (p *pod) why() lifecycle.Cause {
 	if p.gated && p.phase == lifecycle.DriverPending {
 		return lifecycle.Cause{Reason: lifecycle.ReasonSchedulingGated, Message: "gated"}
@@ -130,7 +132,7 @@ func (w *world) chooseMode() {
 	}
 }
 
-// tick advances the time. Pods, the user and the rest of the cluster act during this time, but not the operator.
+// tick advances the time. Meanwhile pods change, the user acts, and the cache may be updated, but no pass runs.
 func (w *world) tick() {
 	if w.second != nil && w.finishStop() {
 		return
@@ -149,7 +151,7 @@ func (w *world) tick() {
 	}
 }
 
-// use lets the owner of the application act.
+// use simulates random actions of the owner of the application.
 func (w *world) use() {
 	switch {
 	case w.users && w.Chance(0.02):
@@ -163,7 +165,7 @@ func (w *world) use() {
 
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
-// progress lets one pod change at random, as real pods do.
+// progress makes at most one random change to a pod, as it could happen to a real pod.
 func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
@@ -220,8 +222,8 @@ func (w *world) progress(p *pod) {
 	}
 }
 
-// submit simulates one step of spark-submit: it creates a driver pod, then the objects that this pod mounts, and then
-// it ends. It may die before each step.
+// submit simulates one step of spark-submit. The first step creates a driver pod, the second step creates the objects
+// that this pod mounts, and then spark-submit ends. It may die before each step.
 func (w *world) submit(p *pod) {
 	trouble := 0.1
 	if !w.faults {
@@ -259,7 +261,7 @@ func (w *world) remove(p *pod) {
 	w.pods, w.cleared = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p }), w.Now
 }
 
-// user simulates the owner of the application, who suspends, edits and deletes.
+// user simulates the owner of the application, who suspends and edits the application and deletes its pods.
 func (w *world) user() {
 	switch {
 	case w.Chance(0.02):
@@ -343,7 +345,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	seen.Drivers = append(seen.Drivers, d)
 }
 
-// injectError makes some calls fail, and kills the operator at some calls.
+// injectError makes some calls fail at random, and so ends the pass. where names the call.
 func (w *world) injectError(where string) {
 	often := 0.06
 	if !w.held.IsZero() {
@@ -354,7 +356,7 @@ func (w *world) injectError(where string) {
 	}
 }
 
-// pass simulates one pass of the operator. It returns the maximum time until the next pass.
+// pass simulates one pass of the operator. It returns the time after which the next pass must run.
 func (w *world) pass(t *testing.T) (check time.Duration) {
 	crash := lives.Caught(func() { check = w.reconcile(t) })
 	if crash == nil {
@@ -411,8 +413,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	return 0
 }
 
-// attempt carries out a plan. Usually the operator survives a failed call; then the result failed describes the
-// failure. The result fact is nil, or a function that adds a fact to the observation; the pass then decides again.
+// attempt carries out a plan. If a call fails, either the operator dies, or the result failed describes the failure.
+// The result fact may be a function that adds a fact to the observation, after which the pass decides again.
 func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -421,7 +423,7 @@ func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func
 	return fact, failed
 }
 
-// spec holds the parts of the world that a user may change.
+// spec contains what a user may change.
 type spec struct {
 	app  lifecycle.App
 	name int
@@ -430,8 +432,7 @@ type spec struct {
 func (w *world) spec() spec { return spec{w.app, w.name} }
 
 // conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
-// read it and acted. In half of the cases the user restores the earlier spec. The result reports whether the write was
-// rejected.
+// read it. In half of the cases the user restores the earlier spec. The result reports whether the write was rejected.
 func (w *world) conflict(plan lifecycle.Plan) bool {
 	if !w.users || w.late != nil && w.late.acts || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
@@ -506,8 +507,8 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// budget creates or deletes the driver's PodDisruptionBudget. The API server may reject the request. The result is nil,
-// or a function that adds a fact to the observation; the pass then decides again.
+// budget creates or deletes the driver's PodDisruptionBudget. If the API server rejects the request, the result is a
+// function that adds the rejection to the observation, after which the pass decides again. Otherwise it is nil.
 func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	if w.faults && w.Chance(0.2) {
 		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
@@ -519,11 +520,11 @@ func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	return nil
 }
 
-// checkBudget checks that the driver has a PodDisruptionBudget if and only if the application requests one. It must be
-// called after a pass without errors.
+// checkBudget checks that a running driver has a PodDisruptionBudget if and only if the application requests one. It
+// must be called after a pass without errors.
 func (w *world) checkBudget() {
 	if w.stored.Since.Equal(w.Now) {
-		return // a pass that enters a phase deletes nothing
+		return // this pass entered a phase, so it was not allowed to delete the budget
 	}
 	for _, p := range w.pods {
 		if p.driver && p.attempt == w.stored.Attempt && w.stored.Phase.Live() && p.phase == lifecycle.DriverRunning && !p.deleting &&
@@ -537,7 +538,7 @@ func (w *world) checkBudget() {
 }
 
 // confirm simulates a live read of the pods that are missing in the cache, and of the objects that a driver mounts. The
-// result is nil, or a function that adds a fact to the observation; the pass then decides again.
+// result is a function that adds what was found to the observation, after which the pass decides again.
 func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if a.Part == lifecycle.Executors {
 		return w.probe(a.Attempt, seen)
@@ -576,8 +577,8 @@ func (w *world) behind(seen lifecycle.Observed) bool {
 	})
 }
 
-// checkEarlyStops fails if a plan ends an attempt by a deadline although its driver had started or ended in time. This
-// is allowed only if no live read was possible.
+// checkEarlyStops fails if a plan ends an attempt by a deadline although its driver had started or ended in time.
+// During transient errors this is allowed, because no live read is possible.
 func (w *world) checkEarlyStops(plan lifecycle.Plan, seen lifecycle.Observed) {
 	for _, tr := range plan.Transitions {
 		if tr.To != lifecycle.Ended || seen.TransientError != nil {
@@ -600,7 +601,7 @@ func (w *world) checkEarlyStops(plan lifecycle.Plan, seen lifecycle.Observed) {
 	}
 }
 
-// checkGateGrace fails if a plan reports a scheduling gate that has delayed its pod for less than 5 s.
+// checkGateGrace fails if a plan reports a scheduling gate of a pod that is younger than 5 s.
 func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 	young := func(why lifecycle.Cause, made time.Time) bool {
 		return why.Reason == lifecycle.ReasonSchedulingGated && w.Now.Sub(made) < 5*time.Second
@@ -622,7 +623,7 @@ func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 	}
 }
 
-// probe simulates the API server's answer to a probe, which says whether another executor could be created.
+// probe simulates the API server's answer to a probe. The answer is a rejection if a quota is used up.
 func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || driverEnded(d) || d.Phase == lifecycle.DriverPending {
 		w.Fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.ProbeResult)
@@ -634,8 +635,8 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.ProbeResult = &answer }
 }
 
-// checkShortageReported checks that a shortage of executors with a known reason is reported after the delay of the
-// query for the reason, and no longer than the shortage lasts.
+// checkShortageReported checks the report of a shortage of executors with a known reason. It must begin after
+// queryDelay and end with the shortage.
 func (w *world) checkShortageReported() {
 	m := w.stored
 	reported := m.Cause.Reason == "QuotaExceeded"
@@ -653,8 +654,7 @@ func (w *world) checkShortageReported() {
 	}
 }
 
-// checkRunDeadline checks that no run exceeds its deadline, whatever its driver does, and even if the driver's node
-// does not respond.
+// checkRunDeadline checks that no run exceeds its deadline, even if the driver's node does not respond.
 func (w *world) checkRunDeadline() {
 	m, limit := w.stored, w.app.Deadlines.Run
 	if ran := w.Now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
@@ -662,8 +662,8 @@ func (w *world) checkRunDeadline() {
 	}
 }
 
-// launchSubmitter creates the pod that submits an attempt, or adopts the existing one. The result is always nil,
-// because the observation needs no new fact.
+// launchSubmitter creates the submitter of an attempt, or adopts an existing one. The result is always nil, because
+// there is no fact to add to the observation.
 func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	for _, p := range w.pods {
 		if p.submits && p.attempt == attempt {
@@ -683,8 +683,8 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	return nil
 }
 
-// makeDriver simulates the creation of a driver pod by the API server. It checks the invariant that no attempt is
-// started twice, and that no two drivers exist at the same time.
+// makeDriver simulates the creation of a driver pod by the API server. It fails if the attempt had a driver before, or
+// if another driver still exists.
 func (w *world) makeDriver(made *pod) {
 	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
 		w.Fail("attempt %d is started twice", made.attempt)
@@ -704,8 +704,8 @@ func (w *world) makeDriver(made *pod) {
 	w.pods = append(w.pods, made)
 }
 
-// create creates the objects of an attempt, and adopts existing objects. The result is nil, or a function that adds a
-// fact to the observation; the pass then decides again.
+// create creates the objects of an attempt, and adopts existing objects. The result may be a function that adds a fact
+// to the observation, after which the pass decides again.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Submitter != nil {
 		w.injectError("between the Secret and the pod")
@@ -740,7 +740,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	return nil
 }
 
-// delete marks an attempt's objects as deleted, except for objects that the operator has not observed.
+// delete marks the objects of an attempt as deleted, if the operator has observed them.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range slices.Clone(w.pods) {
 		known := seen.Driver(p.attempt) != nil
@@ -780,8 +780,8 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	}
 }
 
-// checkExecutorDeletion checks a deletion of an attempt's executors. As far as the operator can observe, their driver
-// must have ended, must no longer exist, or must be on a node that counts as dead.
+// checkExecutorDeletion checks that the operator may delete the executors of an attempt. According to its observation,
+// the driver must have ended, must no longer exist, or must be on a node that counts as dead.
 func (w *world) checkExecutorDeletion(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
 	if d != nil && !driverEnded(d) && !w.app.Deleting && (!d.Deleting || w.Now.Sub(d.GoneBy) <= overdue) {
@@ -794,7 +794,7 @@ func (w *world) settled() bool {
 	return w.gone || (p.Terminal() || p == lifecycle.Suspended) && !w.requested()
 }
 
-// turn advances the time. It runs a pass if the observed state changed or the requested time has come, and reports
+// turn advances the time. It runs a pass if the observed state has changed or the requested time has come. It reports
 // whether a pass ran.
 func (w *world) turn(t *testing.T, sync bool) bool {
 	app, name, before := w.app, w.name, w.observed()
@@ -822,8 +822,8 @@ func (w *world) turn(t *testing.T, sync bool) bool {
 	return true
 }
 
-// live plays one life cycle of an application. The first part has trouble (errors, edits, lost nodes), the second part
-// has none. The application must end in the second part.
+// live simulates one life cycle of an application. In the first part, calls fail, users edit and nodes are lost. In the
+// second part, nothing of this happens, and the application must end.
 func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	for range 200 {
@@ -867,7 +867,7 @@ func (w *world) quiet() bool {
 	return !slices.ContainsFunc(w.pods, func(p *pod) bool { return !p.over() })
 }
 
-// checkRestartPolicy compares the number of runs with the restart policy. It checks only life cycles without edits.
+// checkRestartPolicy checks that the number of runs agrees with the restart policy. It ignores life cycles with edits.
 func (w *world) checkRestartPolicy() {
 	if w.edits > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
 		return
@@ -885,7 +885,7 @@ func (w *world) checkRestartPolicy() {
 	}
 }
 
-// TestLives plays many life cycles. If one breaks an invariant, the test prints its seed and its story.
+// TestLives simulates many life cycles. If one of them breaks an invariant, the test prints its seed and its story.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	phases := map[lifecycle.Phase]int{}

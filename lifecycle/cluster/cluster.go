@@ -1,15 +1,17 @@
-// Package cluster is the state machine of a standalone Spark cluster. Step is a pure function that returns a plan. It
-// depends on the desired, remembered and observed state of the cluster, and on the state of the cluster's objects.
+// Package cluster is the state machine of a standalone Spark cluster. Step is a pure function that returns a plan. Its
+// arguments are the desired, remembered and observed state of the cluster, and the state of the cluster's objects.
 //
 // A cluster consists of objects that the operator ensures (StatefulSets, Services and so on) and of pods that
 // Kubernetes creates from these objects. The state machine itself creates nothing. It decides in which phases the
-// objects are wanted (Memory.Wants), receives the state of the objects (Objects), and judges the cluster by its pods
-// (lifecycle.Member). Four rules apply:
+// objects are wanted (Memory.Wants), receives their state (Objects), and derives the phase of the cluster from the pods
+// (lifecycle.Member).
 //
-//   - the cluster runs as soon as its master and the minimum number of workers are ready, but not earlier;
-//   - if the cluster loses a pod later, Kubernetes replaces it; the loss is reported and does not end the cluster;
-//   - an object that the API server rejects is requested again, without a time limit;
-//   - the cluster fails if its objects cannot be rendered, or if all of them exist and no master is ready in time. Then
+// Four rules apply:
+//
+//   - The cluster is Running from the moment at which its master and the minimum number of workers are ready.
+//   - If the cluster loses a pod later, Kubernetes replaces it. The loss is reported and does not end the cluster.
+//   - If the API server rejects an object, the operator tries again without a time limit.
+//   - The cluster fails if its objects cannot be rendered, or if all of them exist and no master is ready in time. Then
 //     all objects are deleted. An edit of the spec or a restart request starts the cluster again.
 //
 // Transitions lists every possible change of phase, and Waits lists what each phase waits for.
@@ -41,15 +43,15 @@ type Cluster struct {
 	Start time.Duration
 }
 
-// Objects is the state of the objects that a cluster consists of. The zero value means that the state is unknown,
-// because the objects are being created.
+// Objects is the state of the objects that a cluster consists of. The zero value means that the operator is creating
+// the objects, so that their state is unknown.
 type Objects struct {
 	Stand   bool             // all objects exist and equal the wanted objects
-	Refused *lifecycle.Cause // why an object does not; nil if the API server rejected none
+	Refused *lifecycle.Cause // why the API server rejected an object; nil if it rejected none
 }
 
-// Memory is the part of a cluster's state that one decision passes to the next because it cannot be observed again. The
-// zero value belongs to a cluster about which nothing was decided yet.
+// Memory is the part of a cluster's state that cannot be observed again, so that one decision must pass it to the next.
+// The zero value belongs to a new cluster.
 type Memory struct {
 	Phase      lifecycle.Phase
 	Since      time.Time // when Phase was entered
@@ -86,7 +88,7 @@ type Plan struct {
 	RequeueAfter time.Duration // requeue after this time; 0: only an event starts the next pass
 }
 
-// The values of Cause.Reason and Notice.Reason.
+// These are the values of Cause.Reason and Notice.Reason.
 const (
 	ReasonMasterNotReady  = "MasterNotReady"  // no pod gives a reason
 	ReasonWorkersNotReady = "WorkersNotReady" // no pod gives a reason

@@ -27,8 +27,8 @@ func (s *step) count() (c counts) {
 	return c
 }
 
-// gated reports whether scheduling gates of a queue block the master. When the gates are removed, the time in which the
-// master must become ready starts again.
+// gated reports whether scheduling gates of a queue block the master. After the gates were removed, it restarts the
+// time in which the master must become ready.
 func (s *step) gated() bool {
 	begun := s.now
 	for i := range s.seen.Members {
@@ -47,13 +47,13 @@ func (s *step) gated() bool {
 	return false
 }
 
-// outdatedPod reports whether a pod was not created from the current spec of its role.
+// outdatedPod reports whether a pod was created from another spec than the current spec of its role.
 func (s *step) outdatedPod(m *lifecycle.Member) bool {
 	return !s.m.Adopted && s.want.Invalid == nil && m.Generation != s.want.Made[m.Role]
 }
 
 // outdated reports whether a cluster whose rollout was complete has pods that were created from another spec than the
-// current one, although nobody edited the cluster.
+// current one. This happens without an edit if another version of the operator renders other StatefulSets.
 func (s *step) outdated() bool {
 	if s.m.Rolling() || !s.objects.Stand {
 		return false
@@ -66,8 +66,8 @@ func (s *step) outdated() bool {
 	return false
 }
 
-// current reports whether all pods were created from the current spec, a master and enough workers are ready, and the
-// number of workers is right.
+// current reports whether the pods of the cluster are complete and up to date. All must have been created from the
+// current spec, a master and enough workers must be ready, and the number of workers must be right.
 func (s *step) current(c counts) bool {
 	workers := int32(0)
 	for i := range s.seen.Members {
@@ -82,16 +82,15 @@ func (s *step) current(c counts) bool {
 	return c.masters > 0 && c.workers >= s.want.Workers && (s.want.Scales || workers == s.want.Workers)
 }
 
-// shortage says what a cluster lacks, and which pod gives the reason. The zero value means that the cluster lacks
-// nothing.
+// shortage describes what a cluster lacks. The zero value means that it lacks nothing.
 type shortage struct {
 	cause     lifecycle.Cause
 	pod       string
 	explained bool // whether a pod gives the reason
 }
 
-// part returns the subject of a notice about the shortage: the pods of the cluster if a pod gives the reason, and the
-// whole cluster otherwise.
+// part returns what a notice about the shortage refers to. These are the pods of the cluster if one of them explains
+// the shortage, and otherwise the whole cluster.
 func (l shortage) part() lifecycle.Part {
 	if l.pod != "" {
 		return lifecycle.Members
@@ -99,8 +98,8 @@ func (l shortage) part() lifecycle.Part {
 	return lifecycle.Application
 }
 
-// shortage returns what the cluster lacks, as far as its pods show it. A missing master is returned before missing
-// workers, because the workers are useless without the master.
+// shortage returns what the cluster lacks according to its pods. If it lacks a master and workers, the result is about
+// the master, because workers are useless without a master.
 func (s *step) shortage(c counts) shortage {
 	switch {
 	case c.masters == 0:
@@ -112,9 +111,9 @@ func (s *step) shortage(c counts) shortage {
 	return shortage{}
 }
 
-// withPodReason returns a shortage with the wait reason that a pod of the role has, or with the given cause if no pod
-// of the role has a wait reason. If the role has no pod at all, the message mentions this, because something prevents
-// the StatefulSet from creating a pod.
+// withPodReason returns a shortage with the wait reason of a pod of the role. If no pod has a wait reason, the shortage
+// has the given cause. If the role has no pod at all, the message says so, because something prevents the StatefulSet
+// from creating pods.
 func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortage {
 	there := false
 	for i := range s.seen.Members {

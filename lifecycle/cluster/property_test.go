@@ -14,9 +14,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// checkPlan checks a plan against the rules that every plan must keep. The same input gives the same plan. Every
-// transition is in the table. The transitions lead from the remembered phase to the new one. Every wait has a time
-// limit or a named event. A second step adds nothing.
+// checkPlan checks a plan against the rules that every plan must keep:
+//
+//   - the same input gives the same plan;
+//   - each transition is in the table Transitions;
+//   - the transitions form a path from the remembered phase to the new phase;
+//   - each wait has a time limit, or ends by an event that Waits names;
+//   - a second step adds nothing.
 func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -77,8 +81,8 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 	}
 }
 
-// checkQuiet repeats a decision with the memory that the first decision returned and otherwise the same input. The
-// second decision must enter no phase and report nothing.
+// checkQuiet repeats a decision with the memory that the first decision returned. The rest of the input stays the same.
+// The second decision must enter no phase and report nothing.
 func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	second := Step(want, plan.Next, seen, objects, now)
 	if len(second.Transitions) > 0 || len(second.Notices) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
@@ -146,8 +150,8 @@ func (a generator) observed() lifecycle.Observed {
 	return seen
 }
 
-// TestAnything checks decisions about random situations, including situations that cannot occur, against the rules that
-// every plan must keep. It also checks that every transition of the table occurs.
+// TestAnything checks decisions about random situations against the rules that every plan must keep. Some of the
+// situations cannot occur in reality. The test also checks that every transition in the table occurs.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
 	for seed := range uint64(lives.Count(t, 40000)) {
