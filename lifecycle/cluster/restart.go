@@ -6,12 +6,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// noticeRestart carries out a restart request that is new, in the phases in which the cluster's objects must exist
-// (Memory.Wants). The request is part of the pods' template, so Kubernetes replaces the pods as after an edit.
+// noticeRestart carries out a new restart request. It handles the phases in which the cluster's objects must exist
+// (Memory.Wants); the function over handles requests for a finished cluster. The request is part of the pods' template,
+// so Kubernetes replaces the pods as after an edit.
 //
-// A request that is made before the first pass only counts as carried out. While the spec of a running cluster is
-// invalid, no template can be rendered, so the request waits. The function over handles requests for a finished
-// cluster.
+// A request that is made before the first pass is only marked as carried out, because there are no pods yet. While the
+// spec of a running cluster is invalid, no template can be rendered, so the request waits.
 func (s *step) noticeRestart() {
 	switch {
 	case !lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest), !s.m.Wants(), s.m.Phase == lifecycle.Running && s.want.Invalid != nil:

@@ -18,7 +18,7 @@ func answered(request string) func(*Memory) {
 	return func(m *Memory) { m.RestartRequest = request }
 }
 
-// TestRestartRequests checks the effect of a restart request in each phase.
+// TestRestartRequests checks what a restart request does in each phase.
 func TestRestartRequests(t *testing.T) {
 	for _, r := range []row{
 		{name: "a running cluster is updated pod by pod", want: two(asks("r1")), mem: memory(lifecycle.Running), seen: whole, objects: stand,

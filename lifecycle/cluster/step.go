@@ -20,9 +20,9 @@ const (
 
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
-// A pass calls Step twice: first with the last known state of the objects, then with the state after this pass has
-// ensured the objects. If Step is called again with mem = plan.Next and otherwise the same arguments, it enters no
-// phase and reports nothing.
+// A pass calls Step twice: before it ensures the objects, with their last known state, and after that, with their new
+// state. If Step is called again with mem = plan.Next and otherwise the same arguments, it enters no phase and reports
+// nothing.
 func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time) Plan {
 	s := &step{want: want, seen: seen, objects: objects, now: now, m: mem}
 	if !want.Deleting {
@@ -54,12 +54,12 @@ func (s *step) run() {
 			return
 		}
 	}
-	s.requeueAfter(repeatDelay) // not reached: a test explores the machine at random
+	s.requeueAfter(repeatDelay) // not reached, as a test with random decisions shows
 }
 
-// noticeEdit starts the rollout of an edited spec in the phases in which the cluster's objects must exist
-// (Memory.Wants). While the edited spec of a running cluster is invalid, noticeEdit does nothing; a later edit that
-// makes the spec valid starts the rollout. The function over handles edits of a finished cluster.
+// noticeEdit starts the rollout of an edited spec. It handles the phases in which the cluster's objects must exist
+// (Memory.Wants); the function over handles edits of a finished cluster. If the edited spec of a running cluster is
+// invalid, the rollout starts when a later edit makes the spec valid.
 func (s *step) noticeEdit() {
 	if s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
 		return
@@ -75,8 +75,8 @@ func (s *step) noticeEdit() {
 	}
 }
 
-// move runs the decision of the current phase. It reports whether the decision entered another phase, whose decision
-// must run next.
+// move makes the decision of the current phase. It reports whether that decision entered another phase. If it did, the
+// decision of the new phase must follow.
 func (s *step) move() bool {
 	switch s.m.Phase {
 	case lifecycle.Running:
@@ -91,8 +91,8 @@ func (s *step) move() bool {
 	return s.ensuring()
 }
 
-// enter enters a phase. The cause is the reason for entering the phase, or the wait reason of the phase. The result is
-// always true, so that callers can return it.
+// enter enters a phase. The cause is either the reason for entering the phase, or the wait reason in the phase. The
+// result is always true, so that callers can return it.
 func (s *step) enter(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
 	s.plan.Transitions = append(s.plan.Transitions, lifecycle.Transition{
@@ -102,7 +102,7 @@ func (s *step) enter(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	return true
 }
 
-// outcome returns how a cluster ended; Undecided if it has not ended.
+// outcome returns how a cluster ended, or Undecided if it has not ended.
 func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
 	switch {
 	case phase != lifecycle.Ended && phase != lifecycle.Done:
@@ -127,9 +127,9 @@ func (s *step) notice(reason, format string, args ...any) {
 	})
 }
 
-// waitFor stores the wait reason of the cluster in the memory, and reports it if the reason has changed. While the
-// cluster starts, it reports only reasons that a pod or the API server gives, because a mere delay is normal. A change
-// of the message alone is not reported, because Kubernetes describes the same problem in many ways.
+// waitFor stores the wait reason of the cluster in the memory. It reports a new reason, but not a new message with the
+// same reason, because Kubernetes describes the same problem in many ways. While the cluster starts, it reports a
+// reason only if a pod or the API server gives it, because a mere delay is normal.
 func (s *step) waitFor(what shortage) {
 	cause := what.cause.Bounded()
 	// The cluster still lacks something, so the last known reason is kept.
@@ -145,7 +145,7 @@ func (s *step) waitFor(what shortage) {
 }
 
 // ensuring waits until all objects exist as wanted. It requests no retries, because the controller that creates the
-// objects retries by itself. Like move, ensuring reports whether the decision entered another phase.
+// objects also retries. Like move, ensuring reports whether the decision entered another phase.
 func (s *step) ensuring() bool {
 	switch {
 	case s.want.Invalid != nil:
@@ -158,13 +158,13 @@ func (s *step) ensuring() bool {
 	case s.objects.Refused != nil:
 		s.waitFor(shortage{cause: *s.objects.Refused, explained: true})
 	}
-	// All objects may exist at the end of this same pass. A time limit that starts then must not end before the next
-	// pass.
+	// All objects may exist at the end of this pass, and then the time limit of the start begins. The next pass must run
+	// before the limit ends.
 	s.requeueAfter(s.bound())
 	return false
 }
 
-// bound returns the time limit of the start or, if there is none, the requeue interval.
+// bound returns the time limit of the start, or the requeue interval unbound if there is no limit.
 func (s *step) bound() time.Duration {
 	if s.want.Start > 0 {
 		return s.want.Start
@@ -204,12 +204,12 @@ func (s *step) starting() bool {
 	return false
 }
 
-// running handles the phase Running. It reports what the cluster lacks, and when all pods match its spec. No
-// observation ends this phase. Like move, running reports whether the decision entered another phase.
+// running handles the phase Running. It reports what the cluster lacks, and reports the end of a rollout. It never
+// leaves the phase, so its result is always false (see move).
 func (s *step) running() bool {
 	counts := s.count()
 	if s.outdated() {
-		// The StatefulSets of this operator's version differ from those of the previous version.
+		// This version of the operator renders other StatefulSets than the previous version.
 		s.m.Begun, s.m.Complete = s.now, time.Time{}
 	}
 	s.rolledOut(counts)
@@ -229,7 +229,7 @@ func (s *step) running() bool {
 	return false
 }
 
-// rolledOut stores in the memory when all pods match the spec, and reports the end of a rollout.
+// rolledOut stores in the memory that all pods match the spec, and reports the end of the rollout.
 func (s *step) rolledOut(counts counts) {
 	if !s.m.Rolling() || !s.objects.Stand || s.want.Invalid != nil || !s.current(counts) {
 		return
@@ -249,9 +249,9 @@ func (s *step) rolloutTimedOut(lacks shortage) lifecycle.Cause {
 	return cause
 }
 
-// overdue reports whether a rollout has exceeded its time limit. If not, it requests a pass at the end of the time
-// limit. The time limit starts again with each pod that is created from the new spec, because workers are replaced one
-// after the other and there may be many workers.
+// overdue reports whether a rollout has exceeded its time limit. If it has not, overdue requests a pass at the end of
+// the limit. There may be many workers, and they are replaced one after the other. Each pod that is created from the
+// new spec therefore restarts the time.
 func (s *step) overdue() bool {
 	if !s.m.Rolling() || s.want.Start <= 0 {
 		return false
@@ -279,9 +279,9 @@ func (s *step) releasing() bool {
 	return false
 }
 
-// over handles a finished cluster, which only an edit or a restart request can start again. A spec that was invalid and
-// is valid now without an edit counts as edited: it was rejected by an operator with another configuration. Like move,
-// over reports whether the decision entered another phase.
+// over handles a finished cluster, which only an edit or a restart request can start again. If the spec was invalid and
+// is now valid without an edit, the cluster starts again too: the spec was rejected by an operator with another
+// configuration. Like move, over reports whether the decision entered another phase.
 func (s *step) over() bool {
 	edited := s.m.Generation != s.want.Generation
 	cause := lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster starts again"}

@@ -23,7 +23,7 @@ var (
 	invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.sparkConf[spark.x]: no"}
 )
 
-// two returns a cluster with a master and two workers, after applying the given changes to it.
+// two returns a cluster with a master and two workers, and then makes the given changes to it.
 func two(change ...func(*Cluster)) Cluster {
 	c := Cluster{Generation: 1, Workers: 2, Made: map[lifecycle.Role]string{lifecycle.Master: "m1", lifecycle.Worker: "w1"}, Start: start}
 	for _, change := range change {
@@ -40,7 +40,7 @@ func edited(c *Cluster) {
 func scales(c *Cluster)  { c.Scales, c.Workers = true, 1 }
 func nobound(c *Cluster) { c.Start = 0 }
 
-// member returns a ready pod that was created from the first spec, after applying the given changes to it.
+// member returns a ready pod that was created from the first spec, and then makes the given changes to it.
 func member(name string, change ...func(*lifecycle.Member)) lifecycle.Member {
 	m := lifecycle.Member{Name: name, Role: lifecycle.Worker, Phase: lifecycle.DriverRunning, Ready: true, Generation: "w1"}
 	if name == "master" {
@@ -79,8 +79,7 @@ func membersOf(members ...lifecycle.Member) lifecycle.Observed {
 
 var whole = membersOf(member("master"), member("w-0"), member("w-1"))
 
-// memory returns the memory of a cluster in the given phase, whose objects have existed since the beginning of the
-// test.
+// memory returns the memory of a cluster in the given phase. Its objects have existed since the beginning of the test.
 func memory(phase lifecycle.Phase, change ...func(*Memory)) Memory {
 	m := Memory{Phase: phase, Since: began, Attempt: 1, Generation: 1, Begun: began}
 	if phase == lifecycle.Running {
@@ -98,8 +97,8 @@ func because(reason string) func(*Memory) {
 }
 func rolling(m *Memory) { m.Begun, m.Complete, m.Generation = began.Add(time.Second), time.Time{}, 2 }
 
-// row is the input and the expected result of one decision: the entered phases, the reported reasons, the remembered
-// reason, and the requeue interval.
+// row contains the input of one decision and the expected result: the entered phases, the reported reasons, the
+// remembered reason, and the requeue interval.
 type row struct {
 	name    string
 	want    Cluster
@@ -131,8 +130,7 @@ func (r row) run(t *testing.T) {
 	}
 }
 
-// unasked returns an observation with the given pods, as in a pass in which the operator did not query for wait
-// reasons.
+// unasked returns an observation with the given pods. It is that of a pass which did not query for wait reasons.
 func unasked(members ...lifecycle.Member) lifecycle.Observed {
 	seen := membersOf(members...)
 	seen.QuerySkipped = true

@@ -5,7 +5,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// Groups of phases from which the same transitions start.
+// These are groups of phases from which the same transitions start.
 var (
 	asking   = []lifecycle.Phase{lifecycle.New, lifecycle.Resuming, lifecycle.Waiting}
 	starting = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started}

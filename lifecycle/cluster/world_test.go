@@ -12,9 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// world is a simulated Kubernetes with one Spark cluster. It ensures the objects that the state machine wants, creates
-// pods from them, and causes trouble. Pods die, nodes are lost, images are missing, quotas reject objects, and caches
-// are late. Users edit the spec, and the operator dies before a status write.
+// world is a simulated Kubernetes with one Spark cluster. It ensures the objects that the state machine wants and
+// creates pods from them. It also simulates faults: pods die, nodes are lost, images are missing, quotas reject
+// objects, caches are late, users edit the spec, and the operator dies before a status write.
 type world struct {
 	lives.Life
 	want Cluster
@@ -52,7 +52,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// tick advances the time. Pods, users and the rest of Kubernetes act during this time, but not the operator.
+// tick advances the time. Meanwhile pods change, users act, and the cache may be updated, but no pass runs.
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(20)) * time.Second)
 	if !w.kind {
@@ -64,7 +64,8 @@ func (w *world) tick() {
 	}
 }
 
-// trouble simulates users, quotas and failures of pods and nodes.
+// trouble simulates a random fault or a random action of a user: an edit, a restart request, a quota, a missing image,
+// a pod that dies, or a lost node.
 func (w *world) trouble() {
 	switch {
 	case w.Chance(0.04):
@@ -117,7 +118,7 @@ func (w *world) edit() {
 }
 
 // conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
-// read it and ensured the objects. In about half of the cases the user restores the earlier spec.
+// read it. In about half of the cases the user restores the earlier spec.
 func (w *world) conflict() {
 	w.clashes++
 	if w.earlier.Made == nil || w.Chance(0.5) {
@@ -132,7 +133,7 @@ func (w *world) conflict() {
 	w.Due = w.Now
 }
 
-// keepPods simulates StatefulSets, nodes and the garbage collector.
+// keepPods simulates how StatefulSets, nodes and the garbage collector create, change and delete pods.
 func (w *world) keepPods() {
 	if w.objects == 0 {
 		w.pods = slices.DeleteFunc(w.pods, func(lifecycle.Member) bool { return w.kind || w.Chance(0.5) })
@@ -171,8 +172,8 @@ func keys(roles map[string]lifecycle.Role) func(func(string) bool) {
 	}
 }
 
-// pass simulates one pass of the operator. The operator decides, ensures the objects, decides again with their new
-// state, and stores the result unless it dies before.
+// pass simulates one pass of the operator. The operator decides, ensures the objects, and decides again with their new
+// state. Unless it dies before, it then stores the result.
 func (w *world) pass(t *testing.T) {
 	w.Passes++
 	seen := lifecycle.Observed{Members: slices.Clone(w.cache), AuxiliaryCount: w.seen}
@@ -218,7 +219,7 @@ func (w *world) ensureObjects() Objects {
 	return stand
 }
 
-// checkDecision checks a decision against what a user may expect.
+// checkDecision checks that a decision is one that a user may expect.
 func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition, seen lifecycle.Observed) {
 	if after.Begun != before.Begun {
 		w.ready = w.Now
@@ -243,7 +244,7 @@ func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition
 	}
 }
 
-// settled reports whether the cluster has reached its final state after the end of all trouble.
+// settled reports whether the cluster has reached its final state. It is used after the faults have ended.
 func (w *world) settled() bool {
 	m := w.stored
 	switch m.Phase {
@@ -255,8 +256,8 @@ func (w *world) settled() bool {
 	return false
 }
 
-// TestWorlds simulates many clusters with trouble. After the end of the trouble, each cluster must either run
-// completely and match its spec, or have failed and have no object left.
+// TestWorlds simulates many clusters with faults. After the faults have ended, each cluster must either run completely
+// and match its spec, or have failed and have no object left.
 func TestWorlds(t *testing.T) {
 	ends := map[lifecycle.Phase]int{}
 	count := lives.Play(t, 200, func(seed uint64) *lives.Life {
@@ -281,8 +282,8 @@ func TestWorlds(t *testing.T) {
 	}
 }
 
-// TestIdleWorld checks a cluster whose pods are never created. No event occurs, so only the passes that the state
-// machine requests run. They must end the cluster within its time limit and delete all its objects.
+// TestIdleWorld checks a cluster whose pods are never created. There are no events, so only the requested passes run.
+// They must end the cluster at its time limit and delete all its objects.
 func TestIdleWorld(t *testing.T) {
 	w := newWorld(1)
 	w.want, w.stored, w.kind = two(), Memory{}, true

@@ -14,9 +14,14 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// checkPlan checks a plan against the rules that every plan must keep. The same input gives the same plan. Every
-// transition is in the table. The transitions lead from the remembered phase to the new one. At most one server is
-// created. A second step adds nothing. Every wait has a time limit or a named event.
+// checkPlan checks a plan against the rules that every plan must keep:
+//
+//   - the same input gives the same plan;
+//   - each transition is in the table Transitions;
+//   - the transitions form a path from the remembered phase to the new phase;
+//   - a plan creates at most one server;
+//   - a second step adds nothing;
+//   - each wait has a time limit, or ends by an event that Waits names.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
@@ -38,8 +43,8 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 }
 
-// checkMade checks that a plan creates at most one server, and that a plan that creates a server uses a new attempt
-// number and requests nothing else.
+// checkMade checks that a plan creates at most one server. A plan that creates a server must use a new attempt number
+// and request nothing else.
 func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
@@ -54,8 +59,8 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkWoken checks that a plan requests another pass if its phase depends on time. In all other phases, an event of
-// the pod or of the custom resource leads to the next pass.
+// checkWoken checks that a plan requests another pass if time alone can end its phase. In the other phases, an event of
+// the pod or of the custom resource starts the next pass.
 func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan lifecycle.Plan) {
 	m := plan.Next
 	switch {
@@ -164,8 +169,8 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 	return seen
 }
 
-// TestAnything checks decisions about random situations, including situations that cannot occur, against the rules that
-// every plan must keep. It also checks that every transition of the table occurs.
+// TestAnything checks decisions about random situations against the rules that every plan must keep. Some of the
+// situations cannot occur in reality. The test also checks that every transition in the table occurs.
 func TestAnything(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	used := lives.Used{}

@@ -2,9 +2,9 @@
 // and observed state to a plan.
 //
 // A server is a Spark driver that never finishes. Its life cycle is therefore that of an application
-// (lifecycle/application), with the same attempts, attempt numbers and rules against duplicate and lost drivers. One
-// rule differs: whatever ends the server, the operator creates another server, after an interval that grows while the
-// servers fail. Only an invalid spec ends the server permanently, until an edit.
+// (lifecycle/application), with the same attempts, attempt numbers and rules against duplicate and lost drivers. There
+// is one difference: however the server ends, the operator creates another server. The interval before it grows while
+// the servers fail. Only an invalid spec prevents further servers, until an edit.
 //
 // Transitions lists every possible change of phase, and Waits lists what each phase waits for.
 package connect
@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// Intervals from the end of a server to the creation of the next server.
+// These are the intervals from the end of a server to the creation of the next server.
 const (
 	// FirstInterval is the interval after the first server that ended or was rejected. The interval doubles with each
 	// further failure.
@@ -27,15 +27,15 @@ const (
 	Settled = 10 * time.Minute
 )
 
-// restart is the restart rule of every server. A rejection by the API server does not end the server permanently
-// either, because a quota can be raised without an edit of the spec.
+// restart is the restart rule of every server. A server is also created again after a rejection by the API server,
+// because a quota can be raised without an edit of the spec.
 var restart = lifecycle.Restart{
 	Policy: lifecycle.Always, FailureInterval: FirstInterval, SubmissionInterval: FirstInterval, Factor: 2, Max: MaxInterval, ResetAfter: Settled,
 }
 
-// Step makes one decision, as application.Step does. It reads only the fields of app that apply to a server: UID,
-// SpecHash, RestartRequest, Deleting, Orphan, Suspend, Invalid, MinExecutors and MissingGrace. The server's pod is the
-// driver of its attempt.
+// Step makes one decision, as application.Step does. The server's pod is the driver of its attempt. Step reads only the
+// fields of app that apply to a server: UID, SpecHash, RestartRequest, Deleting, Orphan, Suspend, Invalid, MinExecutors
+// and MissingGrace.
 //
 // A server may wait for a node, an image or a quota without a time limit, because another attempt would not help.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {

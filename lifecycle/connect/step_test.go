@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// story runs passes one after the other and keeps the memory between them.
+// story runs one pass after another. It passes the memory from each pass to the next.
 type story struct {
 	t    *testing.T
 	app  lifecycle.App
@@ -24,8 +24,8 @@ func tell(t *testing.T) *story {
 	return &story{t: t, now: startTime, app: lifecycle.App{UID: "u", SpecHash: "1:a", MissingGrace: 10 * time.Second}}
 }
 
-// passAfter advances the time by d, then runs a pass with the given observation. It returns the story itself, so that
-// calls can be chained.
+// passAfter advances the time by d and runs a pass with the given observation. It returns the story, so that calls can
+// be chained.
 func (s *story) passAfter(d time.Duration, seen lifecycle.Observed) *story {
 	s.t.Helper()
 	s.now = s.now.Add(d)
@@ -67,7 +67,7 @@ func deletes(part lifecycle.Part, attempt int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt}
 }
 
-// server returns an observation with one server, after applying the given changes to it.
+// server returns an observation with one server, and then makes the given changes to that server.
 func server(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "s-server", Attempt: attempt, Phase: phase, CreatedAt: startTime, SpecHash: "1:a"}
 	for _, mod := range mods {
@@ -105,8 +105,8 @@ func TestServerComesUp(t *testing.T) {
 	}
 }
 
-// TestBackOff checks the intervals between servers that end as soon as they run. The interval doubles up to the
-// maximum. After a server that ran for long enough, the interval is again as short as the first one.
+// TestBackOff checks the intervals between servers that end as soon as they run. Each interval is twice the last, up to
+// the maximum. After a server that ran for long enough, the first interval applies again.
 func TestBackOff(t *testing.T) {
 	s := running(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
@@ -131,7 +131,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestHowServersEnd checks the cause of each way in which a server can end, and that another server follows.
+// TestHowServersEnd checks each way in which a server can end. It checks the cause, and that another server follows.
 func TestHowServersEnd(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before  []lifecycle.Observed
@@ -190,8 +190,8 @@ func TestNotReady(t *testing.T) {
 }
 
 // TestServerThatGoes checks a server whose pod is being deleted. Such a pod receives no traffic from its Service, even
-// if the pod is ready. The server must leave the phase Running, and the reason must be reported once. The counts of
-// failures must be reset, because the server had run for long enough before.
+// if it is ready. The server must therefore leave the phase Running, and the reason must be reported once. The server
+// had run for long enough before, so the counts of failures must be reset.
 func TestServerThatGoes(t *testing.T) {
 	evicted := func(d *lifecycle.Driver) {
 		d.Why = lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node is drained"}
@@ -236,8 +236,8 @@ func TestLostNode(t *testing.T) {
 	s.passAfter(time.Hour, nothing).expectActions(makes(2))
 }
 
-// TestUnusableEdit checks an edit that makes the spec invalid. A running server stays unchanged while the spec is
-// invalid. If the server ends during that time, no other server is created until a later edit.
+// TestUnusableEdit checks an edit that makes the spec invalid. A running server is kept while the spec is invalid. If
+// it ends during that time, no other server is created until a later edit.
 func TestUnusableEdit(t *testing.T) {
 	wrong := &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.executor.memory: is no size"}
 	edited := func(seen lifecycle.Observed) *story {
@@ -272,9 +272,9 @@ func TestUnusableEdit(t *testing.T) {
 	s.passAfter(time.Minute, nothing).expectActions().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 }
 
-// TestEdit checks that an edit replaces the server. First the server's pod is deleted, then the other objects of the
-// attempt. The new server is created when no object is left. The counts of failures are reset. A hash of another
-// version is not an edit.
+// TestEdit checks that an edit replaces the server. The server's pod is deleted first, then the other objects of the
+// attempt, and then the new server is created. The counts of failures are reset. A hash of another version is not an
+// edit.
 func TestEdit(t *testing.T) {
 	s := running(t)
 	s.m.Runs, s.m.Submissions = 4, 6
@@ -294,8 +294,8 @@ func TestEdit(t *testing.T) {
 	s.passAfter(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).expectActions().expect(lifecycle.Running, "")
 }
 
-// TestEditOfSettledServer checks an edit of a server that had run well for a while. The edit resets the counts of
-// failures to zero, and the end of the replaced server must not change them again.
+// TestEditOfSettledServer checks an edit of a server that has run well for a while. The edit resets the counts of
+// failures to zero. The end of the replaced server must not set them to one afterwards (resetFailures).
 func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
@@ -322,8 +322,8 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// TestRefused checks that a creation that the API server rejects is retried without end, because a quota can be raised
-// without an edit of the spec.
+// TestRefused checks that the operator tries to create a rejected server again without end, because a quota can be
+// raised without an edit of the spec.
 func TestRefused(t *testing.T) {
 	refused := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
 	s := tell(t)
@@ -337,8 +337,8 @@ func TestRefused(t *testing.T) {
 	s.passAfter(0, nothing).expectActions(makes(8)).expect(lifecycle.Launched, "")
 }
 
-// TestInvalid checks that a server with an invalid spec waits for an edit, or for an operator whose configuration
-// accepts the spec.
+// TestInvalid checks that a server with an invalid spec waits for an edit. It also starts if an operator with another
+// configuration accepts the spec.
 func TestInvalid(t *testing.T) {
 	for name, mend := range map[string]func(*lifecycle.App){
 		"edited":                      func(app *lifecycle.App) { app.SpecHash, app.Invalid = "1:b", nil },
@@ -358,8 +358,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestTakenOver checks that a server that another operator created keeps running, although its pod contains no hash of
-// the spec. A later edit must replace the server like any other server.
+// TestTakenOver checks a server that another operator created. It keeps running, although its pod contains no hash of
+// the spec. A later edit replaces it like any other server.
 func TestTakenOver(t *testing.T) {
 	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
 	s := tell(t).passAfter(0, theirs).expectActions().expect(lifecycle.Running, "")
@@ -389,7 +389,7 @@ func TestShortOfExecutors(t *testing.T) {
 	s.passAfter(time.Second, there).expectActions().expect(lifecycle.Running, "")
 }
 
-// TestTransientErrors checks that nothing that must fail is requested during transient errors, and that the server is
+// TestTransientErrors checks that nothing is requested during transient errors that would fail, and that the server is
 // created afterwards.
 func TestTransientErrors(t *testing.T) {
 	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: startTime}}
@@ -400,8 +400,8 @@ func TestTransientErrors(t *testing.T) {
 	s.passAfter(time.Minute, nothing).expectActions(makes(1)).expect(lifecycle.Launched, "")
 }
 
-// TestDeleted checks the deletion of the custom resource: all dependents are deleted at once, as the garbage collector
-// would do, unless they are to be orphaned.
+// TestDeleted checks the deletion of the custom resource. All dependents are deleted at once, as by the garbage
+// collector, unless they are to be orphaned.
 func TestDeleted(t *testing.T) {
 	s := running(t)
 	s.app.Deleting = true
@@ -410,8 +410,7 @@ func TestDeleted(t *testing.T) {
 	s.passAfter(time.Second, serves(1)).expectActions()
 }
 
-// TestUnremembered checks that the server of a launch that was not stored is adopted, and that no other server is
-// created.
+// TestUnremembered checks that the operator adopts the server of a launch that was not stored, and creates no other.
 func TestUnremembered(t *testing.T) {
 	s := tell(t).passAfter(0, lifecycle.Observed{}).expectActions(makes(1))
 	s.m = lifecycle.Memory{}

@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// Groups of phases from which the same transitions start.
+// These are groups of phases from which the same transitions start.
 var (
 	alive   = []lifecycle.Phase{lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown}
 	settled = []lifecycle.Phase{lifecycle.Retained, lifecycle.Done}

@@ -14,9 +14,10 @@ import (
 
 var startTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is a simulated cluster with one Spark Connect server. It carries out plans as the controller does, and causes
-// trouble. Servers end in every way, nodes are lost, and caches are late. Calls fail before and after they took effect,
-// and quotas reject objects. The operator dies between any two calls.
+// world is a simulated cluster with one Spark Connect server. It carries out plans as the controller does.
+//
+// It also simulates faults. Servers end in every possible way, nodes are lost, and caches are late. Calls fail before
+// or after they took effect, and quotas reject objects. The operator dies between any two calls.
 type world struct {
 	lives.Life
 	app lifecycle.App
@@ -73,7 +74,7 @@ func newWorld(seed uint64) *world {
 
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
-// tick advances the time. Pods, the user and the rest of the cluster act during this time, but not the operator.
+// tick advances the time. Meanwhile pods change, the user acts, and the cache may be updated, but no pass runs.
 func (w *world) tick() {
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
@@ -93,7 +94,7 @@ func (w *world) tick() {
 	}
 }
 
-// progress lets one pod change at random, as real pods do.
+// progress makes at most one random change to a pod, as it could happen to a real pod.
 func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
@@ -142,7 +143,7 @@ func (w *world) remove(p *pod) {
 	w.pods = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p || p.server && !q.server && q.attempt == p.attempt })
 }
 
-// user simulates the owner of the server, who suspends, edits and deletes.
+// user simulates the owner of the server, who suspends and edits it and deletes its pods.
 func (w *world) user() {
 	switch {
 	case w.Chance(0.02):
@@ -195,14 +196,14 @@ func add(seen *lifecycle.Observed, p *pod) {
 	})
 }
 
-// injectError makes some calls fail.
+// injectError makes some calls fail at random, and so ends the pass. where names the call.
 func (w *world) injectError(where string) {
 	if !w.kind && w.Chance(0.06) {
 		lives.CutShort(where)
 	}
 }
 
-// pass simulates one pass of the operator. It returns the maximum time until the next pass.
+// pass simulates one pass of the operator. It returns the time after which the next pass must run.
 func (w *world) pass(t *testing.T) (check time.Duration) {
 	crash := lives.Caught(func() { check = w.reconcile(t) })
 	if crash == nil {
@@ -246,8 +247,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 }
 
 // conflict simulates a status write that the API server rejects, because a user changed the spec after the pass had
-// read it and acted. In about half of the cases the user restores the earlier spec. The result reports whether the
-// write was rejected.
+// read it. In about half of the cases the user restores the earlier spec. The result reports whether the write was
+// rejected.
 func (w *world) conflict(plan lifecycle.Plan) bool {
 	if w.kind || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
@@ -268,7 +269,8 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	return true
 }
 
-// checkEnds fails if a plan treats a server that the operator stopped as a server that ended by itself.
+// checkEnds fails if a plan assumes that a server ended by itself although the operator had stopped it. It also fails
+// if a plan replaces a server because of the restart request for which that server was created.
 func (w *world) checkEnds(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
 		if tr.From.Live() && tr.Cause.Reason == lifecycle.ReasonRestartRequested && w.carries(tr.Attempt) {
@@ -327,8 +329,8 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// create creates the objects of an attempt, and adopts existing objects. The result is nil, or a function that adds a
-// fact to the observation; the pass then decides again.
+// create creates the objects of an attempt, and adopts existing objects. The result may be a function that adds a fact
+// to the observation, after which the pass decides again.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Suspend || w.app.Invalid != nil {
 		w.Fail("a server is made, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
@@ -365,7 +367,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	return nil
 }
 
-// delete marks an attempt's pods as deleted, except for pods that the operator has not observed.
+// delete marks the pods of an attempt as deleted, if the operator has observed them.
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range w.pods {
 		known := p.server && seen.Driver(p.attempt) != nil ||
@@ -383,7 +385,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	}
 }
 
-// turn advances the time. It runs a pass if the observed state changed or the requested time has come.
+// turn advances the time. It runs a pass if the observed state has changed or the requested time has come.
 func (w *world) turn(t *testing.T) {
 	app, before := w.app, w.observed()
 	if w.tick(); !reflect.DeepEqual(app, w.app) {
@@ -408,8 +410,8 @@ func (w *world) servers() (n int) {
 	return n
 }
 
-// deviation returns a text that says how the server's state differs from the state that its spec requires, or "" if it
-// does not differ. It must be called after all trouble has ended.
+// deviation describes how the server's state differs from the state that its spec requires. It returns "" if there is
+// no difference. It is used after the faults have ended.
 func (w *world) deviation() string {
 	m := w.stored
 	var server *pod
@@ -438,8 +440,8 @@ func (w *world) deviation() string {
 	return ""
 }
 
-// live plays one life cycle of a server. The first part has trouble (errors, edits, lost nodes), the second part has
-// none. In the second part the server must reach the state that its spec requires.
+// live simulates one life cycle of a server. In the first part, calls fail, users edit and nodes are lost. In the
+// second part, nothing of this happens, and the server must reach the state that its spec requires.
 func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	for range 250 {
@@ -461,7 +463,7 @@ func (w *world) live(t *testing.T) {
 	}
 }
 
-// TestLives plays many life cycles. If one breaks an invariant, the test prints its seed and its story.
+// TestLives simulates many life cycles. If one of them breaks an invariant, the test prints its seed and its story.
 func TestLives(t *testing.T) {
 	phases := map[lifecycle.Phase]int{}
 	lives.Play(t, 800, func(seed uint64) *lives.Life {
