@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// States of a schedule's run. The schedule itself has no phases.
+// These are the states of a schedule's run. The schedule itself has no phases.
 const (
 	awaited   = "Awaited"
 	waiting   = "Waiting"
@@ -25,7 +25,7 @@ const (
 	deleted   = "Deleted"
 )
 
-// situation describes a situation in which the state machine moves a run from one state to another.
+// situation describes the input of a decision that moves a schedule's run from one state to another.
 type situation struct {
 	from, to, when string
 	policy         schedule.Policy // Allow if it is empty
@@ -59,7 +59,7 @@ var situations = []situation{
 	{from: failed, to: deleted, when: "more runs failed than the history keeps", ended: lifecycle.Failed},
 }
 
-// decide runs the state machine in the situation. It returns the new state of the run, and the reported reasons.
+// decide makes the decision of the situation. It returns the new state of the run and the reported reasons.
 func (s situation) decide(t *testing.T) (to string, reported []string) {
 	t.Helper()
 	times, err := schedule.Parse("0 * * * *", "", time.LoadLocation)
@@ -120,7 +120,7 @@ func (s situation) decide(t *testing.T) (to string, reported []string) {
 	return s.becomes(plan, run, reported), reported
 }
 
-// becomes returns the new state of a run, which follows from a plan and the reported reasons.
+// becomes returns the new state of a run. It derives the state from a plan and the reported reasons.
 func (s situation) becomes(plan schedule.Plan, run string, reported []string) string {
 	does := func(verb lifecycle.Verb) bool {
 		return slices.Contains(plan.Actions, lifecycle.Action{Verb: verb, Part: lifecycle.ScheduledRun, Name: run})
@@ -148,8 +148,8 @@ func (s situation) becomes(plan schedule.Plan, run string, reported []string) st
 	return awaited
 }
 
-// drawRuns writes the diagram of the states of a run. Each arrow in it is a transition that the state machine makes in
-// a situation.
+// drawRuns writes the diagram of the states of a run, and a table of its transitions. It fails the test if the state
+// machine does not make one of these transitions.
 func drawRuns(t *testing.T, b *strings.Builder) {
 	t.Helper()
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> Awaited\n")

@@ -37,7 +37,7 @@ func TestStatesPage(t *testing.T) {
 	}
 }
 
-// parts returns the names of the given parts of an application as one text.
+// parts returns the names of parts, separated by commas.
 func parts(all []lifecycle.Part) string {
 	var names []string
 	for _, part := range all {
@@ -201,8 +201,8 @@ schedules (`+"`lifecycle/schedule`"+`) decides each row when the test writes thi
 	return b.String()
 }
 
-// draw writes the diagram of a state machine. The argument out contains lines that lead out of the diagram; draw writes
-// them last.
+// draw writes the diagram of a state machine. The argument out contains the last lines of the diagram, which lead out
+// of it.
 func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> New\n    state Live {\n")
 	for _, e := range edges {
@@ -229,7 +229,7 @@ func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, out, "```\n")
 }
 
-// list writes a table of the transitions that the diagram combines or omits.
+// list writes a table of the transitions from several phases. The diagram combines or omits them.
 func list(b *strings.Builder, edges []application.Edge) {
 	fmt.Fprint(b, "The edges from several phases, and those that the diagram omits:\n\n| to | when | from |\n|---|---|---|\n")
 	for _, e := range edges {
@@ -247,7 +247,7 @@ func await(b *strings.Builder, waits []application.Wait) {
 	}
 }
 
-// inside reports whether an edge starts and ends among the phases of a live attempt.
+// inside reports whether an edge connects only phases of a live attempt.
 func inside(e application.Edge) bool {
 	return e.To.Live() && !slices.ContainsFunc(e.From, func(p lifecycle.Phase) bool { return !p.Live() })
 }

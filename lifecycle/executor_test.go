@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestExecutorReadiness checks that a running executor is Unready only if Kubernetes reports so, and not if Kubernetes
-// reports nothing.
+// TestExecutorReadiness checks that a running executor is Unready if Kubernetes reports that its pod is not Ready, and
+// not Unready if Kubernetes reports nothing.
 func TestExecutorReadiness(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -27,8 +27,8 @@ func TestExecutorReadiness(t *testing.T) {
 	}
 }
 
-// TestExecutorTaken checks for which pods DeletedWhileRunning returns true: those whose container still runs in the
-// last state of the pod, even if an earlier deletion of the pod had a grace period. It also checks the exempt pods.
+// TestExecutorTaken checks for which pods DeletedWhileRunning returns true. These are the pods whose container still
+// runs in their last state, even if an earlier deletion of the pod had a grace period, except for the exempt pods.
 func TestExecutorTaken(t *testing.T) {
 	deleting := func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.NewTime(noon)) }
 	grace := func(seconds int64) func(*corev1.Pod) {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Labels and annotations of pods from which facts are read.
+// These are labels and annotations of pods from which facts are read.
 const (
 	// AppUIDLabel contains the UID of the custom resource that an object belongs to. AppUIDLabel and AttemptLabel
 	// together identify the attempt that the object belongs to.
@@ -78,8 +78,8 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	return d
 }
 
-// SubmitterFacts returns the facts of a pod that runs spark-submit to create a driver pod. The argument container is
-// the name of the container that runs spark-submit.
+// SubmitterFacts returns the facts of a submitter, which is a pod that runs spark-submit to create a driver pod. The
+// argument container is the name of the container that runs spark-submit.
 func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	status := containerStatus(pod, container)
 	s := Submitter{
@@ -96,8 +96,8 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	return s
 }
 
-// ExecutorFacts returns the facts of an executor pod. An executor whose pod was deleted and whose container was then
-// stopped by a signal counts as succeeded, because Spark and the operator delete executors this way. It counts as
+// ExecutorFacts returns the facts of an executor pod. If the pod was deleted and its container was then stopped by a
+// signal, the executor counts as succeeded, because Spark and the operator delete executors this way. It counts as
 // failed if Kubernetes evicted or preempted the pod.
 func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 	status := containerStatus(pod, container)
@@ -118,17 +118,17 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 }
 
 // DeletedWhileRunning reports whether somebody deleted an executor pod without a grace period while the executor ran.
-// The pod no longer exists; the argument pod is its last state.
+// The pod no longer exists. The argument pod is its last state.
 //
 // If a pod exits by itself or is deleted with a grace period, the kubelet reports the end of its containers before the
-// pod disappears. Spark deletes an executor with the grace period of its pod if dynamic allocation releases the
-// executor, if the executor ended (spark.kubernetes.executor.deleteOnTermination), or if the application ends. The
-// garbage collector of Kubernetes uses the grace period too. If a container still runs in the last state of its pod,
-// somebody else must therefore have deleted the pod without a grace period.
+// pod disappears. The garbage collector of Kubernetes uses the grace period, and so does Spark. Spark deletes an
+// executor if dynamic allocation releases it, if it ended (spark.kubernetes.executor.deleteOnTermination), or if the
+// application ends. If a container still runs in the last state of its pod, somebody else must therefore have deleted
+// the pod without a grace period.
 //
-// A pod whose own grace period is 0 is exempt, because its container still runs in the last state after every deletion.
-// An executor on a lost node is exempt, and also one that Kubernetes evicts or preempts, because the facts of such an
-// executor already report the failure.
+// Three sorts of pods are exempt. If the pod's own grace period is 0, its container still runs in the last state after
+// every deletion. If its node is lost, or if Kubernetes evicts or preempts the pod, the facts of the executor already
+// report the failure.
 func DeletedWhileRunning(pod *corev1.Pod, container string) bool {
 	own := pod.Spec.TerminationGracePeriodSeconds
 	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, container)) == DriverRunning && disruption(pod) == Cause{}
@@ -141,8 +141,8 @@ func (e Executor) AsDeleted() Executor {
 	return e
 }
 
-// MemberFacts returns the facts of a pod of a standalone cluster. The pod's role is also the name of its Spark
-// container. The container restarts when it ends, so an ended container only means that the pod is not ready.
+// MemberFacts returns the facts of a pod of a standalone cluster. The name of its Spark container is the pod's role.
+// This container restarts when it ends, so an ended container only means that the pod is not ready.
 func MemberFacts(pod *corev1.Pod) Member {
 	role := pod.Labels[roleLabel]
 	status := containerStatus(pod, role)
@@ -162,8 +162,8 @@ func MemberFacts(pod *corev1.Pod) Member {
 	return m
 }
 
-// stopSignal reports whether a container ended because it was asked to stop: by SIGTERM or, after its grace period, by
-// SIGKILL.
+// stopSignal reports whether a container ended because it was asked to stop. That is, SIGTERM ended it or, after the
+// grace period, SIGKILL.
 func stopSignal(end *corev1.ContainerStateTerminated) bool {
 	return (end.ExitCode == 143 || end.ExitCode == 137) && end.Reason != "OOMKilled"
 }
@@ -176,9 +176,9 @@ func attemptOf(pod *corev1.Pod) int32 {
 	return int32(n)
 }
 
-// containerStatus returns the status of the Spark container. This is the container with the given name or, if there is
-// none, the last container of the spec. The container with the given name is preferred, because a webhook may have
-// appended a sidecar. The statuses cannot be used to find the last container, because the kubelet sorts them by name.
+// containerStatus returns the status of the Spark container. This is the container with the given name. If there is
+// none, it is the last container of the spec. The name has priority because a webhook may have appended a sidecar. The
+// last container must be found in the spec, because the kubelet sorts the statuses by name.
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	if n := len(pod.Spec.Containers); n > 0 {
 		last := pod.Spec.Containers[n-1].Name
@@ -213,8 +213,8 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCond
 	return nil
 }
 
-// podPhase returns the state of the Spark container. The state of the pod may differ, because a sidecar may run for
-// longer than the Spark container or fail while it runs.
+// podPhase returns the state of the Spark container. It may differ from the state of the pod, because a sidecar may run
+// for longer than the Spark container, or fail before it.
 func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 	if end := ended(status); end != nil {
 		if end.ExitCode == 0 {
@@ -237,9 +237,9 @@ func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 	return DriverRunning
 }
 
-// nodeLost reports whether Kubernetes found that the pod's node does not respond. If such a pod still exists, it may be
-// running. A taint of the node does not count, because anybody may set a taint, and a node that responds carries out
-// the eviction that follows from the taint.
+// nodeLost reports whether Kubernetes found that the pod's node does not respond. The pod may still run there. A taint
+// of the node does not count: anybody may set a taint, and a node that responds carries out the eviction that the taint
+// causes.
 func nodeLost(pod *corev1.Pod) bool {
 	// Kubernetes before 1.13 wrote the first two values, and other components still may.
 	return pod.Status.Phase == corev1.PodUnknown || pod.Status.Reason == ReasonNodeLost || markedUnready(pod)
@@ -248,8 +248,8 @@ func nodeLost(pod *corev1.Pod) bool {
 // markedUnready reports whether the node controller set the condition Ready of a pod to False.
 //
 // The node controller does so for the pods of a node that has not responded for a while (node-monitor-grace-period, 50
-// s by default; MarkPodsNotReady). It changes only the status of the condition. If a kubelet sets Ready to False, it
-// always gives a reason, and it also sets ContainersReady to False unless the reason is a readiness gate.
+// s by default; MarkPodsNotReady). It changes only the status of the condition. A kubelet that sets Ready to False
+// always gives a reason. It also sets ContainersReady to False, unless the reason is a readiness gate.
 func markedUnready(pod *corev1.Pod) bool {
 	ready, containers := podCondition(pod, corev1.PodReady), podCondition(pod, corev1.ContainersReady)
 	return ready != nil && ready.Status == corev1.ConditionFalse && ready.Reason == "" &&
@@ -278,15 +278,15 @@ func disruption(pod *corev1.Pod) Cause {
 	return Cause{}
 }
 
-// podCause returns the best explanation of a pod's failure or wait. If several reasons apply, it returns the reason
-// that explains the others. For an evicted pod, for example, it returns the reason of the eviction, not the exit of the
+// podCause returns the best explanation of a pod's failure or wait. If several reasons apply, it returns the one that
+// explains the others. For an evicted pod, for example, this is the reason of the eviction, not the exit of the
 // container.
 func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phase DriverPhase, taken Cause) Cause {
 	switch phase {
 	case DriverSucceeded:
 		return Cause{}
 	case DriverUnknown:
-		return Cause{ReasonNodeLost, fmt.Sprintf("node %s of %s pod %s does not answer; the operator waits until it does or the pod is gone",
+		return Cause{ReasonNodeLost, fmt.Sprintf("node %s of %s pod %s does not answer; the operator waits until the node answers or the pod is gone",
 			pod.Spec.NodeName, role, pod.Name)}
 	case DriverFailed:
 		return failure(pod, ended(status), role, taken)
@@ -300,8 +300,9 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	return Cause{}
 }
 
-// waitCause returns the wait reason of a pod, as far as the pod's status contains it. If the pod runs except for one
-// container, this is the wait reason of that container. The result is the zero Cause if the pod is starting normally.
+// waitCause returns the wait reason of a pod, as far as the pod's status contains it. The pod may also run already,
+// apart from one container; the wait reason is then that of the container. The result is the zero Cause if the pod
+// starts normally.
 func waitCause(pod *corev1.Pod) Cause {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
@@ -337,7 +338,7 @@ func gatedCause(gates []corev1.PodSchedulingGate) Cause {
 		"the pod is not scheduled until the components that set its scheduling gates remove them: " + strings.Join(names, ", ")}
 }
 
-// scheduledAt returns when a pod was assigned to a node; the zero time if it has no node yet.
+// scheduledAt returns when a pod was assigned to a node, or the zero time if it has no node yet.
 func scheduledAt(pod *corev1.Pod) time.Time {
 	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue {
 		return c.LastTransitionTime.Time
@@ -345,12 +346,12 @@ func scheduledAt(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// UnresponsiveScheduler returns the name of the pod's scheduler if that scheduler has not handled the pod: it has
-// neither chosen a node nor written the condition PodScheduled.
+// UnresponsiveScheduler returns the name of the pod's scheduler if the scheduler has not handled the pod. It has not if
+// it has neither chosen a node nor written the condition PodScheduled.
 //
-// It returns "" if the scheduler has handled the pod. It also returns "" for the default scheduler of Kubernetes,
-// because a failure of that scheduler is visible in the whole cluster. It does not consider how long the scheduler has
-// taken, because a scheduler that queues whole applications may need a long time.
+// The result is "" if the scheduler has handled the pod. It is also "" for the default scheduler of Kubernetes, because
+// a failure of that scheduler is visible in the whole cluster. The age of the pod does not matter here, because a
+// scheduler that queues whole applications may need a long time.
 func UnresponsiveScheduler(pod *corev1.Pod) string {
 	if pod.Spec.SchedulerName == corev1.DefaultSchedulerName || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil ||
 		pod.Status.Phase != corev1.PodPending && pod.Status.Phase != "" || podCondition(pod, corev1.PodScheduled) != nil {
@@ -359,15 +360,15 @@ func UnresponsiveScheduler(pod *corev1.Pod) string {
 	return pod.Spec.SchedulerName
 }
 
-// UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler has not handled it for longer than a
-// running scheduler needs. The argument pod is the pod's name.
+// UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler is unresponsive (UnresponsiveScheduler).
+// The caller must first wait for as long as a running scheduler may need. The argument pod is the pod's name.
 func UnresponsiveSchedulerCause(pod, scheduler string) Cause {
 	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not handled pod %s yet; check that a scheduler of that name is installed and runs", scheduler, pod)}
 }
 
-// imagePull returns the wait reason of a container whose image cannot be pulled. The result always has the same reason
-// and, as far as Kubernetes allows, the same message. The kubelet alternates between ErrImagePull and ImagePullBackOff
-// at every try, so otherwise each try would cause a status write.
+// imagePull returns the wait reason of a container whose image cannot be pulled. The kubelet alternates between
+// ErrImagePull and ImagePullBackOff with every try, and each change would cause a status write. imagePull therefore
+// always returns the same reason and, as far as Kubernetes allows, the same message.
 func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWaiting) Cause {
 	message := waiting.Message
 	if _, why, ok := strings.Cut(message, "ErrImagePull: "); ok {
@@ -376,7 +377,7 @@ func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWai
 	return Cause{"ImagePullBackOff", sentence(fmt.Sprintf("image %q of container %s cannot be pulled", status.Image, status.Name), message)}
 }
 
-// sentence joins a statement with the detail that Kubernetes or the container reports, if there is any.
+// sentence joins a statement and a detail from Kubernetes or the container. The detail may be empty.
 func sentence(what, detail string) string {
 	if detail = strings.TrimSpace(detail); detail == "" {
 		return what

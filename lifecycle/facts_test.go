@@ -19,7 +19,8 @@ var (
 	end   = metav1.NewTime(noon.Add(time.Hour))
 )
 
-// podIn returns a driver pod of attempt 3 on a node in the given phase, after applying the given changes to it.
+// podIn returns a driver pod of attempt 3 in the given phase, and then makes the given changes to it. The pod is on a
+// node.
 func podIn(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -55,7 +56,7 @@ func exits(code int32, reason, message string) func(*corev1.Pod) {
 	}})
 }
 
-// inits returns a change that adds an init container that ended with the given exit code.
+// inits returns a change of a pod. It adds an init container that ended with the given exit code.
 func inits(name string, code int32, message string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{
@@ -97,7 +98,7 @@ func TestDriverFacts(t *testing.T) {
 	ran := func(d *Driver) { d.StartedAt = start.Time }
 	lost := func(d *Driver) {
 		d.Phase, d.NodeLostSince = DriverUnknown, start.Time
-		d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until it does or the pod is gone"}
+		d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until the node answers or the pod is gone"}
 	}
 	over := func(d *Driver, code int32) {
 		ran(d)
@@ -189,7 +190,7 @@ func TestDriverFacts(t *testing.T) {
 		{"a disruption that was called off", podIn(corev1.PodRunning, runs(), condition(corev1.DisruptionTarget, corev1.ConditionFalse, "PreemptionByScheduler", "p")),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
 		{"its node is lost, as Kubernetes says", podIn(corev1.PodRunning, runs(), saying("NodeLost", "")), with(func(d *Driver) {
-			d.Phase, d.Why = DriverUnknown, Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until it does or the pod is gone"}
+			d.Phase, d.Why = DriverUnknown, Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until the node answers or the pod is gone"}
 			ran(d)
 		})},
 		{"its node is lost, as the node controller marks it", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady),
@@ -267,7 +268,7 @@ func TestDriverFacts(t *testing.T) {
 	}
 }
 
-// TestWaits checks the wait reason of a pending pod, as far as the pod's status contains it.
+// TestWaits checks the wait reasons that the status of a pending pod contains.
 func TestWaits(t *testing.T) {
 	initWaits := func(reason, message string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -306,8 +307,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestGates checks that the facts of a driver and of a pod of a standalone cluster say whether a queue blocks the pod
-// by scheduling gates, and when the pod was assigned to a node.
+// TestGates checks the facts about scheduling gates, both of a driver and of a pod of a standalone cluster: whether
+// gates block the pod, and when the pod was assigned to a node.
 func TestGates(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	scheduled := func(status corev1.ConditionStatus) func(*corev1.Pod) {
@@ -345,7 +346,7 @@ func gates(names ...string) func(*corev1.Pod) {
 	}
 }
 
-// TestSilent checks that a scheduler counts as unresponsive until it assigns the pod to a node or gives a reason. The
+// TestSilent checks that a scheduler counts as unresponsive until it chooses a node for the pod or gives a reason. The
 // default scheduler of Kubernetes never counts as unresponsive.
 func TestSilent(t *testing.T) {
 	scheduledBy := func(name string) func(*corev1.Pod) {
@@ -380,8 +381,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestLastWords checks that the message of a failure quotes the container's output from the first error on, and no more
-// than a status can store.
+// TestLastWords checks that the message of a failure quotes the container's output, from the first error on and not
+// more than maxExcerpt bytes.
 func TestLastWords(t *testing.T) {
 	trace := "26/01/01 INFO SparkContext: Running\nException in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)\n"
 	long := strings.Repeat("all is well é\n", 400)
@@ -497,7 +498,7 @@ func TestExecutorFacts(t *testing.T) {
 	}
 }
 
-// TestExitCodes checks that the message names exit codes of Spark itself and signals, and gives no name to exit codes
+// TestExitCodes checks which exit codes the message names. It names those of Spark itself and of signals, but not those
 // of a user's program.
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
@@ -579,8 +580,7 @@ func TestSubmitterFacts(t *testing.T) {
 	}
 }
 
-// TestDriverOfASubmitter checks that the facts of a driver that spark-submit created name the pod that ran
-// spark-submit.
+// TestDriverOfASubmitter checks that the facts of a driver that spark-submit created contain the name of the submitter.
 func TestDriverOfASubmitter(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "d", Annotations: map[string]string{SubmitterAnnotation: "s"}}}
 	if got := DriverFacts(pod, "c").Submitter; got != "s" {
@@ -592,8 +592,9 @@ func TestDriverOfASubmitter(t *testing.T) {
 	}
 }
 
-// TestCutTrace checks a cut stack trace. Kubernetes keeps only the end of a long stack trace, which starts in the
-// middle of a frame. The class name in that frame does not explain the failure, so the message must not start there.
+// TestCutTrace checks a stack trace whose beginning is cut off. Kubernetes keeps only the end of a long stack trace,
+// which may start in the middle of a frame. That frame may contain the name of an exception class, but it is not the
+// error from which the message must quote.
 func TestCutTrace(t *testing.T) {
 	const message = "kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n" +
 		"\tat io.fabric8.kubernetes.client.dsl.internal.OperationSupport.waitForResult(OperationSupport.java:507)\n" +

@@ -8,26 +8,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxExcerpt is the maximum length, in bytes, of the part of a container's last output that a failure message quotes.
-// The pod itself has the whole output.
+// maxExcerpt is the maximum length, in bytes, of the excerpt of a container's last output in a failure message. The
+// status of the pod contains the rest.
 const maxExcerpt = 1024
 
-// headRead and tailRead are the numbers of bytes that excerpt reads at the beginning and at the end of a long text. The
-// limit is needed because an annotation of a pod that was read live may have a quarter of a megabyte.
+// headRead and tailRead are the numbers of bytes that excerpt reads at the beginning and at the end of a long text.
+// They bound the cost, because an annotation of a pod from a live read may have a quarter of a megabyte.
 const headRead, tailRead = 16 << 10, 4 << 10
 
-// The roles of pods, as messages name them.
+// These are the roles of pods in messages.
 const (
 	roleDriver   = "driver"
 	roleServer   = "server" // a server is a driver too
 	roleExecutor = "executor"
 )
 
-// isDriverRole reports whether a pod with the given role runs Spark's driver: the role is driver or server.
+// isDriverRole reports whether a pod with the given role runs Spark's driver.
 func isDriverRole(role string) bool { return role == roleDriver || role == roleServer }
 
-// failure returns why a pod failed. A cause that affected the whole pod has precedence over the end of the container,
-// because it explains that end.
+// failure returns why a pod failed. If the whole pod was affected, for example by an eviction, that is the reason,
+// because it explains the end of the container.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
 	if end == nil {
 		return notStarted(pod, role, taken)
@@ -76,8 +76,8 @@ func notStarted(pod *corev1.Pod, role string, taken Cause) Cause {
 		sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
 }
 
-// exitReason returns a reason for the end of a container, and a text that describes the end. The argument known is the
-// name of the exit code if Spark defines one, and "" otherwise.
+// exitReason returns the reason for the end of a container, and a text that describes the end. The argument known is
+// Spark's name of the exit code, or "" if Spark does not define the code.
 func exitReason(what string, end *corev1.ContainerStateTerminated, known string) (reason, how string) {
 	how = fmt.Sprintf("%s failed with exit code %d", what, end.ExitCode)
 	if name := firstOf(signalName(end), known); name != "" {
@@ -90,8 +90,8 @@ func exitReason(what string, end *corev1.ContainerStateTerminated, known string)
 	return reason, how
 }
 
-// sparkExits are the names of the exit codes with which Spark itself ends a JVM (org.apache.spark.util.SparkExitCode
-// and org.apache.spark.executor.ExecutorExitCode, 3.5 to 4.3). Codes below 10 are missing because any program may use
+// sparkExits maps exit codes with which Spark itself ends a JVM to their names (org.apache.spark.util.SparkExitCode and
+// org.apache.spark.executor.ExecutorExitCode, 3.5 to 4.3). It leaves out codes below 10, because any program may use
 // them.
 var sparkExits = map[int32]string{
 	50:  "uncaught exception",
@@ -106,15 +106,15 @@ var sparkExits = map[int32]string{
 	127: "command not found",
 }
 
-// driverExits are the names of the exit codes that only a driver uses.
+// driverExits maps the exit codes that only a driver uses to their names.
 var driverExits = map[int32]string{
 	11:  "more executors failed than spark.executor.maxNumFailures",
 	101: "class not found",
 	124: "the driver ran longer than spark.driver.timeout",
 }
 
-// sparkExit returns the name of an exit code that Spark uses, and "" for other codes. A user's program may use the same
-// code. Messages therefore show both the code and the name, and the name is never the reason of a Cause.
+// sparkExit returns the name of an exit code that Spark uses, or "" for other codes. A user's program may use the same
+// codes. Therefore messages show both the code and the name, and the name is never the reason of a Cause.
 func sparkExit(code int32, role string) string {
 	if !isDriverRole(role) && role != roleExecutor {
 		return ""
@@ -125,8 +125,8 @@ func sparkExit(code int32, role string) string {
 	return sparkExits[code]
 }
 
-// fromFirstError returns the rest of the text from its first line with an error on; "" if there is no such line. Frames
-// of a stack trace do not count as lines with an error, whatever the names of their classes are.
+// fromFirstError returns the text from its first line that contains an error, or "" if there is no such line. Frames of
+// a stack trace are ignored, even if the names of their classes contain "Exception" or "Error".
 func fromFirstError(output string) string {
 	for rest := output; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
@@ -138,8 +138,8 @@ func fromFirstError(output string) string {
 	return ""
 }
 
-// signalName returns the name of the signal that ended a container; "" if no signal did. Container runtimes report
-// either the signal itself or, like shells, 128 plus the number of the signal as the exit code.
+// signalName returns the name of the signal that ended a container, or "" if no signal did. A container runtime reports
+// either the signal itself or, like a shell, 128 plus the number of the signal as the exit code.
 func signalName(end *corev1.ContainerStateTerminated) string {
 	n := end.Signal
 	if n == 0 && end.ExitCode > 128 {
@@ -166,9 +166,9 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 // excerpt returns at most maxExcerpt bytes of a container's last output, from the first error on.
 //
 // Kubernetes provides the last lines of the log. The first exception in these lines explains more than the end of its
-// stack trace. To leave room for the causes of the exception, excerpt keeps one frame of each stack trace and drops the
-// lines that Spark logs while it stops. If the text has no error, excerpt returns the end of the text without frames,
-// which may be "".
+// stack trace. To leave room for the causes of the exception, excerpt keeps only one frame of each stack trace. It also
+// drops the lines that Spark logs while it stops. If the text contains no error, excerpt returns the end of the text
+// without frames, which may be "".
 func excerpt(output string) string {
 	if len(output) > headRead+tailRead {
 		output = output[:headRead] + "\n...\n" + output[len(output)-tailRead:]

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAttemptID checks that AttemptID still returns the ids that may be in the status and on the pods of existing
-// applications. If an id changed, its attempt would be launched a second time.
+// TestAttemptID checks that the results of AttemptID never change. They are in the statuses and on the pods of existing
+// applications. If the ID of an attempt changed, the attempt would be launched a second time.
 func TestAttemptID(t *testing.T) {
 	for _, c := range []struct {
 		uid     string

@@ -1,10 +1,10 @@
-// Package lifecycle defines the terms in which decisions about Spark resources are made: the desired state (App), the
-// remembered state (Memory), the observed state (Observed), and the decision (Plan).
+// Package lifecycle defines the types of decisions about Spark resources: the desired state (App), the remembered state
+// (Memory), the observed state (Observed), and the decision (Plan).
 //
 // The state machines are in the packages below this package (application, schedule, connect, cluster). They are pure
 // functions of their arguments: they use no clock, no cluster and no randomness. The dialects translate custom
-// resources into these terms and back. The controller turns the actions of a Plan into API calls. No term in this
-// package is specific to one of the two API groups.
+// resources into these types, and decisions into statuses. The controller turns the actions of a Plan into API calls.
+// No type in this package is specific to one of the two API groups.
 package lifecycle
 
 import (
@@ -13,12 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Phase is the position of an application in its life cycle. There are more phases than states in either API group; a
-// dialect maps each phase to a state.
+// Phase is the position of an application in its life cycle. Both API groups have fewer states than there are phases,
+// so a dialect maps each phase to a state.
 type Phase string
 
-// The phases of an application. In each phase that is not Terminal, the application waits for a deadline, a timer or a
-// named event.
+// These are the phases of an application. In each phase that is not Terminal, the application waits for a deadline, a
+// timer or an event that the state machine's table Waits names.
 const (
 	New Phase = "" // no pass has handled the application; nothing was created
 	// Waiting is the time before another attempt: until the back-off is over and the last attempt's objects are
@@ -43,7 +43,8 @@ const (
 	Editing    Phase = "Editing"    // the spec changed; the attempt of the old spec is being deleted
 )
 
-// Terminal reports whether the application has ended permanently. Without an edit, only its expiry can follow.
+// Terminal reports whether the application has ended permanently. It then only expires, unless it is edited or a
+// restart is requested.
 func (p Phase) Terminal() bool { return p == Retained || p == Done }
 
 // Live reports whether the current attempt should have a driver pod in this phase.
@@ -55,8 +56,8 @@ func (p Phase) Live() bool {
 	return false
 }
 
-// Runs reports whether the start of an attempt is complete and its driver still runs, whatever the number of its
-// executors.
+// Runs reports whether the attempt has completed its start and its driver still runs. The number of executors does not
+// matter.
 func (p Phase) Runs() bool { return p == Running || p == Partial || p == Below }
 
 // Outcome says how an attempt ended. It is empty while the attempt runs.
@@ -77,16 +78,15 @@ const (
 	RunTimedOut       Outcome = "RunTimedOut"       // Deadlines.Run passed
 )
 
-// Cause consists of a CamelCase reason for programs and a sentence for people. The zero value means that there is no
-// cause.
+// Cause explains a phase or an outcome. It consists of a CamelCase reason for programs and a sentence for people. The
+// zero value means that there is no cause.
 type Cause struct {
 	Reason  string
 	Message string
 }
 
-// Memory is the part of the state that one decision passes to the next because it cannot be observed again. Each
-// dialect stores the memory in its status. For every memory that a state machine can reach, decoding the stored form
-// must return the same memory.
+// Memory is the part of the state that cannot be observed again, so that one decision must pass it to the next. Each
+// dialect stores the memory in its status. A memory that was stored and read again must be the same memory.
 type Memory struct {
 	Phase Phase
 	Since time.Time // when Phase was entered
@@ -108,8 +108,8 @@ type Memory struct {
 	UngatedAt     time.Time // when the attempt's driver pod lost the gates that delayed it; zero if none did
 	EndedAt       time.Time // end of the last attempt; zero while an attempt runs
 	NextAttempt   time.Time // when a waiting retry is due; zero if no retry waits
-	// ShortSince is since when fewer executors exist than are wanted and no new executor was created. It is zero while
-	// enough executors exist.
+	// ShortSince is the time since when fewer executors exist than are wanted and no new executor was created. It is
+	// zero while enough executors exist.
 	ShortSince         time.Time
 	Restarts           Restarts // the counts for Restart.Limits; zero if Limits is not set
 	PhaseBeforeUnknown Phase    // in Unknown and with App.Thresholds: the phase before the node was lost; else New
@@ -120,7 +120,7 @@ type Memory struct {
 // DriverPhase is the state of a pod, in as much detail as decisions need.
 type DriverPhase string
 
-// The phases of a driver, which also apply to other pods.
+// These are the phases of a driver. They also apply to other pods.
 const (
 	DriverPending   DriverPhase = "Pending"
 	DriverRunning   DriverPhase = "Running"
@@ -129,7 +129,7 @@ const (
 	DriverUnknown   DriverPhase = "Unknown" // its node is lost
 )
 
-// Driver holds the facts read from one driver pod.
+// Driver contains the facts about one driver pod.
 type Driver struct {
 	Name     string
 	UID      string
@@ -141,9 +141,9 @@ type Driver struct {
 	// GoneBy is the deletion timestamp: the time at which the pod's grace period ends. It is zero while the pod is not
 	// being deleted.
 	GoneBy time.Time
-	// NodeLostSince is when Kubernetes found that the node of a driver in the phase DriverUnknown does not respond;
-	// zero if that time is unknown. If the node responds after all, it corrects the status of its pods quickly, so a
-	// node counts as lost only some time after NodeLostSince.
+	// NodeLostSince is when Kubernetes found that the node of a driver in the phase DriverUnknown does not respond. It
+	// is zero if that time is unknown. A node counts as lost only some time after NodeLostSince, because a node that
+	// still works soon corrects the status of its pods.
 	NodeLostSince time.Time
 	AppID         string
 	CreatedAt     time.Time
@@ -168,9 +168,9 @@ type Driver struct {
 	// SparkVersion is the version label of the pod. It contains the declared version if the operator created the pod,
 	// and the version of the image if spark-submit did. It is empty if the pod has no such label.
 	SparkVersion string
-	// MissingConfigMap is set if a live read found that the pod waits for a ConfigMap that nobody will create any more,
-	// because the submitter died after it created the pod and before it created the ConfigMap. It is meaningful only if
-	// Observed.Inspected reports such a read.
+	// MissingConfigMap is set if a live read found that the pod waits for a ConfigMap that will never be created. This
+	// is so if the submitter died after it created the pod and before it created the ConfigMap. The field is meaningful
+	// only if Observed.Inspected reports such a read.
 	MissingConfigMap bool
 	// UnresponsiveScheduler is the name of the scheduler that has not handled the pod yet; see the function
 	// UnresponsiveScheduler.
@@ -180,12 +180,12 @@ type Driver struct {
 	ScheduledAt time.Time
 	// Why is the best explanation of a failure, or the wait reason of a pending pod (image, volume, node, quota...).
 	Why Cause
-	// Status is the pod's own status. It is for callers that store what Kubernetes reported about an end. No decision
-	// depends on it, and nobody changes it.
+	// Status is the pod's own status, which must not be changed. Callers store what it says about the end of the pod. No
+	// decision depends on it.
 	Status *corev1.PodStatus
 }
 
-// Submitter holds the facts read from a pod that runs spark-submit to create an attempt's driver pod. A submitter can
+// Submitter contains the facts about a pod that runs spark-submit to create an attempt's driver pod. A submitter can
 // create at most one driver pod, because the name of the driver pod is fixed before the submitter starts.
 type Submitter struct {
 	Name      string
@@ -195,7 +195,7 @@ type Submitter struct {
 	Deleting  bool      // has a deletion timestamp
 	GoneBy    time.Time // the deletion timestamp; zero while the pod is not being deleted
 	CreatedAt time.Time
-	EndedAt   time.Time // zero before
+	EndedAt   time.Time // zero while spark-submit runs
 	SpecHash  string    // as Driver.SpecHash
 	// RestartRequest is the same as Driver.RestartRequest.
 	RestartRequest string
@@ -204,7 +204,7 @@ type Submitter struct {
 	Why Cause
 }
 
-// Executor holds the facts read from one executor pod.
+// Executor contains the facts about one executor pod.
 type Executor struct {
 	Name    string
 	ID      string // spark-exec-id
@@ -223,13 +223,13 @@ type Executor struct {
 // Role is the Spark role of a pod in a standalone cluster. It is also the name of the container in which Spark runs.
 type Role string
 
-// The roles.
+// These are the roles.
 const (
 	Master Role = "master"
 	Worker Role = "worker"
 )
 
-// Member holds the facts read from one pod of a standalone cluster. If the pod is deleted, its StatefulSet creates
+// Member contains the facts about one pod of a standalone cluster. If the pod is deleted, its StatefulSet creates
 // another pod with the same name.
 type Member struct {
 	Name      string
@@ -247,14 +247,14 @@ type Member struct {
 	Why Cause
 }
 
-// Run holds the facts read from an application that a schedule started, or that the schedule owns.
+// Run contains the facts about an application that a schedule started or owns.
 type Run struct {
 	Name      string
 	UID       string
 	CreatedAt time.Time
 	Deleting  bool // has a deletion timestamp
-	// Deleted is set if the application no longer exists but its pods are still stopping. Nothing else shows that the
-	// application existed. If Deleted is set, Deleting is set too.
+	// Deleted is set if the application no longer exists but its pods are still stopping. In this case the pods are the
+	// only source of the facts. If Deleted is set, Deleting is set too.
 	Deleted bool
 	Outcome Outcome   // Undecided while it runs; else Succeeded or Failed
 	EndedAt time.Time // zero while it runs, or if the application has no such time
@@ -288,9 +288,9 @@ type Observed struct {
 	// AuxiliaryCount is the number of existing auxiliary objects of a driver. For a standalone cluster it is the number
 	// of existing objects that the cluster consists of.
 	AuxiliaryCount int
-	// Confirmed is set if a live read of the application's drivers and submitters, of all attempts, found no pod that
-	// is missing in Observed. Only then may a decision rely on the absence of a pod. If a live read finds such a pod,
-	// the pod is added to Observed instead. Like Rejection, Confirmed is valid for one pass only.
+	// Confirmed is set after a live read of the application's drivers and submitters, of all attempts, if Observed
+	// contains every pod that it found. Only then may a decision rely on the absence of a pod. If the live read finds
+	// another pod, the pod is added to Observed instead. Like Rejection, Confirmed is valid for one pass only.
 	Confirmed bool
 	// Inspected is set if a live read checked whether the objects that the current attempt's driver mounts exist.
 	// Driver.MissingConfigMap has the result. Inspected is valid for one pass only, and implies Confirmed.
@@ -301,8 +301,8 @@ type Observed struct {
 	// CacheBehind is set if the live read for PodsConfirmed or Confirmed found a pod in a later state than Observed
 	// has. It is valid for one pass only.
 	CacheBehind bool
-	// ShortSince is since when too few executors were observed, in case Memory.ShortSince does not contain that time
-	// yet. It is zero if there were enough executors.
+	// ShortSince is the time since when too few executors have been observed. Decisions use it until Memory.ShortSince
+	// contains that time. It is zero if there were enough executors.
 	ShortSince time.Time
 	// Shortages are the shortages that the last decision returned (Plan.Shortages); zero if this process has not
 	// decided yet.
@@ -310,8 +310,8 @@ type Observed struct {
 	// ProbeResult is the API server's answer to a probe with an executor that the current attempt wants. The zero Cause
 	// means that the API server accepts the executor; nil means that no probe was sent. It is valid for one pass only.
 	ProbeResult *Cause
-	// QuerySkipped is set if a pod waits or is missing and this pass must not query the reason. The last known reason
-	// is kept in that case.
+	// QuerySkipped is set if a pod waits or is missing, and this pass has not queried the reason because the last query
+	// was shortly before. The last known reason is then kept.
 	QuerySkipped bool
 	// Rejection is set if the API server rejected an action of this pass. The decision is made again with this fact.
 	Rejection *Cause
@@ -321,13 +321,13 @@ type Observed struct {
 	TransientError *TransientError
 }
 
-// TransientError describes transient errors that prevent actions. They are not caused by the application.
+// TransientError describes the transient errors that prevent actions now. The application does not cause them.
 type TransientError struct {
 	Cause Cause
 	Since time.Time // time of the first failure after the last success
 }
 
-// Driver returns the driver pod of an attempt; nil if the attempt has none.
+// Driver returns the driver pod of an attempt, or nil if the attempt has none.
 func (o Observed) Driver(attempt int32) *Driver {
 	for i := range o.Drivers {
 		if o.Drivers[i].Attempt == attempt {
@@ -337,7 +337,7 @@ func (o Observed) Driver(attempt int32) *Driver {
 	return nil
 }
 
-// Submitter returns the submitter pod of an attempt; nil if the attempt has none.
+// Submitter returns the submitter pod of an attempt, or nil if the attempt has none.
 func (o Observed) Submitter(attempt int32) *Submitter {
 	for i := range o.Submitters {
 		if o.Submitters[i].Attempt == attempt {
@@ -350,17 +350,17 @@ func (o Observed) Submitter(attempt int32) *Submitter {
 // Verb is the kind of an action.
 type Verb string
 
-// The verbs.
+// These are the verbs.
 const (
 	Create  Verb = "Create"
 	Delete  Verb = "Delete"
 	Confirm Verb = "Confirm" // read live, then decide again in the same pass
 )
 
-// Part is the subject of an action or of a notice.
+// Part is what an action changes, or what a notice is about.
 type Part string
 
-// The parts of an application, a standalone cluster or a schedule.
+// These are the parts of an application, a standalone cluster or a schedule.
 const (
 	// Submission is everything that a launch creates: ConfigMaps and Services before the driver pod, or a Secret before
 	// the submitter pod. Confirm with Submission reads live whether the objects exist that the submitted driver mounts.
@@ -387,9 +387,9 @@ const (
 // before it stores the plan's Next. If an action fails with a transient error, the plan is abandoned. If the API server
 // rejects an action, the decision is made again with Observed.Rejection.
 //
-// The actions that a state machine returns are comparable: two of them are equal if and only if they request the same
-// step. A dialect renders the objects of a step when the step is carried out, and may first add objects that it has
-// already rendered (Built). Actions must be compared before Built is set, because Built is compared by its address.
+// The actions that a state machine returns can be compared: they are equal if and only if they request the same step.
+// The objects of a step are rendered when the step is carried out. If a dialect has rendered them before, it sets
+// Built. Built is compared by its address, so actions must be compared before that.
 type Action struct {
 	Verb    Verb
 	Part    Part
@@ -402,8 +402,8 @@ type Action struct {
 	Built any
 }
 
-// Transition is the entry of one phase. After the status with the new phase is stored, the transition becomes part of
-// the history, an event and a metric.
+// Transition is the entry of one phase. When the status with the new phase is stored, the transition is added to the
+// history, emitted as an event and counted in the metrics.
 type Transition struct {
 	From, To Phase
 	Attempt  int32
@@ -412,8 +412,8 @@ type Transition struct {
 	At       time.Time
 }
 
-// Notice reports a fact that enters no phase: the wait reason of a driver or an executor, for example, or the failure
-// of an executor.
+// Notice reports a fact that is not the entry of a phase, such as the wait reason of a driver or the failure of an
+// executor.
 type Notice struct {
 	Part    Part   // SubmitterPod, DriverPod or Executors
 	Name    string // of the pod
@@ -435,8 +435,8 @@ type Plan struct {
 	Shortages Shortages
 }
 
-// Soonest returns the shorter of two waits such as Plan.RequeueAfter. A wait of 0 or less means that no pass is
-// requested, so Soonest returns the other wait.
+// Soonest returns the shorter of two waits, such as Plan.RequeueAfter. A wait of 0 or less means that no pass is
+// requested. If one of the waits is 0 or less, Soonest returns the other.
 func Soonest(a, b time.Duration) time.Duration {
 	switch {
 	case a <= 0:
