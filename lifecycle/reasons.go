@@ -1,7 +1,7 @@
 package lifecycle
 
-// Values of Cause.Reason on which decisions depend or which decisions return. All other reasons (ImagePullBackOff,
-// Unschedulable, OOMKilled and so on) are copied unchanged from Kubernetes.
+// These are the values of Cause.Reason on which decisions depend, or which decisions return. All other reasons
+// (ImagePullBackOff, Unschedulable, OOMKilled and so on) are copied unchanged from Kubernetes.
 const (
 	ReasonEvicted         = "Evicted"         // Kubernetes or its Eviction API evicted the pod
 	ReasonPreempted       = "Preempted"       // a pod of higher priority replaced the pod

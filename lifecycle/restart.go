@@ -15,8 +15,9 @@ const (
 	RestartRequestAnnotation = "sparkoperator.dev/restart-request"
 )
 
-// RestartRequest returns the restart request in the annotations of a custom resource: a digest of the value of
-// RestartAnnotation, so that a value of any length takes little room in a status. It returns "" if there is no request.
+// RestartRequest returns the restart request in the annotations of a custom resource, or "" if there is none. The
+// request is a digest of the value of RestartAnnotation, so that it takes little room in a status, however long the
+// value is.
 func RestartRequest(annotations map[string]string) string {
 	value := annotations[RestartAnnotation]
 	if value == "" {
@@ -26,6 +27,6 @@ func RestartRequest(annotations map[string]string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// RestartRequested reports whether the request wanted has not been carried out yet. The argument done is the last
-// request that was carried out. The removal of the annotation requests nothing.
+// RestartRequested reports whether the request wanted still has to be carried out. The argument done is the last
+// request that was carried out. An empty request, after the annotation was removed, requests nothing.
 func RestartRequested(done, wanted string) bool { return wanted != "" && wanted != done }

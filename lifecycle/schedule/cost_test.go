@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestTicksCostLittle checks that a search for a tick is cheap for the rarest and the most frequent schedules, even
-// over a span that is longer than any downtime of the operator.
+// TestTicksCostLittle checks that the search for the next or the last due time of a schedule is cheap. It tries the
+// rarest and the most frequent schedules, over spans that are longer than any downtime of the operator.
 func TestTicksCostLittle(t *testing.T) {
 	began := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, spec := range []string{"0 0 29 2 *", "59 23 31 12 *", "* * * * *", "1-59/58 */23 31 1,3,5,7,8,10,12 1-5/4", "@every 1s", "@every 876000h", "0 0 30 2,4 ?", "30 2 31 10 *"} {
