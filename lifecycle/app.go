@@ -87,8 +87,8 @@ type Shortages struct {
 // RetainPolicy specifies after which outcomes the objects of the last attempt are kept: driver pod, ConfigMaps,
 // Services and claims. A driver that still runs after its attempt has ended is deleted under every policy.
 //
-// With the zero value, the operator keeps only the ended driver pod, so that the pod's log can be read. It accepts that
-// somebody else deletes the pod.
+// With the zero value, the operator does not delete the ended driver pod, so that the pod's log can be read. If
+// somebody else deletes the pod, the operator accepts that.
 type RetainPolicy string
 
 // The retention policies.
@@ -157,7 +157,7 @@ type RestartLimits struct {
 }
 
 // Delay returns the time from the end of an attempt with the given outcome to the start of the next attempt. The time
-// is rounded to microseconds, which is the precision of a status.
+// is rounded down to microseconds, the precision of a status.
 func (c *RestartLimits) Delay(outcome Outcome) time.Duration {
 	delay := c.Backoff
 	switch {

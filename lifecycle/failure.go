@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxExcerpt is the maximum length, in bytes, of the excerpt of a container's last output in a failure message. The
-// status of the pod contains the rest.
+// maxExcerpt is the maximum length, in bytes, of the excerpt of a container's last output in a failure message. The pod
+// itself contains the rest.
 const maxExcerpt = 1024
 
 // headRead and tailRead are the numbers of bytes that excerpt reads at the beginning and at the end of a long text.

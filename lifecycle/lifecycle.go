@@ -310,8 +310,9 @@ type Observed struct {
 	// ProbeResult is the API server's answer to a probe with an executor that the current attempt wants. The zero Cause
 	// means that the API server accepts the executor; nil means that no probe was sent. It is valid for one pass only.
 	ProbeResult *Cause
-	// QuerySkipped is set if a pod waits or is missing, and this pass has not queried the reason because the last query
-	// was shortly before. The last known reason is then kept.
+	// QuerySkipped is set if a pod waits or is missing, this pass was not allowed to query the reason, and this process
+	// has no answer to an earlier query. The reason in the memory is then kept, because another process may have found
+	// it.
 	QuerySkipped bool
 	// Rejection is set if the API server rejected an action of this pass. The decision is made again with this fact.
 	Rejection *Cause

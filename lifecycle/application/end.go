@@ -127,8 +127,9 @@ const MinDelay = time.Second
 // restartDelay returns the time from the end of the last attempt to the next attempt.
 func (s *step) restartDelay() time.Duration { return max(s.policyDelay(), MinDelay) }
 
-// policyDelay returns the time by which the restart policy delays the next attempt after the end of the last one. The
-// time grows with each failure. After a successful run it is the configured interval.
+// policyDelay returns the time by which the restart policy delays the next attempt after the end of the last one. After
+// a failure, the policy may make that time grow with the number of failures. After a success, it is the configured
+// interval, because only failures require a back-off.
 func (s *step) policyDelay() time.Duration {
 	rule := s.app.Restart
 	if rule.Limits != nil {

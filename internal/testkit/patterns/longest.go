@@ -66,8 +66,8 @@ func writeMatch(out *strings.Builder, re *syntax.Regexp, room *int) {
 	}
 }
 
-// repeat writes one match of a regular expression after another, until the matches have used half of room. It writes at
-// least least matches, and at most most matches unless most is -1.
+// repeat writes one match of a regular expression after another, until the matches have used half of room. The number
+// of matches is between least and most. If most is -1, it has no upper limit.
 func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, room *int) {
 	share := *room / 2 // the other half is for the rest of the pattern
 	for n := 0; n < least || (most < 0 || n < most) && share > 0; n++ {
