@@ -15,7 +15,7 @@ func TestExecutorReadiness(t *testing.T) {
 		pod  *corev1.Pod
 		want bool
 	}{
-		{"nobody says", podIn(corev1.PodRunning, runs()), false},
+		{"no condition", podIn(corev1.PodRunning, runs()), false},
 		{"Ready", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionTrue, "")), false},
 		{"not Ready", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ContainersNotReady")), true},
 		{"it does not run", podIn(corev1.PodPending, ready(corev1.ConditionFalse, "ContainersNotReady")), false},
@@ -40,16 +40,16 @@ func TestExecutorTaken(t *testing.T) {
 		want bool
 	}{
 		{"it runs", podIn(corev1.PodRunning, runs()), true},
-		{"it runs, and the API server noted the deletion", podIn(corev1.PodRunning, runs(), deleting, grace(30)), true},
+		{"it runs, and an earlier deletion had a grace period", podIn(corev1.PodRunning, runs(), deleting, grace(30)), true},
 		{"Spark deleted it, and it stopped", podIn(corev1.PodFailed, exits(143, "Error", ""), deleting), false},
 		{"it exited, and a sidecar does not stop", podIn(corev1.PodRunning, exits(0, "Completed", ""), deleting), false},
 		{"it exited, and Spark deleted it", podIn(corev1.PodSucceeded, exits(0, "Completed", ""), deleting), false},
 		{"it failed", podIn(corev1.PodFailed, exits(1, "Error", "")), false},
 		{"it never ran", podIn(corev1.PodPending, waits("ContainerCreating", ""), deleting), false},
 		{"it was not even scheduled", podIn(corev1.PodPending), false},
-		{"all deletions of it are without a grace period", podIn(corev1.PodRunning, runs(), deleting, grace(0)), false},
-		{"Kubernetes takes it from its node", podIn(corev1.PodRunning, runs(), deleting, taint), false},
-		{"its node is gone", podIn(corev1.PodFailed, runs(), taint), false},
+		{"its own grace period is 0", podIn(corev1.PodRunning, runs(), deleting, grace(0)), false},
+		{"Kubernetes evicts it", podIn(corev1.PodRunning, runs(), deleting, taint), false},
+		{"its node no longer exists", podIn(corev1.PodFailed, runs(), taint), false},
 		{"its node is lost", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady), false},
 	} {
 		if got := DeletedWhileRunning(c.pod, container); got != c.want {

@@ -115,7 +115,7 @@ func TestDriverFacts(t *testing.T) {
 		{"its init containers run", podIn(corev1.PodPending, waits("PodInitializing", "")), with(func(d *Driver) { d.Phase = DriverPending })},
 		{"running", podIn(corev1.PodRunning, runs(), condition(corev1.PodReady, corev1.ConditionFalse, "", "")),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
-		{"running, as far as a pod without container statuses tells", podIn(corev1.PodRunning), with(func(d *Driver) { d.Phase = DriverRunning })},
+		{"running, without container statuses", podIn(corev1.PodRunning), with(func(d *Driver) { d.Phase = DriverRunning })},
 		{"ready", podIn(corev1.PodRunning, runs(), condition(corev1.PodReady, corev1.ConditionTrue, "", "")),
 			with(func(d *Driver) { d.Phase, d.Ready, d.ReadyAt = DriverRunning, true, start.Time; ran(d) })},
 		{"only a sidecar runs", podIn(corev1.PodRunning, waits("ContainerCreating", "")), with(func(d *Driver) { d.Phase = DriverPending })},
@@ -126,7 +126,7 @@ func TestDriverFacts(t *testing.T) {
 				ran(d)
 			})},
 		{"succeeded", podIn(corev1.PodSucceeded, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
-		{"succeeded, a sidecar goes on", podIn(corev1.PodRunning, exits(0, "Completed", ""), state("sidecar", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})),
+		{"succeeded, and a sidecar still runs", podIn(corev1.PodRunning, exits(0, "Completed", ""), state("sidecar", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})),
 			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
 		{"succeeded, a sidecar failed", podIn(corev1.PodFailed, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
 		{"failed", podIn(corev1.PodFailed, exits(1, "Error", "")),
@@ -171,7 +171,7 @@ func TestDriverFacts(t *testing.T) {
 			with(func(d *Driver) {
 				d.Phase, d.Why = DriverFailed, Cause{"Error", "init container fetch of the driver pod failed with exit code 137 (SIGKILL)"}
 			})},
-		{"failed without a word", podIn(corev1.PodFailed),
+		{"failed without a reason", podIn(corev1.PodFailed),
 			with(func(d *Driver) {
 				d.Phase, d.Why = DriverFailed, Cause{"PodFailed", "driver pod failed; the status of its container is missing"}
 			})},
@@ -187,13 +187,13 @@ func TestDriverFacts(t *testing.T) {
 				d.Why = Cause{ReasonPreempted, "driver pod app-driver is being taken from its node: p"}
 				ran(d)
 			})},
-		{"a disruption that was called off", podIn(corev1.PodRunning, runs(), condition(corev1.DisruptionTarget, corev1.ConditionFalse, "PreemptionByScheduler", "p")),
+		{"a disruption that was cancelled", podIn(corev1.PodRunning, runs(), condition(corev1.DisruptionTarget, corev1.ConditionFalse, "PreemptionByScheduler", "p")),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
-		{"its node is lost, as Kubernetes says", podIn(corev1.PodRunning, runs(), saying("NodeLost", "")), with(func(d *Driver) {
+		{"its node is lost according to the pod's reason", podIn(corev1.PodRunning, runs(), saying("NodeLost", "")), with(func(d *Driver) {
 			d.Phase, d.Why = DriverUnknown, Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until the node answers or the pod is gone"}
 			ran(d)
 		})},
-		{"its node is lost, as the node controller marks it", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady),
+		{"its node is lost according to the node controller", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady),
 			with(func(d *Driver) { lost(d); ran(d) })},
 		{"its node is lost and the pod cannot be deleted", podIn(corev1.PodRunning, runs(), deleted, taint, ready(corev1.ConditionFalse, ""), containersReady),
 			with(func(d *Driver) { lost(d); d.Deleting, d.GoneBy, d.Evicted = true, end.Time, true; ran(d) })},
@@ -208,47 +208,47 @@ func TestDriverFacts(t *testing.T) {
 				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverPending, true, end.Time, true
 				d.Why = Cause{ReasonEvicted, "driver pod app-driver is being taken from its node: taint"}
 			})},
-		{"not ready, as its kubelet says", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ContainersNotReady")),
+		{"not ready according to the kubelet", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ContainersNotReady")),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
-		{"held by a readiness gate", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ReadinessGatesNotReady"), containersReady),
+		{"not ready because of a readiness gate", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ReadinessGatesNotReady"), containersReady),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
-		{"marked beside containers that are not ready", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""),
+		{"not ready like its containers", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""),
 			condition(corev1.ContainersReady, corev1.ConditionFalse, "ContainersNotReady", "")), with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
 		{"it ended on a lost node", podIn(corev1.PodRunning, exits(0, "", ""), saying("NodeLost", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
-		{"it ended while its node was marked", podIn(corev1.PodRunning, exits(0, "", ""), ready(corev1.ConditionFalse, ""), containersReady),
+		{"it ended on a node that the node controller reports lost", podIn(corev1.PodRunning, exits(0, "", ""), ready(corev1.ConditionFalse, ""), containersReady),
 			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
-		{"deleted by hand", podIn(corev1.PodRunning, runs(), deleted), with(func(d *Driver) { d.Phase, d.Deleting, d.GoneBy = DriverRunning, true, end.Time; ran(d) })},
-		{"deleted by hand, and it ended of that", podIn(corev1.PodFailed, exits(143, "Error", "26/01/01 ERROR SparkContext: stopped"), deleted),
+		{"deleted by somebody", podIn(corev1.PodRunning, runs(), deleted), with(func(d *Driver) { d.Phase, d.Deleting, d.GoneBy = DriverRunning, true, end.Time; ran(d) })},
+		{"deleted by somebody, and stopped by that", podIn(corev1.PodFailed, exits(143, "Error", "26/01/01 ERROR SparkContext: stopped"), deleted),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
 				d.Why = Cause{ReasonDriverDeleted, "driver container failed with exit code 143 (SIGTERM): the driver pod was deleted before it ended"}
 				over(d, 143)
 			})},
-		{"deleted by hand while it failed", podIn(corev1.PodFailed, exits(1, "Error", ""), deleted),
+		{"deleted by somebody while it failed", podIn(corev1.PodFailed, exits(1, "Error", ""), deleted),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
 				d.Why = Cause{"Error", "driver container failed with exit code 1"}
 				over(d, 1)
 			})},
-		{"deleted by hand while it was killed for memory", podIn(corev1.PodFailed, exits(137, "OOMKilled", ""), deleted),
+		{"deleted by somebody while it was killed for memory", podIn(corev1.PodFailed, exits(137, "OOMKilled", ""), deleted),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
 				d.Why = Cause{"OOMKilled", "driver container failed with exit code 137 (SIGKILL), OOMKilled"}
 				over(d, 137)
 			})},
-		{"of a template's own container", podIn(corev1.PodRunning, func(p *corev1.Pod) { p.Spec.Containers[0].Name = "mine" },
+		{"with a template's own container", podIn(corev1.PodRunning, func(p *corev1.Pod) { p.Spec.Containers[0].Name = "mine" },
 			state("mine", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start, FinishedAt: end}})),
 			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
-		{"of a template's own container, last in the spec, whatever the order of the statuses", podIn(corev1.PodRunning,
+		{"with a template's own container, which is not the last status", podIn(corev1.PodRunning,
 			func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{{Name: "proxy"}, {Name: "mine"}} },
 			state("mine", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start, FinishedAt: end}}),
 			state("proxy", corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: end}})),
 			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
-		{"with a sidecar that was added behind it", podIn(corev1.PodRunning,
+		{"with a sidecar after it", podIn(corev1.PodRunning,
 			func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "proxy"}) },
 			state("proxy", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}), runs()),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
-		{"that tells its spec", podIn(corev1.PodPending, func(p *corev1.Pod) { p.Annotations = map[string]string{SpecHashAnnotation: "1:a"} }),
+		{"with the hash of its spec", podIn(corev1.PodPending, func(p *corev1.Pod) { p.Annotations = map[string]string{SpecHashAnnotation: "1:a"} }),
 			with(func(d *Driver) { d.Phase, d.SpecHash = DriverPending, "1:a" })},
 		{"with a label that is no number", podIn(corev1.PodPending, func(p *corev1.Pod) { p.Labels[AttemptLabel] = "x" }),
 			with(func(d *Driver) { d.Phase, d.Attempt = DriverPending, 0 })},
@@ -283,21 +283,21 @@ func TestWaits(t *testing.T) {
 		pod  *corev1.Pod
 		want Cause
 	}{
-		{"nothing", podIn(corev1.PodPending), Cause{}},
-		{"an image", podIn(corev1.PodPending, waits("ErrImagePull", "not found")), Cause{"ImagePullBackOff", pull}},
-		{"the same, backing off", podIn(corev1.PodPending, waits("ImagePullBackOff", `Back-off pulling image "spark:4.1.4": ErrImagePull: not found`)), Cause{"ImagePullBackOff", pull}},
-		{"an image name that is none", podIn(corev1.PodPending, waits("InvalidImageName", "x")), Cause{"InvalidImageName", "container spark-kubernetes-driver: x"}},
-		{"a key of a secret", podIn(corev1.PodPending, waits("CreateContainerConfigError", `secret "s" not found`)), Cause{"CreateContainerConfigError", `container spark-kubernetes-driver: secret "s" not found`}},
-		{"a container that cannot be made", podIn(corev1.PodPending, waits("CreateContainerError", "")), Cause{"CreateContainerError", "container spark-kubernetes-driver"}},
-		{"an init container", podIn(corev1.PodPending, waits("PodInitializing", ""), initWaits("CrashLoopBackOff", "back-off")), Cause{"CrashLoopBackOff", "container fetch: back-off"}},
-		{"a node", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available")), Cause{"Unschedulable", "0/3 nodes are available"}},
-		{"a gate", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), Cause{"SchedulingGated", "g"}},
-		{"gates by name", podIn(corev1.PodPending, gates("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"),
+		{"no wait reason", podIn(corev1.PodPending), Cause{}},
+		{"the image cannot be pulled", podIn(corev1.PodPending, waits("ErrImagePull", "not found")), Cause{"ImagePullBackOff", pull}},
+		{"the image cannot be pulled, during the back-off", podIn(corev1.PodPending, waits("ImagePullBackOff", `Back-off pulling image "spark:4.1.4": ErrImagePull: not found`)), Cause{"ImagePullBackOff", pull}},
+		{"an invalid image name", podIn(corev1.PodPending, waits("InvalidImageName", "x")), Cause{"InvalidImageName", "container spark-kubernetes-driver: x"}},
+		{"a missing Secret", podIn(corev1.PodPending, waits("CreateContainerConfigError", `secret "s" not found`)), Cause{"CreateContainerConfigError", `container spark-kubernetes-driver: secret "s" not found`}},
+		{"a container that cannot be created", podIn(corev1.PodPending, waits("CreateContainerError", "")), Cause{"CreateContainerError", "container spark-kubernetes-driver"}},
+		{"an init container that crashes", podIn(corev1.PodPending, waits("PodInitializing", ""), initWaits("CrashLoopBackOff", "back-off")), Cause{"CrashLoopBackOff", "container fetch: back-off"}},
+		{"no node", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available")), Cause{"Unschedulable", "0/3 nodes are available"}},
+		{"a scheduling gate in the condition", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), Cause{"SchedulingGated", "g"}},
+		{"scheduling gates in the spec", podIn(corev1.PodPending, gates("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"),
 			condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")),
 			Cause{"SchedulingGated", "the pod is not scheduled until the components that set its scheduling gates remove them: " +
 				"kueue.x-k8s.io/admission, kueue.x-k8s.io/topology"}},
-		{"a scheduler that does not say why", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "", "")), Cause{"Unschedulable", ""}},
-		{"nothing more, once it is scheduled", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), Cause{}},
+		{"a scheduler that gives no reason", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "", "")), Cause{"Unschedulable", ""}},
+		{"no wait reason after the scheduling", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), Cause{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, DriverFacts(c.pod, container).Why); diff != "" {
@@ -325,9 +325,9 @@ func TestGates(t *testing.T) {
 		scheduled time.Time
 	}{
 		{"gated", podIn(corev1.PodPending, gates("g"), scheduled(corev1.ConditionFalse)), true, time.Time{}},
-		{"no room", podIn(corev1.PodPending, scheduled(corev1.ConditionFalse)), false, time.Time{}},
-		{"a node", podIn(corev1.PodPending, scheduled(corev1.ConditionTrue)), false, at},
-		{"no word", podIn(corev1.PodPending), false, time.Time{}},
+		{"unschedulable", podIn(corev1.PodPending, scheduled(corev1.ConditionFalse)), false, time.Time{}},
+		{"scheduled", podIn(corev1.PodPending, scheduled(corev1.ConditionTrue)), false, at},
+		{"no condition", podIn(corev1.PodPending), false, time.Time{}},
 	} {
 		if d := DriverFacts(c.pod, container); d.Gated != c.gated || !d.ScheduledAt.Equal(c.scheduled) {
 			t.Errorf("%s: of a driver %v, %s", c.name, d.Gated, d.ScheduledAt)
@@ -357,17 +357,17 @@ func TestSilent(t *testing.T) {
 		pod  *corev1.Pod
 		want string
 	}{
-		{"no word", podIn(corev1.PodPending, scheduledBy("volcano")), "volcano"},
-		{"no word, and no phase yet", podIn("", scheduledBy("volcano")), "volcano"},
-		{"Kubernetes' own", podIn(corev1.PodPending, scheduledBy(corev1.DefaultSchedulerName)), ""},
-		{"nobody's", podIn(corev1.PodPending, scheduledBy("")), ""},
-		{"it says why not", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "no room")), ""},
-		{"it has a gate", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), ""},
-		{"it found a node", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), ""},
-		{"it has a node", podIn(corev1.PodPending, scheduledBy("volcano"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n" }), ""},
-		{"it runs", podIn(corev1.PodRunning, scheduledBy("volcano"), runs()), ""},
-		{"it ended", podIn(corev1.PodFailed, scheduledBy("volcano"), exits(1, "Error", "")), ""},
-		{"it goes", podIn(corev1.PodPending, scheduledBy("volcano"), deleted), ""},
+		{"no condition", podIn(corev1.PodPending, scheduledBy("volcano")), "volcano"},
+		{"no condition, and no phase yet", podIn("", scheduledBy("volcano")), "volcano"},
+		{"the default scheduler", podIn(corev1.PodPending, scheduledBy(corev1.DefaultSchedulerName)), ""},
+		{"no scheduler name", podIn(corev1.PodPending, scheduledBy("")), ""},
+		{"the scheduler gives a reason", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "no room")), ""},
+		{"the pod is gated", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), ""},
+		{"the scheduler chose a node", podIn(corev1.PodPending, scheduledBy("volcano"), condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), ""},
+		{"the pod has a node", podIn(corev1.PodPending, scheduledBy("volcano"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n" }), ""},
+		{"the pod runs", podIn(corev1.PodRunning, scheduledBy("volcano"), runs()), ""},
+		{"the pod ended", podIn(corev1.PodFailed, scheduledBy("volcano"), exits(1, "Error", "")), ""},
+		{"the pod is being deleted", podIn(corev1.PodPending, scheduledBy("volcano"), deleted), ""},
 	} {
 		if got := DriverFacts(c.pod, container).UnresponsiveScheduler; got != c.want {
 			t.Errorf("%s: of a driver %q, want %q", c.name, got, c.want)
@@ -404,25 +404,25 @@ func TestLastWords(t *testing.T) {
 			return len(m) <= maxExcerpt+100 && strings.HasSuffix(m, "xxx")
 		}},
 		{"no text at all", podIn(corev1.PodFailed, exits(1, "Error", "\xff\xfe")), func(m string) bool { return strings.HasSuffix(m, ": ?") }},
-		{"Spark's own account comes first", podIn(corev1.PodFailed, exits(1, "Error", trace), func(p *corev1.Pod) {
+		{"the exception in the annotation has priority", podIn(corev1.PodFailed, exits(1, "Error", trace), func(p *corev1.Pod) {
 			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkException: told"}
 		}), func(m string) bool {
 			return strings.HasSuffix(m, "with exit code 1: org.apache.spark.SparkException: told")
 		}},
-		{"Spark's account of a Python program tells less than its traceback", podIn(corev1.PodFailed, exits(1, "Error", "ValueError: boom\n"), func(p *corev1.Pod) {
+		{"the traceback of a Python program has priority", podIn(corev1.PodFailed, exits(1, "Error", "ValueError: boom\n"), func(p *corev1.Pod) {
 			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkUserAppException: User application exited with 1"}
 		}), func(m string) bool { return strings.HasSuffix(m, "with exit code 1: ValueError: boom") }},
-		{"the frames of a trace tell nothing, whatever their classes are called", podIn(corev1.PodFailed, exits(1, "Error",
+		{"frames are no errors, whatever their classes are called", podIn(corev1.PodFailed, exits(1, "Error",
 			"\tat o.KubernetesClientException.launder(K.java:1)\n\tat java.lang.Thread.run(Thread.java:840)\nCaused by: java.io.IOException: boom\n")),
 			func(m string) bool {
 				return strings.HasSuffix(m, "with exit code 1: Caused by: java.io.IOException: boom")
 			}},
-		{"of every trace one frame, for what caused it is further down", podIn(corev1.PodFailed, exits(1, "Error",
+		{"one frame of each trace is kept", podIn(corev1.PodFailed, exits(1, "Error",
 			"Exception in thread \"main\" X: wrapped\n\tat a.B.c(B.java:1)\n"+strings.Repeat("\tat app//a.B.d(B.java:2)\n", 100)+
 				"Caused by: Y: the cause\n\tat a.C.d(C.scala:3)\n\t... 12 more\n")), func(m string) bool {
 			return strings.HasSuffix(m, ": Exception in thread \"main\" X: wrapped\n\tat a.B.c(B.java:1)\nCaused by: Y: the cause\n\tat a.C.d(C.scala:3)")
 		}},
-		{"Spark stops, and logs that", podIn(corev1.PodFailed, exits(1, "Error",
+		{"log lines of the stop are dropped", podIn(corev1.PodFailed, exits(1, "Error",
 			"    raise ValueError(\"boom\")\nValueError: boom\n26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n"+
 				"26/01/01 00:00:00 WARN Watch: closed\n26/01/01 00:00:00 INFO ShutdownHookManager: Deleting directory /tmp/spark\n")), func(m string) bool {
 			return strings.HasSuffix(m, "exit code 1: raise ValueError(\"boom\")\nValueError: boom\n26/01/01 00:00:00 WARN Watch: closed")
@@ -433,21 +433,21 @@ func TestLastWords(t *testing.T) {
 				return strings.HasPrefix(m, "driver container failed with exit code 1; the driver got no answer from the API server in time") &&
 					strings.Contains(m, "raise spark.kubernetes.driver.requestTimeout") && strings.Contains(m, ": Caused by: java.util.concurrent.TimeoutException")
 			}},
-		{"another time-out is not", podIn(corev1.PodFailed, exits(1, "Error", "java.util.concurrent.TimeoutException: Futures timed out\n\tat a.B.c(B.java:1)\n")),
+		{"another time-out is not explained", podIn(corev1.PodFailed, exits(1, "Error", "java.util.concurrent.TimeoutException: Futures timed out\n\tat a.B.c(B.java:1)\n")),
 			func(m string) bool { return !strings.Contains(m, "API server") }},
-		{"nothing but what Spark logs while it stops", podIn(corev1.PodFailed, exits(1, "Error",
+		{"only log lines of the stop", podIn(corev1.PodFailed, exits(1, "Error",
 			"26/01/01 00:00:00 INFO SparkContext: Successfully stopped SparkContext\n26/01/01 00:00:00 INFO ShutdownHookManager: Shutdown hook called\n")),
 			func(m string) bool { return strings.HasSuffix(m, "INFO ShutdownHookManager: Shutdown hook called") }},
-		{"frames alone", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//io.netty.channel.nio.N.run(N.java:1)\n", 80))),
+		{"only frames", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//io.netty.channel.nio.N.run(N.java:1)\n", 80))),
 			func(m string) bool { return m == "driver container failed with exit code 1" }},
-		{"frames alone, and Spark's account of a Python program", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//a.B.c(B.java:1)\n", 80)), func(p *corev1.Pod) {
+		{"only frames, and a Python program's exception in the annotation", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//a.B.c(B.java:1)\n", 80)), func(p *corev1.Pod) {
 			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkUserAppException: User application exited with 1"}
 		}), func(m string) bool {
 			return strings.HasSuffix(m, "SparkUserAppException: User application exited with 1")
 		}},
 		{"a sentence among frames", podIn(corev1.PodFailed, exits(1, "Error", "\tat app//a.B.c(B.java:1)\nKilled\n\tat app//a.B.c(B.java:1)\n")),
 			func(m string) bool { return strings.HasSuffix(m, "exit code 1: Killed") }},
-		{"a signal of the runtime's", podIn(corev1.PodFailed, state(container, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Signal: 11}})),
+		{"a signal that the runtime reports", podIn(corev1.PodFailed, state(container, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Signal: 11}})),
 			func(m string) bool { return m == "driver container failed with exit code 255 (SIGSEGV)" }},
 		{"an abort", podIn(corev1.PodFailed, exits(134, "Error", "")), func(m string) bool { return strings.HasSuffix(m, "(SIGABRT)") }},
 		{"another signal", podIn(corev1.PodFailed, exits(138, "Error", "")), func(m string) bool { return strings.HasSuffix(m, "(signal 10)") }},

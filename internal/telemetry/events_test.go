@@ -99,8 +99,8 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 			}
 			return nil
 		}, 2, 0},
-		{"no right", func(int) error { return apierrors.NewForbidden(events, "x", errors.New("no")) }, 1, 1},
-		{"no namespace", func(int) error { return apierrors.NewNotFound(events, "x") }, 1, 1},
+		{"the operator lacks the right", func(int) error { return apierrors.NewForbidden(events, "x", errors.New("no")) }, 1, 1},
+		{"the namespace does not exist", func(int) error { return apierrors.NewNotFound(events, "x") }, 1, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reg := prometheus.NewRegistry()

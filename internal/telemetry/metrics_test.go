@@ -58,14 +58,14 @@ func TestStoredCounts(t *testing.T) {
 		{"the driver runs and is ready in one pass", []lifecycle.Transition{
 			step(lifecycle.Launched, lifecycle.Started, 1, ""), step(lifecycle.Started, lifecycle.Running, 1, ""),
 		}, map[string]float64{"spark_application_start_latency_seconds": 1, "spark_application_start_latency_seconds_histogram": 1}},
-		{"a driver that runs again on a node that returned", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Started, 1, "")}, map[string]float64{}},
-		{"a pending driver on a node that returned", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Launched, 1, "")}, map[string]float64{}},
-		{"the node of a pending driver is lost", []lifecycle.Transition{step(lifecycle.Launched, lifecycle.Unknown, 1, "")}, map[string]float64{}},
-		{"rejected, and retried", []lifecycle.Transition{
+		{"a driver whose node works again has not started", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Started, 1, "")}, map[string]float64{}},
+		{"a driver whose node works again was not launched", []lifecycle.Transition{step(lifecycle.Unknown, lifecycle.Launched, 1, "")}, map[string]float64{}},
+		{"a driver whose node is lost has not started", []lifecycle.Transition{step(lifecycle.Launched, lifecycle.Unknown, 1, "")}, map[string]float64{}},
+		{"rejected, and a retry follows", []lifecycle.Transition{
 			step("", lifecycle.Ended, 1, lifecycle.Refused), step(lifecycle.Ended, lifecycle.Waiting, 1, lifecycle.Refused),
 		}, map[string]float64{"spark_application_count": 1, "spark_application_failed_submission_count": 1}},
-		{"the retry of a rejection that was counted before", []lifecycle.Transition{step(lifecycle.Ended, lifecycle.Waiting, 1, lifecycle.Refused)}, map[string]float64{}},
-		{"rejected, and not retried", []lifecycle.Transition{
+		{"a rejection that was already counted", []lifecycle.Transition{step(lifecycle.Ended, lifecycle.Waiting, 1, lifecycle.Refused)}, map[string]float64{}},
+		{"rejected, and no retry follows", []lifecycle.Transition{
 			step("", lifecycle.Ended, 1, lifecycle.Refused), step(lifecycle.Ended, lifecycle.Done, 1, lifecycle.Refused),
 		}, map[string]float64{"spark_application_count": 1, "spark_application_failed_submission_count": 1, "spark_application_failure_count": 1}},
 		{"succeeded", []lifecycle.Transition{

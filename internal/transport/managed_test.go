@@ -23,32 +23,32 @@ func unmanagedOf(t testing.TB, in io.Reader) string {
 
 func TestUnmanaged(t *testing.T) {
 	for name, test := range map[string]struct{ in, want string }{
-		"left out, in each event": {
+		"removed in each event": {
 			`{"type":"ADDED","object":{"metadata":{"managedFields":[{"manager":"m"},{"manager":"n"}],"name":"a"}}}` + "\n" +
 				`{"type":"MODIFIED","object":{"metadata":{"managedFields":[{"manager":"m"}],"name":"a"},"status":{"x":[1]}}}` + "\n",
 			`{"type":"ADDED","object":{"metadata":{"managedFields":[],"name":"a"}}}` + "\n" +
 				`{"type":"MODIFIED","object":{"metadata":{"managedFields":[],"name":"a"},"status":{"x":[1]}}}` + "\n",
 		},
-		"with lists, brackets and quotation marks in it": {
+		"managed fields that contain lists, brackets and quotation marks": {
 			`{"object":{"metadata":{"managedFields":[{"fieldsV1":{"k:{\"name\":\"]}\"}":[["]"]],"f:\\":{}}}],"name":"a"}}}`,
 			`{"object":{"metadata":{"managedFields":[],"name":"a"}}}`,
 		},
-		"spread over lines": {
+		"managed fields on several lines": {
 			"{ \"object\" : {\n \"metadata\" : { \"managedFields\" : [ { } ] , \"name\" : \"a\" } } }",
 			"{ \"object\" : {\n \"metadata\" : { \"managedFields\" : [] , \"name\" : \"a\" } } }",
 		},
-		"empty":                        {`{"object":{"metadata":{"managedFields":[]}}}`, `{"object":{"metadata":{"managedFields":[]}}}`},
-		"none":                         {`{"object":{"metadata":{"managedFields":null,"labels":{}}}}`, `{"object":{"metadata":{"managedFields":null,"labels":{}}}}`},
-		"a user's, in a specification": {`{"object":{"metadata":{},"spec":{"managedFields":[1]}}}`, `{"object":{"metadata":{},"spec":{"managedFields":[1]}}}`},
-		"a user's, deeper":             {`{"object":{"metadata":{"x":{"managedFields":[1]}}}}`, `{"object":{"metadata":{"x":{"managedFields":[1]}}}}`},
-		"a user's, in a template":      {`{"object":{"spec":{"metadata":{"managedFields":[1]}}}}`, `{"object":{"spec":{"metadata":{"managedFields":[1]}}}}`},
-		"a text that looks like it": {
+		"empty":                                 {`{"object":{"metadata":{"managedFields":[]}}}`, `{"object":{"metadata":{"managedFields":[]}}}`},
+		"none":                                  {`{"object":{"metadata":{"managedFields":null,"labels":{}}}}`, `{"object":{"metadata":{"managedFields":null,"labels":{}}}}`},
+		"a user's field of that name in a spec": {`{"object":{"metadata":{},"spec":{"managedFields":[1]}}}`, `{"object":{"metadata":{},"spec":{"managedFields":[1]}}}`},
+		"a user's field of that name, deeper":   {`{"object":{"metadata":{"x":{"managedFields":[1]}}}}`, `{"object":{"metadata":{"x":{"managedFields":[1]}}}}`},
+		"a user's field of that name in a template": {`{"object":{"spec":{"metadata":{"managedFields":[1]}}}}`, `{"object":{"spec":{"metadata":{"managedFields":[1]}}}}`},
+		"a text that looks like managed fields": {
 			`{"object":{"metadata":{"annotations":{"a":"{\"metadata\":{\"managedFields\":[1]}}"}}}}`,
 			`{"object":{"metadata":{"annotations":{"a":"{\"metadata\":{\"managedFields\":[1]}}"}}}}`,
 		},
-		"another key with the same end": {`{"object":{"metadata":{"unmanagedFields":[1],"managedFieldsX":[2]}}}`, `{"object":{"metadata":{"unmanagedFields":[1],"managedFieldsX":[2]}}}`},
-		"a value of that name":          {`{"object":{"metadata":{"name":"managedFields","list":[1]}}}`, `{"object":{"metadata":{"name":"managedFields","list":[1]}}}`},
-		"no JSON":                       {`]}]}]]]:"`, `]}]}]]]:"`},
+		"another key with the same ending": {`{"object":{"metadata":{"unmanagedFields":[1],"managedFieldsX":[2]}}}`, `{"object":{"metadata":{"unmanagedFields":[1],"managedFieldsX":[2]}}}`},
+		"a value with that name":           {`{"object":{"metadata":{"name":"managedFields","list":[1]}}}`, `{"object":{"metadata":{"name":"managedFields","list":[1]}}}`},
+		"input that is not JSON":           {`]}]}]]]:"`, `]}]}]]]:"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for how, reader := range map[string]func(io.Reader) io.Reader{

@@ -52,23 +52,23 @@ var podMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 func TestShed(t *testing.T) {
 	long := strings.Repeat("x", 300) // lengths of two bytes shrink to one
 	for name, test := range map[string]struct{ in, want runtime.Object }{
-		"what is not kept is left out, at each depth": {
+		"unkept fields are removed at each depth": {
 			&corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "n", UID: "u", Generation: 7, Finalizers: []string{long}},
 				Spec:   corev1.PodSpec{NodeName: "x", Containers: []corev1.Container{{Name: "one", Image: long}, {Name: "two", Args: []string{long, long}}}},
 				Status: corev1.PodStatus{Phase: corev1.PodRunning}},
 			&corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "n"},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "one"}, {Name: "two"}}}},
 		},
-		"what is kept may be long": {
+		"a kept field may be long": {
 			&corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: long, Namespace: long, Labels: map[string]string{"a": long}}},
 			&corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: long, Namespace: long, Labels: map[string]string{"a": long}}},
 		},
-		"of a map the entries that are named": {
+		"named entries of a map are kept": {
 			&corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "1", "ab": "2", "b": "", "": "4", "z": "5"}}},
 			&corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "1", "b": ""}}},
 		},
 		"nothing": {&corev1.Pod{TypeMeta: podMeta}, &corev1.Pod{TypeMeta: podMeta}},
-		"another kind is whole": {
+		"objects of another kind are kept whole": {
 			&metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Message: "too old", Reason: metav1.StatusReasonExpired, Code: 410},
 			&metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Message: "too old", Reason: metav1.StatusReasonExpired, Code: 410},
 		},
@@ -136,11 +136,11 @@ func TestFrames(t *testing.T) {
 		return &corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
 	for name, reader := range map[string]func(io.Reader) io.Reader{
-		"as it comes":   func(r io.Reader) io.Reader { return r },
-		"byte by byte":  iotest.OneByteReader,
-		"half by half":  iotest.HalfReader,
-		"with its end":  iotest.DataErrReader,
-		"in small bits": func(r io.Reader) io.Reader { return iotest.OneByteReader(iotest.OneByteReader(r)) },
+		"in whole reads":      func(r io.Reader) io.Reader { return r },
+		"byte by byte":        iotest.OneByteReader,
+		"half by half":        iotest.HalfReader,
+		"with its end":        iotest.DataErrReader,
+		"byte by byte, twice": func(r io.Reader) io.Reader { return iotest.OneByteReader(iotest.OneByteReader(r)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := io.ReadAll(reader(bodyOf(reader(bytes.NewReader(in)))))

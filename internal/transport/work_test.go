@@ -35,10 +35,10 @@ func TestWork(t *testing.T) {
 		want        []string
 	}{
 		{"a watch", "?watch=true", http.StatusOK, false, []string{"watch /apis/x/pods", "end", "begin", "end", "begin", "end", "drop"}},
-		{"a watch that is refused", "?watch=true", http.StatusForbidden, false, nil},
+		{"a watch that is rejected", "?watch=true", http.StatusForbidden, false, nil},
 		{"a list", "", http.StatusOK, true, []string{"end", "begin"}},
-		{"a list that is refused", "", http.StatusForbidden, true, []string{"end"}},
-		{"a request that nobody watches", "", http.StatusOK, false, nil},
+		{"a list that is rejected", "", http.StatusForbidden, true, []string{"end"}},
+		{"a request without a Work", "", http.StatusOK, false, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			work := &worked{}

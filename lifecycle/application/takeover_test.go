@@ -19,11 +19,11 @@ func TestLaunchOfAnotherOperator(t *testing.T) {
 		id   string
 		want string
 	}{
-		{"ours", lifecycle.Memory{}, "", lifecycle.AttemptID("u", 1)},
-		{"theirs, the first", lifecycle.Memory{}, "theirs", "theirs"},
-		{"theirs, after a failed run", lifecycle.Memory{Phase: lifecycle.Waiting, AttemptID: "before"}, "theirs", "theirs"},
-		{"theirs, of what was over", lifecycle.Memory{Phase: lifecycle.Done, Outcome: lifecycle.Failed, AttemptID: "before"}, "theirs", "theirs"},
-		{"the remembered one", lifecycle.Memory{Phase: lifecycle.Started, Attempt: 1, AttemptID: "before"}, "theirs", "before"},
+		{"this operator's first attempt", lifecycle.Memory{}, "", lifecycle.AttemptID("u", 1)},
+		{"another operator's first attempt", lifecycle.Memory{}, "theirs", "theirs"},
+		{"another operator's attempt after a failed run", lifecycle.Memory{Phase: lifecycle.Waiting, AttemptID: "before"}, "theirs", "theirs"},
+		{"another operator's attempt of a finished application", lifecycle.Memory{Phase: lifecycle.Done, Outcome: lifecycle.Failed, AttemptID: "before"}, "theirs", "theirs"},
+		{"the remembered attempt", lifecycle.Memory{Phase: lifecycle.Started, Attempt: 1, AttemptID: "before"}, "theirs", "before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			driver := lifecycle.Driver{Name: "d", Attempt: 1, AttemptID: c.id, Phase: lifecycle.DriverRunning, CreatedAt: now.Add(-time.Minute)}

@@ -40,19 +40,19 @@ func TestThresholds(t *testing.T) {
 		from   lifecycle.Phase
 		want   [5]lifecycle.Phase // with 0 to 4 executors
 	}{
-		{"none are set", limits{}, ready, [5]lifecycle.Phase{healthy, healthy, healthy, healthy, healthy}},
-		{"the start awaits some", all, ready, [5]lifecycle.Phase{ready, scaling, partial, healthy, healthy}},
-		{"some came", all, scaling, [5]lifecycle.Phase{scaling, scaling, partial, healthy, healthy}},
-		{"the start is over", all, healthy, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
-		{"too few there may be", all, partial, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
-		{"too few there must be", all, below, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
-		{"Spark chooses: start", dynamic, ready, [5]lifecycle.Phase{ready, scaling, healthy, healthy, healthy}},
-		{"Spark chooses: then", dynamic, healthy, [5]lifecycle.Phase{below, healthy, healthy, healthy, healthy}},
-		{"no start, a minimum (W25)", limits{Min: 2}, ready, [5]lifecycle.Phase{below, below, healthy, healthy, healthy}},
-		{"no start, a maximum (W25)", limits{Max: 2}, ready, [5]lifecycle.Phase{partial, partial, healthy, healthy, healthy}},
-		{"no start, both (W25)", limits{Min: 1, Max: 2}, healthy, [5]lifecycle.Phase{below, partial, healthy, healthy, healthy}},
+		{"no thresholds", limits{}, ready, [5]lifecycle.Phase{healthy, healthy, healthy, healthy, healthy}},
+		{"at the start, before any executor", all, ready, [5]lifecycle.Phase{ready, scaling, partial, healthy, healthy}},
+		{"at the start, after the first executor", all, scaling, [5]lifecycle.Phase{scaling, scaling, partial, healthy, healthy}},
+		{"after the start", all, healthy, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
+		{"in the phase Partial", all, partial, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
+		{"in the phase Below", all, below, [5]lifecycle.Phase{below, partial, partial, healthy, healthy}},
+		{"dynamic: at the start", dynamic, ready, [5]lifecycle.Phase{ready, scaling, healthy, healthy, healthy}},
+		{"dynamic: after the start", dynamic, healthy, [5]lifecycle.Phase{below, healthy, healthy, healthy, healthy}},
+		{"no initial executors, a minimum", limits{Min: 2}, ready, [5]lifecycle.Phase{below, below, healthy, healthy, healthy}},
+		{"no initial executors, a maximum", limits{Max: 2}, ready, [5]lifecycle.Phase{partial, partial, healthy, healthy, healthy}},
+		{"no initial executors, a minimum and a maximum", limits{Min: 1, Max: 2}, healthy, [5]lifecycle.Phase{below, partial, healthy, healthy, healthy}},
 		{"no minimum", limits{Init: 2}, healthy, [5]lifecycle.Phase{healthy, healthy, healthy, healthy, healthy}},
-		{"a start that is less than the minimum", limits{Init: 1, Min: 2}, ready, [5]lifecycle.Phase{ready, below, healthy, healthy, healthy}},
+		{"fewer initial executors than the minimum", limits{Init: 1, Min: 2}, ready, [5]lifecycle.Phase{ready, below, healthy, healthy, healthy}},
 	} {
 		for n, want := range c.want {
 			app := secondFamily(thresholds(0, 0, 0))
@@ -88,23 +88,23 @@ func TestLackGrace(t *testing.T) {
 		notes lacks
 	}{
 		{"enough", healthy, lacks{}, 2, healthy, 0, lacks{}},
-		{"a lack is over", healthy, lacks{Min: at(57), Max: at(57)}, 2, healthy, 0, lacks{}},
-		{"no decision has seen it", healthy, lacks{}, 0, healthy, 5 * second, lacks{Min: at(60), Max: at(60)}},
-		{"seen before", healthy, lacks{Min: at(57), Max: at(57)}, 0, healthy, 2 * second, lacks{Min: at(57), Max: at(57)}},
-		{"almost long enough", healthy, lacks{Min: at(56), Max: at(56)}, 0, healthy, second, lacks{Min: at(56), Max: at(56)}},
-		{"long enough", healthy, lacks{Min: at(55), Max: at(55)}, 0, below, 0, lacks{Min: at(55)}},
-		{"seen in the future", healthy, lacks{Min: at(99), Max: at(99)}, 0, healthy, 5 * second, lacks{Min: at(60), Max: at(60)}},
-		{"fewer than there may be", healthy, lacks{Max: at(58)}, 1, healthy, 3 * second, lacks{Max: at(58)}},
-		{"fewer than there may be, for long", healthy, lacks{Max: at(55)}, 1, partial, 0, lacks{Max: at(55)}},
-		{"then fewer than there must be", healthy, lacks{Max: at(56)}, 0, healthy, second, lacks{Min: at(60), Max: at(56)}},
-		{"each has its own time", healthy, lacks{Min: at(59), Max: at(55)}, 0, partial, 4 * second, lacks{Min: at(59), Max: at(55)}},
-		{"fewer and fewer", partial, lacks{}, 0, partial, 5 * second, lacks{Min: at(60)}},
-		{"fewer and fewer, for long", partial, lacks{Min: at(55)}, 0, below, 0, lacks{Min: at(55)}},
-		{"still too few", below, lacks{}, 0, below, 0, lacks{}},
-		{"better at once", below, lacks{}, 1, partial, 0, lacks{}},
-		{"well at once", below, lacks{}, 2, healthy, 0, lacks{}},
-		{"a start needs no such time", lifecycle.Ready, lacks{}, 0, below, 0, lacks{}},
-		{"nor does it for a maximum", lifecycle.Ready, lacks{}, 1, partial, 0, lacks{}},
+		{"a shortage has ended", healthy, lacks{Min: at(57), Max: at(57)}, 2, healthy, 0, lacks{}},
+		{"a new shortage", healthy, lacks{}, 0, healthy, 5 * second, lacks{Min: at(60), Max: at(60)}},
+		{"a shortage of 3 s", healthy, lacks{Min: at(57), Max: at(57)}, 0, healthy, 2 * second, lacks{Min: at(57), Max: at(57)}},
+		{"a shortage of 4 s", healthy, lacks{Min: at(56), Max: at(56)}, 0, healthy, second, lacks{Min: at(56), Max: at(56)}},
+		{"a shortage of 5 s", healthy, lacks{Min: at(55), Max: at(55)}, 0, below, 0, lacks{Min: at(55)}},
+		{"a shortage that began in the future", healthy, lacks{Min: at(99), Max: at(99)}, 0, healthy, 5 * second, lacks{Min: at(60), Max: at(60)}},
+		{"fewer than the maximum for 2 s", healthy, lacks{Max: at(58)}, 1, healthy, 3 * second, lacks{Max: at(58)}},
+		{"fewer than the maximum for 5 s", healthy, lacks{Max: at(55)}, 1, partial, 0, lacks{Max: at(55)}},
+		{"fewer than the maximum for 4 s, and now fewer than the minimum", healthy, lacks{Max: at(56)}, 0, healthy, second, lacks{Min: at(60), Max: at(56)}},
+		{"fewer than the maximum for 5 s, and fewer than the minimum for 1 s", healthy, lacks{Min: at(59), Max: at(55)}, 0, partial, 4 * second, lacks{Min: at(59), Max: at(55)}},
+		{"Partial, and now fewer than the minimum", partial, lacks{}, 0, partial, 5 * second, lacks{Min: at(60)}},
+		{"Partial, and fewer than the minimum for 5 s", partial, lacks{Min: at(55)}, 0, below, 0, lacks{Min: at(55)}},
+		{"Below, and still fewer than the minimum", below, lacks{}, 0, below, 0, lacks{}},
+		{"Below, and now the minimum", below, lacks{}, 1, partial, 0, lacks{}},
+		{"Below, and now the maximum", below, lacks{}, 2, healthy, 0, lacks{}},
+		{"no delay at the end of the start: minimum", lifecycle.Ready, lacks{}, 0, below, 0, lacks{}},
+		{"no delay at the end of the start: maximum", lifecycle.Ready, lacks{}, 1, partial, 0, lacks{}},
 	} {
 		mem, seen := memoryIn(c.from), running(c.n)
 		seen.Shortages = c.seen
@@ -143,12 +143,12 @@ func TestWhichExecutorsCount(t *testing.T) {
 	}
 	ready := driver(lifecycle.DriverRunning, readyAt(7))
 	run(t, []row{
-		{"those that wait do not", app, memoryIn(lifecycle.Ready), withExecutors(ready, lifecycle.DriverPending, lifecycle.DriverPending), at(60), want{check: 247 * second}},
-		{"those that ended do not", app, memoryIn(lifecycle.Running), withShortages(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed)), at(60),
+		{"pending executors do not count", app, memoryIn(lifecycle.Ready), withExecutors(ready, lifecycle.DriverPending, lifecycle.DriverPending), at(60), want{check: 247 * second}},
+		{"ended executors do not count", app, memoryIn(lifecycle.Running), withShortages(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed)), at(60),
 			want{trail: phases(lifecycle.Below)}},
-		{"those on a lost node do not", app, memoryIn(lifecycle.Running), withShortages(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverUnknown)), at(60),
+		{"executors on a lost node do not count", app, memoryIn(lifecycle.Running), withShortages(withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverUnknown)), at(60),
 			want{trail: phases(lifecycle.Below)}},
-		{"a driver that is not Ready any more tells nothing", app, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60), want{}},
+		{"a driver that is no longer Ready keeps its phase", app, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60), want{}},
 	})
 	unready := running(2)
 	unready.Executors[1].Unready = true
@@ -190,17 +190,17 @@ func TestExecutorDeadlines(t *testing.T) {
 		return want{trail: phases(lifecycle.Ended), do: acts(stop(1)), check: 2 * second, outcome: lifecycle.ExecutorsTimedOut, reason: lifecycle.ReasonExecutorsTimedOut}
 	}
 	run(t, []row{
-		{"Ready: from when the driver was", app(true), memoryIn(lifecycle.Ready), running(0), at(106), want{check: second}},
-		{"Ready: over", app(true), memoryIn(lifecycle.Ready), afterLiveRead(running(0)), at(107), timedOut()},
-		{"the first comes just in time", app(true), memoryIn(lifecycle.Ready), running(1), at(107), want{trail: phases(lifecycle.Scaling), check: 100 * second}},
-		{"anew: it has its time from then", app(true), scaling, running(1), at(189), want{check: second}},
-		{"anew: over", app(true), scaling, afterLiveRead(running(1)), at(190), timedOut()},
-		{"anew: it went again", app(true), scaling, running(0), at(189), want{check: second}},
-		{"not anew", app(false), scaling, running(1), at(106), want{check: second}},
-		{"not anew: over", app(false), scaling, afterLiveRead(running(1)), at(107), timedOut()},
-		{"enough come just in time", app(true), scaling, running(2), at(190), want{trail: phases(lifecycle.Running)}},
-		{"once it runs there is none", app(true), memoryIn(lifecycle.Below), running(0), at(9000), want{trail: phases(lifecycle.Running)}},
-		{"nor where the start awaits none", secondFamily(thresholds(0, 3, 0)), memoryIn(lifecycle.Below), running(0), at(9000), want{}},
+		{"Ready: a second left, from the driver's readiness", app(true), memoryIn(lifecycle.Ready), running(0), at(106), want{check: second}},
+		{"Ready: at the deadline", app(true), memoryIn(lifecycle.Ready), afterLiveRead(running(0)), at(107), timedOut()},
+		{"Ready: the first executor starts at the deadline", app(true), memoryIn(lifecycle.Ready), running(1), at(107), want{trail: phases(lifecycle.Scaling), check: 100 * second}},
+		{"restarted at Scaling: a second left", app(true), scaling, running(1), at(189), want{check: second}},
+		{"restarted at Scaling: at the deadline", app(true), scaling, afterLiveRead(running(1)), at(190), timedOut()},
+		{"restarted at Scaling: the executor no longer exists", app(true), scaling, running(0), at(189), want{check: second}},
+		{"not restarted: a second left", app(false), scaling, running(1), at(106), want{check: second}},
+		{"not restarted: at the deadline", app(false), scaling, afterLiveRead(running(1)), at(107), timedOut()},
+		{"enough executors start at the deadline", app(true), scaling, running(2), at(190), want{trail: phases(lifecycle.Running)}},
+		{"no deadline while the application runs", app(true), memoryIn(lifecycle.Below), running(0), at(9000), want{trail: phases(lifecycle.Running)}},
+		{"no deadline without initial executors", secondFamily(thresholds(0, 3, 0)), memoryIn(lifecycle.Below), running(0), at(9000), want{}},
 	})
 	if plan := Step(app(true), memoryIn(lifecycle.Ready), afterLiveRead(running(0)), at(107)); plan.Next.Cause.Message != "fewer than 2 executors ran within 1m40s" {
 		t.Errorf("message %q", plan.Next.Cause.Message)
@@ -261,26 +261,26 @@ func TestEnterMissedPhases(t *testing.T) {
 		seen lifecycle.Observed
 		want []lifecycle.Phase
 	}{
-		{"from its launch", family(), lifecycle.Launched, succeeded, through(started, ready, healthy)},
-		{"from its start", family(), started, succeeded, through(ready, healthy)},
-		{"from when it was Ready", family(), ready, succeeded, through(healthy)},
-		{"seen in time", family(), healthy, succeeded, through()},
-		{"not asked for", appWith(), lifecycle.Launched, succeeded, through()},
+		{"from Launched", family(), lifecycle.Launched, succeeded, through(started, ready, healthy)},
+		{"from Started", family(), started, succeeded, through(ready, healthy)},
+		{"from Ready", family(), ready, succeeded, through(healthy)},
+		{"from Running", family(), healthy, succeeded, through()},
+		{"without EnterMissedPhases", appWith(), lifecycle.Launched, succeeded, through()},
 		{"evicted", family(), lifecycle.Launched, driver(lifecycle.DriverFailed, evicted), through(started, ready, healthy)},
-		{"nobody knows when it started", family(), lifecycle.Launched, driver(lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.StartedAt = time.Time{} }), through()},
-		{"it could not be started", family(), lifecycle.Launched, driver(lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.StartedAt = time.Unix(0, 0) }), through()},
-		{"executors were awaited and none is seen", family(thresholds(2, 0, 0)), lifecycle.Launched, succeeded, through(started, ready)},
-		{"some are", family(thresholds(2, 0, 0)), lifecycle.Launched, withExecutors(succeeded, lifecycle.DriverSucceeded), through(started, ready, lifecycle.Scaling)},
-		{"enough are", family(thresholds(2, 0, 0)), lifecycle.Launched, withExecutors(succeeded, lifecycle.DriverSucceeded, lifecycle.DriverSucceeded),
+		{"the start time is unknown", family(), lifecycle.Launched, driver(lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.StartedAt = time.Time{} }), through()},
+		{"a start time of 1970", family(), lifecycle.Launched, driver(lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.StartedAt = time.Unix(0, 0) }), through()},
+		{"two initial executors, and none observed", family(thresholds(2, 0, 0)), lifecycle.Launched, succeeded, through(started, ready)},
+		{"two initial executors, and one observed", family(thresholds(2, 0, 0)), lifecycle.Launched, withExecutors(succeeded, lifecycle.DriverSucceeded), through(started, ready, lifecycle.Scaling)},
+		{"two initial executors, and two observed", family(thresholds(2, 0, 0)), lifecycle.Launched, withExecutors(succeeded, lifecycle.DriverSucceeded, lifecycle.DriverSucceeded),
 			through(started, ready, healthy)},
-		{"nobody looked before, and there is a minimum", family(thresholds(0, 1, 0)), lifecycle.Launched, succeeded, through(started, ready, healthy)},
-		{"as many as the start awaits are, and there is a minimum", family(thresholds(1, 1, 2)), lifecycle.Scaling,
+		{"a minimum, and no executor observed", family(thresholds(0, 1, 0)), lifecycle.Launched, succeeded, through(started, ready, healthy)},
+		{"a minimum, and the initial executors observed", family(thresholds(1, 1, 2)), lifecycle.Scaling,
 			withExecutors(succeeded, lifecycle.DriverSucceeded), through(healthy)},
-		{"what ran stays as it was called", family(thresholds(0, 1, 0)), healthy, succeeded, through()},
+		{"from Running, with a minimum", family(thresholds(0, 1, 0)), healthy, succeeded, through()},
 		{"without thresholds", appWith(func(a *lifecycle.App) { a.EnterMissedPhases = true }), lifecycle.Launched, succeeded, through(started, ready, healthy)},
-		{"without thresholds, executors awaited", appWith(func(a *lifecycle.App) { a.EnterMissedPhases, a.InitialExecutors = true, 2 }), lifecycle.Launched, succeeded,
+		{"without thresholds, and two initial executors", appWith(func(a *lifecycle.App) { a.EnterMissedPhases, a.InitialExecutors = true, 2 }), lifecycle.Launched, succeeded,
 			through(started, ready)},
-		{"and some seen", appWith(func(a *lifecycle.App) { a.EnterMissedPhases, a.InitialExecutors = true, 2 }), lifecycle.Launched,
+		{"without thresholds, and one of two initial executors observed", appWith(func(a *lifecycle.App) { a.EnterMissedPhases, a.InitialExecutors = true, 2 }), lifecycle.Launched,
 			withExecutors(succeeded, lifecycle.DriverSucceeded), through(started, ready, lifecycle.Scaling)},
 	} {
 		mem := memoryIn(c.from)

@@ -23,7 +23,7 @@ func TestRestartRequests(t *testing.T) {
 	for _, r := range []row{
 		{name: "a running cluster is updated pod by pod", want: two(asks("r1")), mem: memory(lifecycle.Running), seen: whole, objects: stand,
 			after: time.Minute, reported: ReasonRestarted, check: start},
-		{name: "the answered request again", want: two(asks("r1")), mem: memory(lifecycle.Running, answered("r1")), objects: stand,
+		{name: "the request was carried out before", want: two(asks("r1")), mem: memory(lifecycle.Running, answered("r1")), objects: stand,
 			seen: membersOf(member("master", second), member("w-0", second), member("w-1", second)), after: time.Minute},
 		{name: "while the spec is invalid", want: two(asks("r1"), broken), mem: memory(lifecycle.Running), seen: whole, after: time.Minute},
 		{name: "before the first pass", want: two(asks("r1")), objects: stand, trail: "Launched", cause: ReasonMasterNotReady, check: start},

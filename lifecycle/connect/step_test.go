@@ -144,7 +144,7 @@ func TestHowServersEnd(t *testing.T) {
 			outcome: lifecycle.Failed, reason: "Error",
 		},
 		"no error": {seen: server(1, lifecycle.DriverSucceeded), outcome: lifecycle.Failed, reason: lifecycle.ReasonServerEnded},
-		"deleted, and it stops well": {
+		"deleted, and it stops without an error": {
 			seen: server(1, lifecycle.DriverSucceeded, deleting), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted,
 		},
 		"evicted": {
@@ -153,9 +153,9 @@ func TestHowServersEnd(t *testing.T) {
 			}),
 			outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted,
 		},
-		"gone":                   {seen: nothing, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost},
-		"deleted, and then gone": {before: []lifecycle.Observed{server(1, lifecycle.DriverRunning, ready, deleting)}, seen: nothing, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted},
-		"its node is lost, and then it is gone": {
+		"no longer existing":                   {seen: nothing, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost},
+		"deleted, and then no longer existing": {before: []lifecycle.Observed{server(1, lifecycle.DriverRunning, ready, deleting)}, seen: nothing, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted},
+		"its node is lost, and then it no longer exists": {
 			before:  []lifecycle.Observed{server(1, lifecycle.DriverUnknown)},
 			seen:    nothing,
 			outcome: lifecycle.Lost, reason: lifecycle.ReasonNodeLost,
@@ -200,9 +200,9 @@ func TestServerThatGoes(t *testing.T) {
 		seen   lifecycle.Observed
 		reason string
 	}{
-		"deleted":          {server(1, lifecycle.DriverRunning, ready, deleting), lifecycle.ReasonDriverDeleting},
-		"taken away":       {server(1, lifecycle.DriverRunning, ready, deleting, evicted), lifecycle.ReasonEvicted},
-		"about to be gone": {server(1, lifecycle.DriverRunning, deleting), lifecycle.ReasonDriverDeleting},
+		"deleted":                      {server(1, lifecycle.DriverRunning, ready, deleting), lifecycle.ReasonDriverDeleting},
+		"evicted":                      {server(1, lifecycle.DriverRunning, ready, deleting, evicted), lifecycle.ReasonEvicted},
+		"deleted, and no longer ready": {server(1, lifecycle.DriverRunning, deleting), lifecycle.ReasonDriverDeleting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := running(t)
