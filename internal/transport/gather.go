@@ -10,8 +10,8 @@ import (
 // the next read pauses first. Bytes that arrive during the pause are then read together. If nothing has arrived for
 // longer than the pause, the next bytes are read at once.
 //
-// A read of each single event would wake a chain of goroutines. On a machine that also runs the API server, this takes
-// a whole core from it.
+// If each event were read by itself, it would wake a chain of goroutines. On a machine that also runs the API server,
+// this would cost the API server a whole core.
 //
 // There is no pause while many bytes arrive, because a cache is being filled then. If the reader paused, the sender
 // could send only as much per pause as fits into the connection's window.
@@ -29,8 +29,8 @@ type gathering struct {
 const (
 	// beginning is how long a new connection is read without pauses, for handshakes and the first lists.
 	beginning = 2 * time.Second
-	// much is the number of bytes per pause at which reads stop pausing. A few thousand executors that start or end each
-	// minute cause fewer bytes.
+	// much is a number of bytes. If at least as many arrive during a pause, reads stop pausing. A few thousand
+	// executors that start or end each minute cause fewer bytes.
 	much = 512 << 10
 )
 

@@ -158,8 +158,8 @@ func (o objects) event() *Message {
 	return Fields(map[protowire.Number]*Message{eventType: Whole, eventObject: Fields(map[protowire.Number]*Message{extensionRaw: {as: o.shed}})})
 }
 
-// shed appends the kept part of an object to out. If it does not have the object's kind or cannot read the input, it
-// appends the input unchanged. The client then reports the error.
+// shed appends the kept part of an object to out. If objects does not contain the kind of the object, or if the input
+// cannot be read, it appends the input unchanged. In the second case, the client reports the error.
 func (o objects) shed(out, in []byte) []byte {
 	unknown, found := bytes.CutPrefix(in, magic)
 	kept := o[string(valueOf(valueOf(unknown, unknownTypeMeta), typeMetaKind))]

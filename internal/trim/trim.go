@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// childLabels are the labels that decisions use of pods and other dependents.
+// childLabels are the labels that decisions read on pods and on other dependents.
 var childLabels = append([]string{
 	identity.AppUIDLabel, identity.AttemptLabel, identity.RoleLabel, lifecycle.ContentLabel, submit.SelectorLabel, submit.VersionLabel, submit.ExecutorIDLabel,
 	sparkoperator.LabelSubmissionID, sparkoperator.LabelScheduledAppName, appsv1.StatefulSetPodNameLabel,
@@ -141,9 +141,9 @@ func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	return kept
 }
 
-// stateRead returns a container's state with bounded texts. It hides users, passwords and signatures in addresses. The
-// message is the last output of a program, and the people who may read conditions and Events are more than those who
-// may read the program's log.
+// stateRead returns a container's state with bounded texts. It hides users, passwords and signatures in addresses,
+// because the message is the last output of a program, and more people may read conditions and Events than the
+// program's log.
 func stateRead(state corev1.ContainerState) corev1.ContainerState {
 	if w := state.Waiting; w != nil {
 		w.Reason, w.Message = shortened(w.Reason), conf.HideAddresses(brieflySaid(w.Message))
@@ -179,9 +179,9 @@ func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 // resourceAnnotations are the annotations of a custom resource that decisions use.
 var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation, lifecycle.RestartAnnotation}
 
-// resourceFinalizers are the only finalizers that the cache keeps of a custom resource with more than maxFinalizers.
-// The operator must not write back the shortened list, so it does not remove the finalizers of another operator
-// (Kind.Inherited.Finalizers) from such a custom resource.
+// resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. All
+// others are dropped. The operator must not write back the shortened list, so it does not remove the finalizers of
+// another operator (Kind.Inherited.Finalizers) from such a custom resource.
 var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
 // Bound reduces a custom resource's metadata to the parts that are read, and limits the lists in it. Each limit is

@@ -12,9 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
 )
 
-// exceeded returns a fault for each resource of which the object's pods need more than a quota of the namespace allows.
-// If it cannot read the quotas, it returns a warning instead, because the API server compares each pod with the quotas
-// anyway.
+// exceeded returns a fault for each resource for which the object's pods need more than a quota of the namespace
+// allows. If it cannot read the quotas, it returns a warning instead, because the API server compares each pod with the
+// quotas anyway.
 func (r *Reviewer) exceeded(ctx context.Context, namespace string, cfg config.Configuration, labels map[string]string, old client.Object, review dialect.Review) (faults []*dialect.FieldError, warnings []string) {
 	if r.Quotas == nil || review.Pods == nil {
 		return nil, nil

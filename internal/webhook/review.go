@@ -135,8 +135,9 @@ func (r *Reviewer) before(req admission.Request) client.Object {
 //
 // Such an update must be admitted for every stored object, even if the spec is invalid or breaks a rule that is newer
 // than the object. Otherwise nobody could remove a finalizer, or stop a running application. An update that resumes the
-// object is reviewed. The comparison is of bytes, because the API server encodes both objects in the same way, with
-// sorted keys.
+// object is reviewed.
+//
+// The specs are compared as bytes, because the API server encodes both objects in the same way, with sorted keys.
 func startsNothing(before, after []byte) bool {
 	type stored struct {
 		Spec json.RawMessage `json:"spec"`

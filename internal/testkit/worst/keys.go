@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// KeyFamilies maps Spark configuration keys to values, for keys that an application may set in large numbers. If a key
-// contains %d, an application may set many keys that differ in that number. If it does not, the value may be a long
-// list. KeysOf makes the entries.
+// KeyFamilies maps Spark configuration keys to values. An application may set many keys like them, or a long value: if
+// a key contains %d, the application may set one key for each number. Any other key may have a long list as its value.
+// KeysOf makes the entries.
 var KeyFamilies = map[string]string{
 	"spark.kubernetes.driverEnv.E%d":                          "v",
 	"spark.kubernetes.driver.label.l%d":                       "v",

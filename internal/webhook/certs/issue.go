@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// clockSkew is how long before its creation a certificate is valid. The clock of the API server may be slow by that
-// much.
+// clockSkew is how much earlier than its creation the validity of a certificate begins. It is necessary because the
+// clock of the API server may be slow.
 const clockSkew = time.Hour
 
 // Issue returns a new self-signed certificate for DNS names and IP addresses, and its key, in PEM. Clients trust the

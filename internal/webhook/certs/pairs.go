@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// These are keys of the Secret's data. The keys chainName and keyName contain the current certificate and its key. Of
-// the previous certificate, the Secret contains no key.
+// These are keys of the Secret's data. The keys chainName and keyName contain the current certificate and its key. The
+// Secret does not contain the key of the previous certificate.
 const (
 	nextChainName = "next.crt"
 	nextKeyName   = "next.key"

@@ -132,9 +132,9 @@ func (s *SelfSigned) round(ctx context.Context) error {
 	return nil
 }
 
-// renew adds the certificates to held that it lacks, and reports whether it changed held. If there is no current
-// certificate, the next certificate becomes current, or a new one if there is no next certificate either. If the
-// current certificate expires soon and there is no next certificate, renew issues the next one.
+// renew makes sure that held contains a current certificate, and reports whether it changed held. If there is no
+// current certificate, the next certificate becomes current, or a new one if there is no next certificate either. If
+// the current certificate expires soon and there is no next certificate, renew issues the next one.
 func (s *SelfSigned) renew(held *pairs, now time.Time) (changed bool, err error) {
 	switch {
 	case held.current == nil && held.next != nil:

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
-// Excess is a resource of which a quota allows less than the pods of a custom resource need.
+// Excess describes a resource for which the pods of a custom resource need more than a quota allows.
 type Excess struct {
 	// Quota is the name of the ResourceQuota, and Resource the name of the resource in its spec.hard.
 	Quota    string
@@ -38,7 +38,7 @@ type counted struct {
 	requests, limits corev1.ResourceList
 }
 
-// Exceeded returns the resources of which the pods together need more than a quota allows, sorted by quota and
+// Exceeded returns the resources for which the pods together need more than a quota allows, sorted by quota and
 // resource. The result is empty if the pods fit into the namespace while nothing else runs there.
 func Exceeded(quotas []corev1.ResourceQuota, pods []dialect.Pods) (all []Excess) {
 	if len(quotas) == 0 {
