@@ -31,8 +31,8 @@ func (s *step) countRestart(outcome lifecycle.Outcome) {
 }
 
 // countUnremembered counts a restart whose launch was not stored. The outcome that it counts is that of the attempt
-// before the launch. If that attempt's end was not stored either, the outcome counts as Lost: all its objects must have
-// been deleted, because the launch was not possible before.
+// before the launch. If that attempt's end was not stored either, the outcome counts as Lost. All objects of that
+// attempt must have been deleted, because no launch is possible before that.
 func (s *step) countUnremembered() {
 	switch {
 	case s.m.Phase == lifecycle.Ended:

@@ -13,7 +13,8 @@ import (
 // attempts if the bound is maxAttempt.
 const maxAttempt = math.MaxInt32
 
-// overdue is how long after a pod should have been deleted its deletion counts as stuck.
+// overdue is the time after which the deletion of a pod counts as stuck. It begins when the pod should have been
+// deleted.
 const overdue = 30 * time.Second
 
 func (s *step) suspendedCause() lifecycle.Cause {

@@ -31,10 +31,10 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 // result ended reports whether it ended the attempt. The result entered reports whether the decision entered another
 // phase.
 //
-// There are three cases. A submitter that failed has submitted no driver, whatever its error was: even after the error
+// There are two cases. A submitter that failed has submitted no driver, whatever its error was: even after the error
 // "already exists", the live read would have found the driver. If the submitter no longer exists, its driver may have
-// run and been deleted together with the submitter, so the attempt counts as a run. If the submitter is being deleted,
-// nothing is decided yet.
+// run and been deleted together with the submitter, so the attempt counts as a run. In all other cases driverMissing
+// decides.
 func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 	if s.m.Phase != lifecycle.Launched {
 		return false, false // the driver existed earlier

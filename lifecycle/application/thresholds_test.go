@@ -245,7 +245,7 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 }
 
 // TestEnterMissedPhases checks which phases the state machine enters for a driver that ended before a pass observed it
-// in these phases. The rows differ in the last observed phase.
+// in these phases. The field from of a row is the last observed phase.
 func TestEnterMissedPhases(t *testing.T) {
 	through := func(p ...lifecycle.Phase) []lifecycle.Phase {
 		return append(p, lifecycle.Ended, lifecycle.Retained)

@@ -413,7 +413,7 @@ func (w *world) ended() bool {
 }
 
 // liveSecond simulates one life cycle of an application of spark.apache.org. In the first part, calls fail, users edit
-// and nodes are lost. In the second part, nothing of this happens, and the life cycle must end.
+// and nodes are lost. In the second part, none of this happens, and the life cycle must end.
 func (w *world) liveSecond(t *testing.T) {
 	w.Due = w.Now
 	for range 200 {

@@ -165,7 +165,7 @@ func (w *world) use() {
 
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
 
-// progress makes at most one random change to a pod, as it could happen to a real pod.
+// progress makes a random change to a pod, as it could happen to a real pod.
 func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
@@ -823,7 +823,7 @@ func (w *world) turn(t *testing.T, sync bool) bool {
 }
 
 // live simulates one life cycle of an application. In the first part, calls fail, users edit and nodes are lost. In the
-// second part, nothing of this happens, and the application must end.
+// second part, none of this happens, and the application must end.
 func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	for range 200 {

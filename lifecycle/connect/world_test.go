@@ -94,7 +94,7 @@ func (w *world) tick() {
 	}
 }
 
-// progress makes at most one random change to a pod, as it could happen to a real pod.
+// progress makes a random change to a pod, as it could happen to a real pod.
 func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
@@ -441,7 +441,7 @@ func (w *world) deviation() string {
 }
 
 // live simulates one life cycle of a server. In the first part, calls fail, users edit and nodes are lost. In the
-// second part, nothing of this happens, and the server must reach the state that its spec requires.
+// second part, none of this happens, and the server must reach the state that its spec requires.
 func (w *world) live(t *testing.T) {
 	w.Due = w.Now
 	for range 250 {
