@@ -19,8 +19,7 @@ var (
 	end   = metav1.NewTime(noon.Add(time.Hour))
 )
 
-// podIn returns a driver pod of attempt 3 in the given phase, and then makes the given changes to it. The pod is on a
-// node.
+// podIn returns a driver pod of attempt 3 on a node, in the given phase and with the given changes.
 func podIn(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

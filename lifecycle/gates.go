@@ -6,8 +6,8 @@ import "time"
 // gate on every pod that it places and removes the gate within a second.
 const gateGrace = 5 * time.Second
 
-// GateGrace returns for how much longer the wait for a pod's scheduling gates is not reported. It returns 0 if the pod
-// waits for something else.
+// GateGrace returns the time until the wait for a pod's scheduling gates is reported. It returns 0 if the pod waits for
+// something else.
 func GateGrace(why Cause, created, now time.Time) time.Duration {
 	if why.Reason != ReasonSchedulingGated {
 		return 0

@@ -27,9 +27,10 @@ func AttemptID(uid string, attempt int32) string {
 	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
 }
 
-// Edited reports whether the hash of the wanted spec says that the spec differs from the launched one. Hashes that
-// cannot be compared count as equal, so that an upgrade of the operator restarts nothing. This is the case if one of
-// them is missing, or if they come from different versions of the algorithm.
+// Edited reports whether the hash of the wanted spec says that the spec differs from the launched one.
+//
+// Hashes cannot be compared if one of them is missing, or if they come from different versions of the algorithm. Such
+// hashes count as equal, so that an upgrade of the operator restarts nothing.
 func Edited(launched, wanted string) bool {
 	before, _, ok1 := strings.Cut(launched, ":")
 	after, _, ok2 := strings.Cut(wanted, ":")

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// memberPod returns a worker pod of a StatefulSet in the given phase, and then makes the given changes to it.
+// memberPod returns a worker pod of a StatefulSet in the given phase and with the given changes.
 func memberPod(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := podIn(phase, func(pod *corev1.Pod) {
 		pod.Name, pod.Labels[roleLabel] = "c-worker-1", "worker"

@@ -139,8 +139,7 @@ func play(t *testing.T, app lifecycle.App, story []observation) (states []string
 	return p.states, m, done
 }
 
-// secondFamily returns an application with the defaults of the dialect of spark.apache.org, and then makes the given
-// changes to it.
+// secondFamily returns an application with the defaults of the dialect of spark.apache.org and the given changes.
 func secondFamily(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{
 		UID: "uid", MissingGrace: 60 * second, Thresholds: &lifecycle.Thresholds{}, EnterMissedPhases: true, Retain: lifecycle.Retention{Policy: lifecycle.RetainNever},

@@ -19,8 +19,7 @@ func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Sec
 
 const second = time.Second
 
-// appWith returns an application with the spec hash 1:a and a MissingGrace of 10 s, and then makes the given changes to
-// it.
+// appWith returns an application with the spec hash 1:a, a MissingGrace of 10 s, and the given changes.
 func appWith(change ...func(*lifecycle.App)) lifecycle.App {
 	app := lifecycle.App{UID: "uid", SpecHash: "1:a", MissingGrace: 10 * second, Restart: lifecycle.Restart{Policy: lifecycle.Never}}
 	for _, c := range change {

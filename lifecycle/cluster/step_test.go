@@ -23,7 +23,7 @@ var (
 	invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.sparkConf[spark.x]: no"}
 )
 
-// two returns a cluster with a master and two workers, and then makes the given changes to it.
+// two returns a cluster with a master, two workers, and the given changes.
 func two(change ...func(*Cluster)) Cluster {
 	c := Cluster{Generation: 1, Workers: 2, Made: map[lifecycle.Role]string{lifecycle.Master: "m1", lifecycle.Worker: "w1"}, Start: start}
 	for _, change := range change {
@@ -40,7 +40,7 @@ func edited(c *Cluster) {
 func scales(c *Cluster)  { c.Scales, c.Workers = true, 1 }
 func nobound(c *Cluster) { c.Start = 0 }
 
-// member returns a ready pod that was created from the first spec, and then makes the given changes to it.
+// member returns a ready pod that was created from the first spec, with the given changes.
 func member(name string, change ...func(*lifecycle.Member)) lifecycle.Member {
 	m := lifecycle.Member{Name: name, Role: lifecycle.Worker, Phase: lifecycle.DriverRunning, Ready: true, Generation: "w1"}
 	if name == "master" {

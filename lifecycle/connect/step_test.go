@@ -67,7 +67,7 @@ func deletes(part lifecycle.Part, attempt int32) lifecycle.Action {
 	return lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt}
 }
 
-// server returns an observation with one server, and then makes the given changes to that server.
+// server returns an observation with one server, to which it makes the given changes.
 func server(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "s-server", Attempt: attempt, Phase: phase, CreatedAt: startTime, SpecHash: "1:a"}
 	for _, mod := range mods {
@@ -389,8 +389,8 @@ func TestShortOfExecutors(t *testing.T) {
 	s.passAfter(time.Second, there).expectActions().expect(lifecycle.Running, "")
 }
 
-// TestTransientErrors checks that nothing is requested during transient errors that would fail, and that the server is
-// created afterwards.
+// TestTransientErrors checks that the operator makes no requests during transient errors that would fail because of
+// them, and that it creates the server afterwards.
 func TestTransientErrors(t *testing.T) {
 	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: startTime}}
 	s := tell(t).passAfter(time.Minute, bad).expectActions().expect(lifecycle.New, "")
