@@ -564,7 +564,7 @@ func TestSubmitterFacts(t *testing.T) {
 	want := Submitter{Name: "s", UID: "u", Attempt: 2, Phase: DriverFailed, CreatedAt: at.Time, EndedAt: at.Time, SpecHash: "1:x", Why: Cause{"Error",
 		"spark-submit container failed with exit code 1: Exception in thread \"main\" org.apache.spark.SparkException: no jar"}}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("failed beside a container that goes on (-want +got):\n%s", diff)
+		t.Errorf("failed while another container still runs (-want +got):\n%s", diff)
 	}
 
 	late := pod(corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 143, Reason: "Error"}})
@@ -602,6 +602,6 @@ func TestCutTrace(t *testing.T) {
 		t.Errorf("excerpt is %q", got)
 	}
 	if got := excerpt("Error: no such file (see Main.java:3) at all"); !strings.HasPrefix(got, "Error: no such file") {
-		t.Errorf("a sentence is taken for a frame: %q", got)
+		t.Errorf("a sentence counts as a frame: %q", got)
 	}
 }

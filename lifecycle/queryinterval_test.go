@@ -12,7 +12,7 @@ func TestQueryInterval(t *testing.T) {
 		{15 * time.Minute, time.Minute}, {24 * time.Hour, time.Minute},
 	} {
 		if got := QueryInterval(test.amiss); got != test.again {
-			t.Errorf("amiss for %s it is asked again after %s, want %s", test.amiss, got, test.again)
+			t.Errorf("after a problem of %s the next query is in %s, want %s", test.amiss, got, test.again)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestTrimBoundsOwners(t *testing.T) {
 	}
 	runtime.KeepAlive(kept) // the objects are in use until here
 	if grown := heap() - before; grown > most {
-		t.Errorf("objects that are gone leave %d MiB", grown>>20)
+		t.Errorf("after their deletion the objects still take %d MiB", grown>>20)
 	}
 }
 

@@ -76,6 +76,6 @@ func TestBudgetIsNoObstacle(t *testing.T) {
 	seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
 	plan := Step(appWith(budgeted), memoryIn(lifecycle.Launched), seen, at(60))
 	if plan.Next.Phase != lifecycle.Running || plan.Next.Cause != (lifecycle.Cause{}) || len(plan.Notices) > 0 {
-		t.Errorf("it is %s, %+v, told %v", plan.Next.Phase, plan.Next.Cause, plan.Notices)
+		t.Errorf("phase %s, cause %+v, reported %v", plan.Next.Phase, plan.Next.Cause, plan.Notices)
 	}
 }

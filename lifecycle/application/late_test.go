@@ -37,7 +37,7 @@ func (w *world) overtake() {
 	})
 	w.late = l
 	w.overtaken++
-	w.Tell("the operator loses its lease in a pass")
+	w.Tell("the operator loses its lease during a pass")
 	w.begin()
 }
 

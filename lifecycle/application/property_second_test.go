@@ -71,15 +71,15 @@ func checkSecond(t *testing.T, app lifecycle.App, mem lifecycle.Memory, now time
 	m := plan.Next
 	switch {
 	case app.Thresholds == nil && mem.PhaseBeforeUnknown == lifecycle.New && (enters(lifecycle.Partial, lifecycle.Below) || m.PhaseBeforeUnknown != lifecycle.New):
-		t.Fatalf("thresholds are held to that nobody set: %v, before %q", plan.Transitions, m.PhaseBeforeUnknown)
+		t.Fatalf("thresholds apply although none are set: %v, phase before Unknown %q", plan.Transitions, m.PhaseBeforeUnknown)
 	case m.PhaseBeforeUnknown != lifecycle.New && m.Phase != lifecycle.Unknown:
-		t.Fatalf("%s remembers that it was %s", m.Phase, m.PhaseBeforeUnknown)
+		t.Fatalf("the phase %s remembers the phase %s before a lost node", m.Phase, m.PhaseBeforeUnknown)
 	case app.Restart.Limits == nil && m.Restarts != mem.Restarts && m.Restarts != lifecycle.Restarts{}:
-		t.Fatalf("restarts are counted that nobody asked to be: %+v", m.Restarts)
+		t.Fatalf("restarts are counted without limits: %+v", m.Restarts)
 	case m.Restarts != mem.Restarts && !enters(lifecycle.Waiting, lifecycle.Editing, lifecycle.Launched, lifecycle.Suspending) && (!restartRequested(plan) || m.Restarts != lifecycle.Restarts{}):
-		t.Fatalf("counted for nothing: %+v after %+v: %v", m.Restarts, mem.Restarts, plan.Transitions)
+		t.Fatalf("restarts are counted without a restart: %+v after %+v: %v", m.Restarts, mem.Restarts, plan.Transitions)
 	case m.Restarts.Rejections > m.Restarts.Failures && mem.Restarts.Rejections <= mem.Restarts.Failures:
-		t.Fatalf("a refusal that is no failure: %+v", m.Restarts)
+		t.Fatalf("a rejection that is not counted as a failure: %+v", m.Restarts)
 	}
 	for _, tr := range plan.Transitions {
 		keeps := app.Retain.Policy == "" || app.Retain.Policy == lifecycle.RetainAlways || app.Retain.Policy == lifecycle.RetainOnFailure && tr.Outcome != lifecycle.Succeeded

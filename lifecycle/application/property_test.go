@@ -34,7 +34,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 		t.Fatalf("New is stored: %+v", plan)
 	}
 	if !slices.ContainsFunc(Waits, func(w Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
-		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
+		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
 	checkAttempts(t, mem, plan)
 	checkIntention(t, app, mem, seen, plan)
@@ -72,7 +72,7 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 		t.Fatalf("%d launches in one plan", creates)
 	}
 	if creates == 1 && len(plan.Actions) != 1 {
-		t.Fatalf("a launch beside other actions: %v", plan.Actions)
+		t.Fatalf("a launch together with other actions: %v", plan.Actions)
 	}
 }
 
@@ -98,7 +98,7 @@ func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observe
 // of the pod or of the custom resource starts the next pass.
 func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if plan.RequeueAfter < 0 {
-		t.Fatalf("check %s", plan.RequeueAfter)
+		t.Fatalf("requeue after %s", plan.RequeueAfter)
 	}
 	if plan.RequeueAfter > 0 || app.Deleting {
 		return
@@ -107,7 +107,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	d := seen.Driver(m.Attempt)
 	switch {
 	case m.Phase == lifecycle.Retained && app.Retain.For != nil:
-		t.Fatalf("retained for %s, and nobody looks then", app.Retain.For)
+		t.Fatalf("retained for %s, and no pass is requested at that time", app.Retain.For)
 	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended:
 	case m.Phase == lifecycle.Unknown && d != nil && app.Deadlines.Run == 0:
 	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Deadlines.DriverStart == 0 && app.Deadlines.Run == 0:
@@ -120,7 +120,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 			t.Fatalf("%s has a deadline and no timer", m.Phase)
 		}
 	default:
-		t.Fatalf("%s waits for nothing at %s: app %+v memory %+v seen %+v", m.Phase, now, app, m, seen)
+		t.Fatalf("%s has neither a timer nor an event at %s: app %+v memory %+v seen %+v", m.Phase, now, app, m, seen)
 	}
 }
 
@@ -134,7 +134,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	// If the interval of a stored wait is zero, the next pass continues at once.
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
 	if len(second.Transitions) > 0 && !due {
-		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
+		t.Fatalf("the second decision enters phases: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
 	}
 	for _, a := range second.Actions {
 		if a.Verb == lifecycle.Create && a.Part == lifecycle.Submission {
@@ -142,7 +142,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 		}
 	}
 	if len(second.Notices) > 0 && !due && !refused {
-		t.Fatalf("told twice: %v", second.Notices)
+		t.Fatalf("reported twice: %v", second.Notices)
 	}
 }
 

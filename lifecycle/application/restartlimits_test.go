@@ -170,11 +170,11 @@ func TestBackoffs(t *testing.T) {
 			plan := Step(app, mem, nothing, at(50))
 			checkPlan(t, app, mem, nothing, at(50), plan)
 			if next := at(50).Add(c.want); !plan.Next.NextAttempt.Equal(next) || plan.RequeueAfter != c.want {
-				t.Fatalf("next attempt at %s, look after %s; want %s", plan.Next.NextAttempt, plan.RequeueAfter, c.want)
+				t.Fatalf("next attempt at %s, requeue after %s; want %s", plan.Next.NextAttempt, plan.RequeueAfter, c.want)
 			}
 			early, due := plan.Next.NextAttempt.Add(-time.Millisecond), plan.Next.NextAttempt
 			if plan := Step(app, plan.Next, confirmed, early); len(plan.Actions) > 0 || plan.RequeueAfter != time.Millisecond {
-				t.Errorf("a millisecond before: %v, look after %s", plan.Actions, plan.RequeueAfter)
+				t.Errorf("a millisecond before: %v, requeue after %s", plan.Actions, plan.RequeueAfter)
 			}
 			if plan := Step(app, plan.Next, confirmed, due); plan.Next.Phase != lifecycle.Launched || plan.Next.Attempt != 2 {
 				t.Errorf("when it is due: %s of attempt %d", plan.Next.Phase, plan.Next.Attempt)

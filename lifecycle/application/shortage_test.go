@@ -121,7 +121,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 			t.Errorf("%s: cause (-want +got):\n%s", c.name, diff)
 		}
 		if reported := len(plan.Notices) > 0; reported != c.reported {
-			t.Errorf("%s: told %v", c.name, plan.Notices)
+			t.Errorf("%s: reported %v", c.name, plan.Notices)
 		}
 	}
 }
@@ -154,20 +154,20 @@ func TestShortageIsToldOnce(t *testing.T) {
 		}
 	}
 	if reported != 1 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Scaling {
-		t.Fatalf("told %d times; %s, %+v", reported, m.Phase, m.Cause)
+		t.Fatalf("reported %d times; %s, %+v", reported, m.Phase, m.Cause)
 	}
 	pass(100, "")
 	seen = withExecutors(seen, lifecycle.DriverRunning, lifecycle.DriverRunning)
 	pass(110, "")
 	if reported != 1 || m.Cause != (lifecycle.Cause{}) || m.Phase != lifecycle.Running || !m.ShortSince.IsZero() {
-		t.Fatalf("with room told %d times; %+v", reported, m)
+		t.Fatalf("with enough executors: reported %d times; %+v", reported, m)
 	}
 	seen.Executors[0].Phase = lifecycle.DriverFailed
 	pass(120, "used 3")
 	pass(130, "used 3")
 	pass(140, "used 3")
 	if reported != 2 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Running {
-		t.Errorf("again told %d times; %+v", reported, m)
+		t.Errorf("after the second shortage: reported %d times; %+v", reported, m)
 	}
 }
 
@@ -187,6 +187,6 @@ func TestRampUpAsksNobody(t *testing.T) {
 		m = plan.Next
 	}
 	if m.Phase != lifecycle.Running {
-		t.Errorf("it is %s", m.Phase)
+		t.Errorf("phase %s", m.Phase)
 	}
 }

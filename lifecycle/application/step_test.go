@@ -392,7 +392,7 @@ func TestExecutorsWait(t *testing.T) {
 				reported += n.Name
 			}
 			if diff := cmp.Diff(c.want, plan.Next.Cause); diff != "" || reported != c.pod {
-				t.Errorf("told of %q, want %q; cause (-want +got):\n%s", reported, c.pod, diff)
+				t.Errorf("reported %q, want %q; cause (-want +got):\n%s", reported, c.pod, diff)
 			}
 		})
 	}
@@ -845,7 +845,7 @@ func TestEditsOfAQueue(t *testing.T) {
 		write(true)
 		pass(driver(lifecycle.DriverRunning, attempt(m.Attempt)))
 		if m.Phase != lifecycle.Suspending {
-			t.Fatalf("suspended and edited it is %s", m.Phase)
+			t.Fatalf("suspended and edited: phase %s", m.Phase)
 		}
 		pass(confirmed)
 		write(false)
@@ -853,22 +853,22 @@ func TestEditsOfAQueue(t *testing.T) {
 		pass(driver(lifecycle.DriverRunning, attempt(m.Attempt), readyAt(now)))
 	}
 	if m.Phase != lifecycle.Running || m.Attempt != 4 || m.Runs != 4 || m.Submissions != 4 || m.SuspendedRuns != 3 {
-		t.Fatalf("admitted for the last time it is %+v", m)
+		t.Fatalf("after the last admission: %+v", m)
 	}
 	pass(driver(lifecycle.DriverFailed, attempt(4)))
 	if m.Phase != lifecycle.Waiting {
-		t.Fatalf("after its first failure it is %s", m.Phase)
+		t.Fatalf("after the first failure: phase %s", m.Phase)
 	}
 	pass(confirmed)
 	pass(driver(lifecycle.DriverFailed, attempt(5)))
 	if m.Phase != lifecycle.Retained || m.Runs != 5 {
-		t.Fatalf("after its second failure it is %s with %d runs", m.Phase, m.Runs)
+		t.Fatalf("after the second failure: phase %s with %d runs", m.Phase, m.Runs)
 	}
 	// After an edit, a finished application counts as a new one, even if it is suspended.
 	write(true)
 	pass(confirmed)
 	if m.Phase != lifecycle.Suspended || m.Runs != 0 || m.SuspendedRuns != 0 {
-		t.Fatalf("edited and suspended when it was over it is %s with %d runs, %d spared", m.Phase, m.Runs, m.SuspendedRuns)
+		t.Fatalf("edited and suspended after the end: phase %s with %d runs, %d suspended", m.Phase, m.Runs, m.SuspendedRuns)
 	}
 }
 
@@ -914,7 +914,7 @@ func TestStuckDeletion(t *testing.T) {
 		first := Step(app, mem, stuck, at(100))
 		second := Step(app, first.Next, stuck, at(200))
 		if first.Next.Cause.Message != want || len(first.Notices) != 1 || second.Next.Cause != first.Next.Cause || len(second.Notices) != 0 {
-			t.Errorf("%s: told %v, then %v; remembers %q", mem.Phase, first.Notices, second.Notices, second.Next.Cause.Message)
+			t.Errorf("%s: reported %v, then %v; remembers %q", mem.Phase, first.Notices, second.Notices, second.Next.Cause.Message)
 		}
 	}
 }
@@ -933,7 +933,7 @@ func TestTellsOnce(t *testing.T) {
 	}
 	second := Step(appWith(), first.Next, waiting("0/4"), at(25))
 	if len(second.Notices) > 0 || second.Next.Cause.Message != "0/4" {
-		t.Errorf("second: told %v, remembers %q; want nothing told, 0/4 remembered", second.Notices, second.Next.Cause.Message)
+		t.Errorf("second pass: reported %v, remembers %q; want nothing reported, 0/4 remembered", second.Notices, second.Next.Cause.Message)
 	}
 }
 

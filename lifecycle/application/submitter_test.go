@@ -213,19 +213,19 @@ func TestSubmitterIsToldOf(t *testing.T) {
 	app := appWith(submitted)
 	launched := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = bySubmit })
 	if plan := Step(app, launched, submitter(lifecycle.DriverRunning), at(20)); len(plan.Notices) != 0 {
-		t.Errorf("told %v", plan.Notices)
+		t.Errorf("reported %v", plan.Notices)
 	}
 	waits := submitter(lifecycle.DriverPending, submitterWaits("ImagePullBackOff"))
 	first := Step(app, launched, waits, at(20))
 	if len(first.Notices) != 1 || first.Notices[0].Part != lifecycle.SubmitterPod || first.Notices[0].Name != "app-submit" || !first.Notices[0].Waits ||
 		!strings.Contains(first.Next.Cause.Message, "app-submit") {
-		t.Errorf("told %v, remembers %+v", first.Notices, first.Next.Cause)
+		t.Errorf("reported %v, remembers %+v", first.Notices, first.Next.Cause)
 	}
 	if again := Step(app, first.Next, waits, at(25)); len(again.Notices) != 0 {
-		t.Errorf("told again: %v", again.Notices)
+		t.Errorf("reported again: %v", again.Notices)
 	}
 	torn := Step(app, launched, inspected(true, mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60))
 	if m := torn.Next.Cause.Message; !strings.Contains(m, "app-driver") || !strings.Contains(m, "no jar") {
-		t.Errorf("an interrupted submission is told as %q", m)
+		t.Errorf("the message of an interrupted submission is %q", m)
 	}
 }

@@ -174,7 +174,7 @@ func TestLackIsTold(t *testing.T) {
 			t.Errorf("with %d: %v, want %v", n, plan.Transitions, want)
 		}
 		if plan.Next.Cause != (lifecycle.Cause{}) {
-			t.Errorf("with %d it is remembered to wait for %+v: a count that changes is no cause", n, plan.Next.Cause)
+			t.Errorf("with %d executors: remembers %+v; a changing count must not be the stored cause", n, plan.Next.Cause)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 		}
 		lost := plan.Next
 		if again := Step(app, lost, seen, at(70)); again.Next.PhaseBeforeUnknown != before {
-			t.Errorf("a second look at %s: before %q", before, again.Next.PhaseBeforeUnknown)
+			t.Errorf("a second pass in %s: phase before Unknown %q", before, again.Next.PhaseBeforeUnknown)
 		}
 		if edited := Step(lifecycle.App{UID: "uid"}, memoryIn(before), seen, at(60)); edited.Next.PhaseBeforeUnknown != lifecycle.New {
 			t.Errorf("remembered without thresholds: %q", edited.Next.PhaseBeforeUnknown)

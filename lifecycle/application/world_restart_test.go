@@ -44,7 +44,7 @@ func (w *world) restartsDone() {
 	}
 	carried, launched := w.carried[w.stored.Attempt]
 	if late := w.stored.Attempt <= w.asked[request] || carried != "" && carried != request; launched && w.stored.Phase.Terminal() && late {
-		w.Fail("over in attempt %d, which was created for %q; the last request is %s", w.stored.Attempt, carried, request)
+		w.Fail("finished in attempt %d, which was created for %q; the last request is %s", w.stored.Attempt, carried, request)
 	}
 }
 

@@ -93,7 +93,7 @@ func (w *world) stop(p *pod) {
 			w.remove(q)
 		}
 	}
-	w.Tell("driver of attempt %d stops, and its executors have", p.attempt)
+	w.Tell("the executors of attempt %d have stopped, and its driver stops", p.attempt)
 }
 
 // finishStop ends a driver whose executors have exited, 0.1 s after them. It reports whether there was such a driver.
@@ -144,7 +144,7 @@ func (l *ledger) checkEnd(w *world, plan lifecycle.Plan) {
 				l.hasty = tr.At
 			}
 		case tr.To == lifecycle.Ended && tr.Outcome == lifecycle.Succeeded && (unseen || w.endOf(tr.Attempt).Sub(l.hasty) < time.Second):
-			w.Fail("attempt %d ends well, and its executors were just said to be too few: %v", tr.Attempt, l.states.states)
+			w.Fail("attempt %d succeeded shortly after a reported shortage of executors: %v", tr.Attempt, l.states.states)
 		}
 	}
 }
@@ -232,10 +232,10 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		}
 	}
 	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Rejections: l.counts[2]}) {
-		w.Fail("restarts %+v, counted %v", got, l.counts)
+		w.Fail("restarts are %+v, the ledger has %v", got, l.counts)
 	}
 	if m := plan.Next; m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && !m.NextAttempt.Equal(l.due) {
-		w.Fail("the next attempt is due at %s, by the rule at %s", m.NextAttempt, l.due)
+		w.Fail("the next attempt is due at %s, in the ledger at %s", m.NextAttempt, l.due)
 	}
 	// If the restart policy is changed and changed back between a launch that was not stored and the next pass, a
 	// finished application continues. That is better than a live read before each end.
@@ -260,7 +260,7 @@ func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Ph
 	case before == lifecycle.Ended && l.failed:
 		l.count(w)
 	case before == lifecycle.Waiting && tr.At.Before(l.due) && !slices.ContainsFunc(w.cache, func(p pod) bool { return p.attempt == tr.Attempt }):
-		w.Fail("launched %s before its time", l.due.Sub(tr.At))
+		w.Fail("launched %s before the end of the interval", l.due.Sub(tr.At))
 	}
 	l.failed = false
 }
@@ -363,7 +363,7 @@ func (w *world) checkDeadlines() {
 	}
 	late := func(what string, from time.Time, limit time.Duration) {
 		if limit > 0 && w.Now.Sub(from) >= limit {
-			w.Fail("%s for %s, and has %s (%s)", m.Phase, w.Now.Sub(from), limit, what)
+			w.Fail("in %s for %s, with a limit of %s (%s)", m.Phase, w.Now.Sub(from), limit, what)
 		}
 	}
 	switch {
@@ -445,9 +445,9 @@ func (w *world) liveSecond(t *testing.T) {
 		w.Fail("stuck in %s, pods %d, remains %v", w.stored.Phase, len(w.pods), w.remains)
 	case w.gone || w.app.Deleting:
 	case w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero():
-		w.Fail("over without an outcome or an end: %+v", w.stored)
+		w.Fail("finished without an outcome or an end: %+v", w.stored)
 	case w.stored.Phase == lifecycle.Retained && len(w.pods) == 0 && w.edits == 0 && !w.lost && w.stored.Outcome != lifecycle.Refused:
-		w.Fail("retained, and nothing is there")
+		w.Fail("Retained without a pod")
 	}
 }
 
@@ -475,7 +475,7 @@ func TestSecondLives(t *testing.T) {
 		return &w.Life
 	})
 	if stops == 0 {
-		t.Error("no driver ended a moment after its executors: the world is too tame")
+		t.Error("no driver ended shortly after its executors: the simulation causes too few such ends")
 	}
 	t.Logf("restarts of one: %d", most)
 	lives.CameTo(t, states, slices.Collect(maps.Keys(successors))...)

@@ -144,7 +144,7 @@ func (w *world) tick() {
 	w.use()
 	if w.Chance(0.05) {
 		w.full = !w.full
-		w.Tell("room for executors: %v", !w.full)
+		w.Tell("capacity for executors: %v", !w.full)
 	}
 	if w.Chance(0.6) {
 		w.sync()
@@ -242,7 +242,7 @@ func (w *world) submit(p *pod) {
 		w.Tell("submitter of attempt %d: already exists", p.attempt)
 	case !p.done:
 		p.done = true
-		w.Tell("submitter of attempt %d makes the driver", p.attempt)
+		w.Tell("submitter of attempt %d creates the driver", p.attempt)
 		w.makeDriver(&pod{driver: true, submitted: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.Now, hash: p.hash, request: p.request})
 	default:
 		for _, q := range w.pods {
@@ -409,7 +409,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			return plan.RequeueAfter
 		}
 	}
-	w.Fail("no decision holds")
+	w.Fail("the pass decides again and again")
 	return 0
 }
 
@@ -443,7 +443,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 		w.app, w.name = w.earlier.app, w.earlier.name
 		w.app.Edited = edited // the generation does not go back
 		w.edits++
-		w.Tell("user: takes back the last change: suspend=%v, %s, name %d", w.app.Suspend, w.app.SpecHash, w.name)
+		w.Tell("user: restores the earlier spec: suspend=%v, %s, name %d", w.app.Suspend, w.app.SpecHash, w.name)
 	} else {
 		w.use()
 	}
@@ -453,14 +453,14 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	w.earlier = before
 	w.version++
 	w.clashes++
-	w.Tell("the status write meets a change of the spec")
+	w.Tell("the status write conflicts with a change of the spec")
 	return true
 }
 
 func (w *world) record(plan lifecycle.Plan) {
 	w.injectError("before the status write")
 	if plan.Next.Attempt < w.stored.Attempt {
-		w.Fail("attempt goes back from %d to %d", w.stored.Attempt, plan.Next.Attempt)
+		w.Fail("the attempt number decreases from %d to %d", w.stored.Attempt, plan.Next.Attempt)
 	}
 	for _, tr := range plan.Transitions {
 		w.Tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
@@ -468,7 +468,7 @@ func (w *world) record(plan lifecycle.Plan) {
 			w.spared++
 		}
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
-			w.Fail("attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
+			w.Fail("attempt %d counts as ended by itself (%s), but the operator stopped it", tr.Attempt, tr.Outcome)
 		}
 	}
 	w.checkRestarts(plan)
@@ -529,11 +529,11 @@ func (w *world) checkBudget() {
 	for _, p := range w.pods {
 		if p.driver && p.attempt == w.stored.Attempt && w.stored.Phase.Live() && p.phase == lifecycle.DriverRunning && !p.deleting &&
 			w.app.Budget != slices.Contains(w.budgets, p.attempt) {
-			w.Fail("driver %d runs, budget asked for: %v, budgets of %v", p.attempt, w.app.Budget, w.budgets)
+			w.Fail("driver %d runs, budget requested: %v, budgets of attempts %v", p.attempt, w.app.Budget, w.budgets)
 		}
 	}
 	if !w.stored.Phase.Live() && slices.Contains(w.budgets, w.stored.Attempt) {
-		w.Fail("%s, and attempt %d has its budget still", w.stored.Phase, w.stored.Attempt)
+		w.Fail("in %s, attempt %d still has its budget", w.stored.Phase, w.stored.Attempt)
 	}
 }
 
@@ -552,7 +552,7 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 		again = seen.PodsConfirmed
 	}
 	if again {
-		w.Fail("asks again in one pass")
+		w.Fail("the same live read is requested twice in one pass")
 	}
 	for _, p := range w.pods {
 		if p.driver && seen.Driver(p.attempt) == nil || p.submits && seen.Submitter(p.attempt) == nil {
@@ -589,13 +589,13 @@ func (w *world) checkEarlyStops(plan lifecycle.Plan, seen lifecycle.Observed) {
 				continue
 			}
 			if p.gated && tr.Outcome == lifecycle.StartTimedOut {
-				w.Fail("attempt %d ends by %s behind a gate", tr.Attempt, tr.Outcome)
+				w.Fail("attempt %d ends by %s while its pod is gated", tr.Attempt, tr.Outcome)
 			}
 			if since := plan.Next.UngatedAt; tr.Outcome == lifecycle.StartTimedOut && !since.IsZero() && since.Before(p.ungated) {
-				w.Fail("attempt %d counts from %s, before its gates were gone at %s", tr.Attempt, since, p.ungated)
+				w.Fail("attempt %d counts from %s, before its gates were removed at %s", tr.Attempt, since, p.ungated)
 			}
 			if started := !p.began.IsZero(); started && tr.Outcome == lifecycle.StartTimedOut || !p.ended.IsZero() && tr.Outcome == lifecycle.RunTimedOut {
-				w.Fail("attempt %d ends by %s, and its driver is %s", tr.Attempt, tr.Outcome, p.phase)
+				w.Fail("attempt %d ends by %s, but its driver is %s", tr.Attempt, tr.Outcome, p.phase)
 			}
 		}
 	}
@@ -612,12 +612,12 @@ func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 		}
 		for _, d := range seen.Drivers {
 			if n.Part == lifecycle.DriverPod && d.Attempt == n.Attempt && young(d.Why, d.CreatedAt) {
-				w.Fail("told at once: %+v", n)
+				w.Fail("a gate is reported too early: %+v", n)
 			}
 		}
 		for _, e := range seen.Executors {
 			if n.Part == lifecycle.Executors && e.Name == n.Name && young(e.Why, e.CreatedAt) {
-				w.Fail("told at once: %+v", n)
+				w.Fail("a gate is reported too early: %+v", n)
 			}
 		}
 	}
@@ -626,7 +626,7 @@ func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 // probe simulates the API server's answer to a probe. The answer is a rejection if a quota is used up.
 func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || driverEnded(d) || d.Phase == lifecycle.DriverPending {
-		w.Fail("asks about executors of %d: driver %+v, answer %v", attempt, d, seen.ProbeResult)
+		w.Fail("a probe for executors of attempt %d: driver %+v, answer %v", attempt, d, seen.ProbeResult)
 	}
 	answer := lifecycle.Cause{}
 	if w.full {
@@ -643,14 +643,14 @@ func (w *world) checkShortageReported() {
 	switch short := !m.ShortSince.IsZero() && w.Now.Sub(m.ShortSince) >= queryDelay(m.Phase); {
 	case !m.Phase.Live() || rank[m.Phase] < rank[lifecycle.Ready]:
 		if !m.ShortSince.IsZero() {
-			w.Fail("short of executors in %s", m.Phase)
+			w.Fail("a shortage of executors is remembered in %s", m.Phase)
 		}
 	case !slices.ContainsFunc(w.pods, func(p *pod) bool {
 		return p.driver && p.attempt == m.Attempt && p.phase == lifecycle.DriverRunning && !p.deleting
 	}):
 		// The state of the driver takes precedence.
 	case reported && (!short || !w.full), !reported && short && w.full && m.Cause.Reason == "":
-		w.Fail("told: %v, room: %v, short since %s: %+v", reported, !w.full, w.Now.Sub(m.ShortSince), m.Cause)
+		w.Fail("reported: %v, capacity: %v, shortage of %s: %+v", reported, !w.full, w.Now.Sub(m.ShortSince), m.Cause)
 	}
 }
 
@@ -658,7 +658,7 @@ func (w *world) checkShortageReported() {
 func (w *world) checkRunDeadline() {
 	m, limit := w.stored, w.app.Deadlines.Run
 	if ran := w.Now.Sub(m.SubmittedAt); m.Phase.Live() && limit > 0 && ran >= max(limit, w.app.MissingGrace) {
-		w.Fail("%s %s after the launch, with %s for the run", m.Phase, ran, limit)
+		w.Fail("in %s, %s after the launch, with a deadline of %s for the run", m.Phase, ran, limit)
 	}
 }
 
@@ -675,7 +675,7 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	}
 	for _, p := range w.pods {
 		if p.submits && !p.over() {
-			w.Fail("submitter %d is made while %d is %s", attempt, p.attempt, p.phase)
+			w.Fail("submitter %d is created while submitter %d is %s", attempt, p.attempt, p.phase)
 		}
 	}
 	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash, request: w.app.RestartRequest})
@@ -691,12 +691,12 @@ func (w *world) makeDriver(made *pod) {
 	}
 	for _, p := range w.pods {
 		if p.driver && (!p.over() || w.second != nil) {
-			w.Fail("driver %d is made while %d is %s", made.attempt, p.attempt, p.phase)
+			w.Fail("driver %d is created while driver %d is %s", made.attempt, p.attempt, p.phase)
 		}
 		// If the first launch was not stored, another launch with an edited spec may follow. The driver pod's name then
 		// decides which of the two launches creates a driver.
 		if !made.submitted && p.submits && p.attempt != made.attempt && !p.over() {
-			w.Fail("driver %d is made while %d is being submitted", made.attempt, p.attempt)
+			w.Fail("driver %d is created while attempt %d is being submitted", made.attempt, p.attempt)
 		}
 	}
 	made.gated = w.Chance(0.2)
@@ -762,7 +762,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 				w.stopped[p.attempt] = true
 			}
 			if w.second != nil && p.driver && !w.app.Deleting && w.stored.Phase.Live() && w.stored.Attempt == p.attempt {
-				w.Fail("driver %d is deleted before its end is written down", p.attempt)
+				w.Fail("driver %d is deleted before its end is stored", p.attempt)
 			}
 			p.deleting = true
 			p.dead = p.dead || w.app.ForceAfter > 0 && !w.stored.Phase.Live() && w.Chance(0.1)
@@ -785,7 +785,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 func (w *world) checkExecutorDeletion(a lifecycle.Action, seen lifecycle.Observed) {
 	d := seen.Driver(a.Attempt)
 	if d != nil && !driverEnded(d) && !w.app.Deleting && (!d.Deleting || w.Now.Sub(d.GoneBy) <= overdue) {
-		w.Fail("%v while its driver goes on: %+v", a, *d)
+		w.Fail("%v while its driver still runs: %+v", a, *d)
 	}
 }
 
@@ -856,7 +856,7 @@ func (w *world) live(t *testing.T) {
 		w.Fail("stuck in %s, pods %d", w.stored.Phase, len(w.pods))
 	}
 	if w.stored.Phase.Terminal() && (w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero()) {
-		w.Fail("over without an outcome or an end: %+v", w.stored)
+		w.Fail("finished without an outcome or an end: %+v", w.stored)
 	}
 	w.checkRestartPolicy()
 	w.restartsDone()
@@ -873,15 +873,15 @@ func (w *world) checkRestartPolicy() {
 		return
 	}
 	if runs := int32(len(w.started) - w.never - w.spared); runs > w.app.Restart.FailureRetries+1 {
-		w.Fail("%d runs, besides %d that were suspended, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
+		w.Fail("%d runs and %d suspended runs, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
 	}
 	// The number of runs must not be lower either, because a suspension uses up no retry.
 	if over := w.stored.Phase.Terminal() && w.stored.Outcome != lifecycle.Succeeded && w.stored.Outcome != lifecycle.Refused; over && w.stored.Runs != w.app.Restart.FailureRetries+1+int32(w.spared) {
-		w.Fail("over after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared, w.app.Restart.FailureRetries)
+		w.Fail("finished after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared, w.app.Restart.FailureRetries)
 	}
 	// An interrupted submission is retried once, whatever the policy says.
 	if refused := w.stored.Submissions - w.stored.Runs; refused > max(w.app.Restart.SubmissionRetries, 1)+1 {
-		w.Fail("%d refused submissions with %d retries", refused, w.app.Restart.SubmissionRetries)
+		w.Fail("%d rejected submissions with %d retries", refused, w.app.Restart.SubmissionRetries)
 	}
 }
 

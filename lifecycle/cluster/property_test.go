@@ -30,12 +30,12 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 	}
 	if want.Deleting {
 		if !reflect.DeepEqual(plan, Plan{Next: mem}) {
-			t.Fatalf("one that is being deleted: %+v", plan)
+			t.Fatalf("a cluster that is being deleted: %+v", plan)
 		}
 		return
 	}
 	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) {
-		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
+		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
 	checkRules(t, want, mem, seen, objects, now, plan)
 	checkQuiet(t, want, seen, objects, now, plan)
@@ -47,21 +47,21 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 	runs := mem.Phase != lifecycle.Running && plan.Next.Phase == lifecycle.Running
 	switch m := plan.Next; {
 	case mem.Phase == lifecycle.Running && m.Phase != lifecycle.Running:
-		t.Fatalf("a cluster that ran is %s", m.Phase)
+		t.Fatalf("a running cluster entered %s", m.Phase)
 	case m.Attempt < max(mem.Attempt, 1) || m.Attempt > max(mem.Attempt, 1)+1:
 		t.Fatalf("attempt %d follows %d", m.Attempt, mem.Attempt)
 	case runs && !objects.Stand:
-		t.Fatal("it runs, and its objects do not stand")
+		t.Fatal("the cluster is Running before all objects exist")
 	case ends && want.Invalid == nil && now.Sub(mem.Begun) < want.Start:
 		t.Fatalf("failed after %s", now.Sub(mem.Begun))
 	case m.Phase == lifecycle.Done && mem.Phase != lifecycle.Done && len(seen.Members)+seen.AuxiliaryCount > 0:
-		t.Fatal("released, and something is left")
+		t.Fatal("Done, although objects are left")
 	case plan.RequeueAfter <= 0 && m.Phase != lifecycle.Running && m.Phase != lifecycle.Done:
-		t.Fatalf("%s waits for nothing", m.Phase)
+		t.Fatalf("%s has no timer", m.Phase)
 	case plan.RequeueAfter <= 0 && m.Rolling() && want.Start > 0 && now.Sub(m.Begun) < want.Start:
-		t.Fatal("nobody looks whether the roll-out takes too long")
+		t.Fatal("no pass is requested at the time limit of the rollout")
 	case m.Adopted && !mem.Adopted:
-		t.Fatal("adopted by the machine")
+		t.Fatal("the state machine set Adopted")
 	}
 	masters, workers := 0, int32(0)
 	for _, m := range seen.Members {
@@ -74,10 +74,10 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 		}
 	}
 	if runs && (masters == 0 || workers < want.Workers) {
-		t.Fatalf("it runs with %d masters and %d of %d workers", masters, workers, want.Workers)
+		t.Fatalf("the cluster is Running with %d masters and %d of %d workers", masters, workers, want.Workers)
 	}
 	if plan.Next.Phase == lifecycle.Running && plan.Next.Cause.Reason == "" && masters == 0 && !plan.Next.Rolling() {
-		t.Fatal("it has no master, and nothing says so")
+		t.Fatal("the cluster has no master, and no cause")
 	}
 }
 
@@ -86,10 +86,10 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	second := Step(want, plan.Next, seen, objects, now)
 	if len(second.Transitions) > 0 || len(second.Notices) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
-		t.Fatalf("not quiet: %+v\nafter %+v\nseen %+v objects %+v", second, plan, seen, objects)
+		t.Fatalf("the second decision changes something: %+v\nafter %+v\nseen %+v objects %+v", second, plan, seen, objects)
 	}
 	if second.RequeueAfter != plan.RequeueAfter {
-		t.Fatalf("the second look is due after %s, the first after %s", second.RequeueAfter, plan.RequeueAfter)
+		t.Fatalf("the second decision requests a pass after %s, the first after %s", second.RequeueAfter, plan.RequeueAfter)
 	}
 }
 

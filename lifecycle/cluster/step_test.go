@@ -126,7 +126,7 @@ func (r row) run(t *testing.T) {
 	}
 	got := []any{strings.Join(trail, " "), strings.Join(reported, " "), plan.Next.Cause.Reason, plan.RequeueAfter}
 	if diff := cmp.Diff([]any{r.trail, r.reported, r.cause, r.check}, got); diff != "" {
-		t.Errorf("trail, told, cause, check: %s\nnext %+v", diff, plan.Next)
+		t.Errorf("entered, reported, cause, requeue: %s\nnext %+v", diff, plan.Next)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestOver(t *testing.T) {
 	plan := Step(two(edited), failed(lifecycle.Done), none, unknown, began)
 	want := Memory{Phase: lifecycle.Resuming, Since: began, Attempt: 2, Generation: 2, Cause: plan.Next.Cause}
 	if diff := cmp.Diff(want, plan.Next); diff != "" {
-		t.Errorf("begun anew: %s", diff)
+		t.Errorf("started again: %s", diff)
 	}
 }
 

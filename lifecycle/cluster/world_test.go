@@ -127,9 +127,9 @@ func (w *world) conflict() {
 		w.edits++
 		w.want, w.earlier = w.earlier, w.want
 		w.want.Generation, w.known = int64(1+w.edits), unknown
-		w.Tell("user: takes the last change back, generation %d", w.want.Generation)
+		w.Tell("user: restores the earlier spec, generation %d", w.want.Generation)
 	}
-	w.Tell("the status write meets a change of the spec")
+	w.Tell("the status write conflicts with a change of the spec")
 	w.Due = w.Now
 }
 
@@ -233,13 +233,13 @@ func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition
 		w.entered = append(w.entered, tr.To)
 		w.Tell("%s -> %s: %s", tr.From, tr.To, tr.Cause.Reason)
 		if tr.To == lifecycle.Ended && tr.Cause.Reason == ReasonStartTimedOut && w.Now.Sub(w.ready) < w.want.Start {
-			w.Fail("failed %s after the master was ready, or its time began", w.Now.Sub(w.ready))
+			w.Fail("failed %s after the master was last ready, or after its time limit began", w.Now.Sub(w.ready))
 		}
 		if tr.To == lifecycle.Ended && before.Phase == lifecycle.Running {
-			w.Fail("a cluster that ran is ended")
+			w.Fail("a running cluster was ended")
 		}
 		if tr.To == lifecycle.Resuming && before.Generation == w.want.Generation && before.RestartRequest == w.want.RestartRequest && before.Cause.Reason != lifecycle.ReasonInvalid {
-			w.Fail("begun anew, and nobody edited it")
+			w.Fail("started again without an edit")
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestWorlds(t *testing.T) {
 		return &w.Life
 	})
 	if ends[lifecycle.Running] < count/4 || ends[lifecycle.Done] < count/40 {
-		t.Errorf("worlds end one-sidedly: %v", ends)
+		t.Errorf("too few clusters end in Running or in Done: %v", ends)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestIdleWorld(t *testing.T) {
 			break
 		}
 		if w.Due.IsZero() {
-			t.Fatalf("%s waits for nothing", w.stored.Phase)
+			t.Fatalf("%s has no timer", w.stored.Phase)
 		}
 		w.Now = w.Due
 		w.seen, w.cache = w.objects, nil

@@ -31,10 +31,10 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 	asks := slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
 	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
-		t.Fatalf("nothing says what %q waits for", plan.Next.Phase)
+		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
 	if end := plan.Next.Phase.Terminal(); end && app.Invalid == nil && !app.Deleting && !asks {
-		t.Fatalf("over for good (%s) although the spec can be used: %+v, after %+v", plan.Next.Phase, plan.Next, mem)
+		t.Fatalf("finished (%s) although the spec is valid: %+v, after %+v", plan.Next.Phase, plan.Next, mem)
 	}
 	checkMade(t, mem, plan)
 	checkWoken(t, app, seen, plan)
@@ -68,7 +68,7 @@ func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan l
 	case m.Phase.Terminal(), m.Phase == lifecycle.Suspended:
 	case m.Phase.Live() && seen.Driver(m.Attempt) != nil:
 	default:
-		t.Fatalf("%s waits for nothing: app %+v memory %+v seen %+v", m.Phase, app, m, seen)
+		t.Fatalf("%s has neither a timer nor an event: app %+v memory %+v seen %+v", m.Phase, app, m, seen)
 	}
 }
 
@@ -80,7 +80,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	second := Step(app, plan.Next, seen, now)
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
 	if len(second.Transitions) > 0 && !due {
-		t.Fatalf("not quiet: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
+		t.Fatalf("the second decision enters phases: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
 	}
 	for _, a := range second.Actions {
 		if a.Verb == lifecycle.Create && app.MissingGrace > 0 {
@@ -88,7 +88,7 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 		}
 	}
 	if len(second.Notices) > 0 && !due && !refused {
-		t.Fatalf("told twice: %v", second.Notices)
+		t.Fatalf("reported twice: %v", second.Notices)
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 func (s *story) expectActions(want ...lifecycle.Action) *story {
 	s.t.Helper()
 	if !slices.Equal(s.plan.Actions, want) {
-		s.t.Fatalf("asked for %v, want %v", s.plan.Actions, want)
+		s.t.Fatalf("requested %v, want %v", s.plan.Actions, want)
 	}
 	return s
 }
@@ -95,7 +95,7 @@ func TestServerComesUp(t *testing.T) {
 		d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
 	})).expectActions().expect(lifecycle.Launched, "ImagePullBackOff")
 	if len(s.plan.Notices) != 1 || !s.plan.Notices[0].Waits {
-		t.Errorf("told of the image: %+v", s.plan.Notices)
+		t.Errorf("reported about the image: %+v", s.plan.Notices)
 	}
 	s.passAfter(48*time.Hour, server(1, lifecycle.DriverPending)).expect(lifecycle.Launched, "") // without a time limit
 	s.passAfter(time.Second, server(1, lifecycle.DriverRunning)).expect(lifecycle.Started, "")
@@ -127,7 +127,7 @@ func TestBackOff(t *testing.T) {
 		t.Errorf("a server that ran well is followed after %s", wait)
 	}
 	if s.m.Runs != 1 || s.m.Submissions != 1 {
-		t.Errorf("it is not the first: %+v", s.m)
+		t.Errorf("the counts do not start again: %+v", s.m)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestHowServersEnd(t *testing.T) {
 				t.Errorf("ended %s, followed after %s", s.m.Outcome, s.m.NextAttempt.Sub(s.m.EndedAt))
 			}
 			if strings.Contains(s.m.Cause.Message, "driver") || s.m.Cause.Message == "" {
-				t.Errorf("a server is told of as %q", s.m.Cause.Message)
+				t.Errorf("the message calls a server a driver, or is empty: %q", s.m.Cause.Message)
 			}
 			s.passAfter(FirstInterval, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 		})
@@ -212,11 +212,11 @@ func TestServerThatGoes(t *testing.T) {
 				t.Errorf("trail: %+v", s.plan.Transitions)
 			}
 			if s.m.Runs != 1 || s.m.Submissions != 1 {
-				t.Errorf("that it ran well is forgotten: %+v", s.m)
+				t.Errorf("the counts of failures are not reset: %+v", s.m)
 			}
 			s.passAfter(time.Second, tc.seen).expectActions().expect(lifecycle.Started, tc.reason)
 			if len(s.plan.Transitions)+len(s.plan.Notices) > 0 {
-				t.Errorf("told again: %+v, %+v", s.plan.Transitions, s.plan.Notices)
+				t.Errorf("reported again: %+v, %+v", s.plan.Transitions, s.plan.Notices)
 			}
 		})
 	}
@@ -380,7 +380,7 @@ func TestShortOfExecutors(t *testing.T) {
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
 	s.passAfter(0, probed).expectActions().expect(lifecycle.Running, "QuotaExceeded")
 	if len(s.plan.Notices) != 1 || s.plan.Notices[0].Part != lifecycle.Executors {
-		t.Errorf("told: %+v", s.plan.Notices)
+		t.Errorf("reported: %+v", s.plan.Notices)
 	}
 	there := serves(1)
 	for range 2 {
@@ -395,7 +395,7 @@ func TestTransientErrors(t *testing.T) {
 	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: startTime}}
 	s := tell(t).passAfter(time.Minute, bad).expectActions().expect(lifecycle.New, "")
 	if s.plan.RequeueAfter == 0 {
-		t.Error("nobody looks again")
+		t.Error("no pass is requested")
 	}
 	s.passAfter(time.Minute, nothing).expectActions(makes(1)).expect(lifecycle.Launched, "")
 }

@@ -159,14 +159,14 @@ func (w *world) user() {
 		w.Tell("user: edit to %s, invalid %v", w.app.SpecHash, w.app.Invalid != nil)
 	case w.edits > 0 && w.Chance(0.01):
 		w.app.SpecHash, w.app.Invalid = "1:0", nil
-		w.Tell("user: takes all edits back")
+		w.Tell("user: restores the first spec")
 	case w.Chance(0.02):
 		w.requests++
 		w.app.RestartRequest = "r" + strconv.Itoa(w.requests)
 		w.Tell("user: restart request %s", w.app.RestartRequest)
 	case w.Chance(0.01):
 		w.app.Invalid = nil
-		w.Tell("the operator's configuration takes the spec")
+		w.Tell("the operator's configuration accepts the spec")
 	case w.Chance(0.02):
 		for _, p := range w.pods {
 			if p.server && p.attempt <= w.stored.Attempt {
@@ -242,7 +242,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 		w.injectError("after the status write")
 		return plan.RequeueAfter
 	}
-	w.Fail("no decision holds")
+	w.Fail("the pass decides again and again")
 	return 0
 }
 
@@ -256,7 +256,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	before := w.app
 	if w.Chance(0.5) && w.earlier.UID != "" {
 		w.app = w.earlier
-		w.Tell("user: takes the last change back: suspend=%v, %s", w.app.Suspend, w.app.SpecHash)
+		w.Tell("user: restores the earlier spec: suspend=%v, %s", w.app.Suspend, w.app.SpecHash)
 	} else {
 		w.user()
 	}
@@ -265,7 +265,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	}
 	w.earlier = before
 	w.clashes++
-	w.Tell("the status write meets a change of the spec")
+	w.Tell("the status write conflicts with a change of the spec")
 	return true
 }
 
@@ -277,7 +277,7 @@ func (w *world) checkEnds(plan lifecycle.Plan) {
 			w.Fail("the server of attempt %d was created for the request %s, and is replaced because of it", tr.Attempt, w.app.RestartRequest)
 		}
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
-			w.Fail("the server of attempt %d is taken to have ended by itself (%s), and the operator had stopped it", tr.Attempt, tr.Outcome)
+			w.Fail("the server of attempt %d counts as ended by itself (%s), but the operator stopped it", tr.Attempt, tr.Outcome)
 		}
 	}
 }
@@ -333,7 +333,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 // to the observation, after which the pass decides again.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Suspend || w.app.Invalid != nil {
-		w.Fail("a server is made, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
+		w.Fail("a server is created, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
 	}
 	if !slices.Contains(w.remains, attempt) {
 		w.remains = append(w.remains, attempt)
@@ -359,10 +359,10 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		}
 	}
 	if w.made[attempt] {
-		w.Fail("attempt %d is made twice", attempt)
+		w.Fail("the server of attempt %d is created twice", attempt)
 	}
 	w.made[attempt] = true
-	w.Tell("server of attempt %d is made of %s", attempt, w.app.SpecHash)
+	w.Tell("server of attempt %d is created from %s", attempt, w.app.SpecHash)
 	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, request: w.app.RestartRequest, phase: lifecycle.DriverPending, created: w.Now})
 	return nil
 }
@@ -374,7 +374,7 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 			slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.number) })
 		if known && p.attempt == a.Attempt && (p.server && a.Part != lifecycle.Executors || !p.server && a.Part != lifecycle.DriverPod) {
 			if p.server && !p.over() && w.app.Invalid != nil && !w.app.Suspend && w.stored.Phase.Live() && p.attempt == w.stored.Attempt {
-				w.Fail("the server of attempt %d is stopped for a spec of which none can be made", p.attempt)
+				w.Fail("the server of attempt %d is stopped because of an invalid spec", p.attempt)
 			}
 			w.stopped[p.attempt] = w.stopped[p.attempt] || p.server && !p.over()
 			p.deleting = true
@@ -452,7 +452,7 @@ func (w *world) live(t *testing.T) {
 	}
 	w.kind, w.quota, w.short = true, false, false
 	w.Due = w.Now
-	w.Tell("the world is kind")
+	w.Tell("the faults have ended")
 	for range 400 {
 		if w.turn(t); w.Breach != "" || w.deviation() == "" && w.stored.Cause.Reason != "QuotaExceeded" {
 			break

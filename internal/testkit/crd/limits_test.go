@@ -38,9 +38,9 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 			case strings.HasSuffix(held.Path, ".metadata.managedFields"), strings.HasSuffix(held.Path, ".metadata.ownerReferences"):
 				// The API server drops these fields from metadata inside a spec.
 			case !found:
-				t.Errorf("%s: %s is held to %d, and the definition has no such thing", test.file, key, held.Max)
+				t.Errorf("%s: decoding limits %s to %d, but the definition has no such property", test.file, key, held.Max)
 			case got != held.Max && (held.Sort != "list" || got <= 0 || got > held.Max):
-				t.Errorf("%s: %s is held to %d, and the definition says %d", test.file, key, held.Max, got)
+				t.Errorf("%s: decoding limits %s to %d, but the definition limits it to %d", test.file, key, held.Max, got)
 			}
 		}
 		for key, most := range written {

@@ -312,9 +312,9 @@ func (w *World) Warn(uid types.UID, name, reason, message string) {
 // WaitCause waits until the status of an application of package tiny contains a reason.
 func (w *World) WaitCause(name, reason string) {
 	w.T.Helper()
-	testkit.Wait(w.T, name+" to tell "+reason, func(context.Context) error {
+	testkit.Wait(w.T, name+" to report "+reason, func(context.Context) error {
 		if got := w.Get(name).Status.SubmissionID; got != reason {
-			return fmt.Errorf("it tells %q", got)
+			return fmt.Errorf("the reason is %q", got)
 		}
 		return nil
 	})
