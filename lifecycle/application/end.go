@@ -142,7 +142,7 @@ func (s *step) policyDelay() time.Duration {
 	case lifecycle.Succeeded:
 		return max(interval, 0)
 	}
-	factor := float64(max(s.m.Submissions-s.m.SuspendedRuns, 1)) // linear
+	factor := float64(max(s.m.Submissions-s.m.SuspendedRuns, 1)) // linear growth
 	if rule.Factor > 0 {
 		factor = math.Pow(rule.Factor, float64(max(failures, 1)-1))
 	}

@@ -368,7 +368,7 @@ func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 // (see move).
 func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause lifecycle.Cause) bool {
 	if s.app.EnterMissedPhases {
-		s.progress(d) // the phase at the deadline
+		s.progress(d) // first enters the phases that the driver has reached by the deadline
 	}
 	return s.end(outcome, cause, s.now)
 }

@@ -22,7 +22,7 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 		s.waitFor(lifecycle.SubmitterPod, r.Name, lifecycle.Cause{Reason: lifecycle.ReasonSubmitterDeleted,
 			Message: fmt.Sprintf("pod %s, which runs spark-submit, is being deleted", r.Name)})
 	default:
-		s.m.Cause = s.submission().Bounded() // the launch has reported it
+		s.m.Cause = s.submission().Bounded() // not waitFor, because the launch has reported this reason
 	}
 	return false
 }

@@ -61,9 +61,9 @@ type world struct {
 type pod struct {
 	driver    bool
 	submits   bool
-	done      bool // a submitter has made its driver pod
+	done      bool // a submitter that has created its driver pod
 	torn      bool // a driver without the objects that it mounts
-	submitted bool // a driver that a submitter made
+	submitted bool // a driver that a submitter created
 	name      int  // of the driver pod
 	attempt   int32
 	phase     lifecycle.DriverPhase

@@ -37,13 +37,13 @@ type world struct {
 	earlier  Cluster // the desired state before the last change
 	clashes  int     // status writes that conflicted with a change of the spec
 	entered  []lifecycle.Phase
-	ready    time.Time // when the operator last observed the master as ready, or when its time began
+	ready    time.Time // when the master was last observed ready, or when its time limit began
 }
 
 func newWorld(seed uint64) *world {
 	w := &world{Life: lives.New(seed, 21, began), want: two()}
 	w.want.Scales = w.IntN(4) == 0
-	if w.IntN(6) == 0 { // another operator made it
+	if w.IntN(6) == 0 { // another operator created the cluster
 		w.stored = Memory{Phase: pick(generator{w.Rand}, lifecycle.Running, lifecycle.Waiting, lifecycle.New), Since: began, Attempt: 1, Adopted: true, Begun: began, Complete: began}
 		if w.stored.Phase != lifecycle.Running {
 			w.stored.Begun, w.stored.Complete = time.Time{}, time.Time{}

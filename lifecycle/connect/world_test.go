@@ -64,7 +64,7 @@ func (p *pod) over() bool {
 func newWorld(seed uint64) *world {
 	w := &world{Life: lives.New(seed, 17, startTime), made: map[int32]bool{}, stopped: map[int32]bool{}}
 	w.app = lifecycle.App{UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, MinExecutors: int32(w.IntN(3)), Suspend: w.IntN(6) == 0}
-	if w.IntN(5) == 0 { // another operator made a server
+	if w.IntN(5) == 0 { // another operator created a server
 		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0, created: startTime})
 		w.made[1] = true
 		w.sync()
