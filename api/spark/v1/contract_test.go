@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// definitions are the definitions of this package's kinds, as file names: ours, and the peer's definition of the same
-// kind.
+// definitions lists, for each kind of this package, the file of our definition and the file of the peer's definition.
+// // The peer is the operator of the Apache Spark project, whose API this package has to accept.
 var definitions = []struct{ ours, theirs string }{
 	{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1.yaml"},
 	{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1.yaml"},
@@ -54,15 +54,15 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate lists the intended gaps between the peer's definitions and ours. The field what is the beginning of a
-// finding.
+// deliberate lists the intended gaps between the peer's definitions and ours. A gap matches an entry if its
+// crd.Gap.What begins with what. The text why gives the reason for the gap.
 var deliberate = []struct{ what, why string }{
-	{"rule oldSelf.hasValue() || self.metadata.name.size()", "a new resource of such a name could not be launched by the peer's operator either: it has it fail at the first Service"},
-	{`format "int64"`, "a number beyond 64 bits fits neither Go's types nor Java's: the peer's own operator cannot decode it"},
-	{"maxLength 256", "no version is as long"},
-	{"maxItems ", "no application or cluster that ran is known to have as many (docs/validation.md, Limits)"},
-	{"maxProperties ", "as a list's items"},
-	{"rule ", "a pass refuses the same (docs/validation.md, The other kinds)"},
+	{"rule oldSelf.hasValue() || self.metadata.name.size()", "the peer cannot run a new resource with such a name either: it fails when it creates the first Service"},
+	{`format "int64"`, "a number beyond 64 bits fits neither Go's nor Java's types: the peer cannot decode it either"},
+	{"maxLength 256", "no Spark version is that long"},
+	{"maxItems ", "no application or cluster that ran is known to have that many (docs/validation.md, Limits)"},
+	{"maxProperties ", "as for maxItems"},
+	{"rule ", "a pass refuses the same values (docs/validation.md, The other kinds)"},
 }
 
 // TestPeersManifestsAreAccepted checks that our definitions accept and keep every manifest that the peer's definitions
@@ -187,8 +187,9 @@ func TestPeersValuesAreStored(t *testing.T) {
 	}
 }
 
-// byRule reports whether all reasons of a refusal are rules about values that a pass refuses too. docs/validation.md
-// lists these rules: the test of internal/testkit/refusal has a row for each.
+// byRule reports whether every error comes from one of the definition's validation rules. Our definition may have rules
+// that the peer's lacks, because a pass refuses the same values. docs/validation.md lists these rules, and the test of
+// internal/testkit/refusal has a row for each.
 func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	for _, err := range errs {
 		if !slices.ContainsFunc(rules, func(r crd.Rule) bool { return r.Message == err.Detail }) {
@@ -198,14 +199,15 @@ func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	return true
 }
 
-// beyond64Bits reports whether an object contains one of the numbers of crd.Probes that do not fit into 64 bits.
+// beyond64Bits reports whether an object contains a number that does not fit into 64 bits. crd.Probes uses two such
+// numbers.
 func beyond64Bits(object []byte) bool {
 	return bytes.Contains(object, []byte("1e+30")) || bytes.Contains(object, []byte("9300000000000000000"))
 }
 
-// withoutNulls returns a copy of obj without fields whose value is null. The API server drops nulls itself if the
-// definition describes the types; if the definition keeps them raw, null stays and has the same meaning as a missing
-// field.
+// withoutNulls returns a copy of obj without fields whose value is null. The API server itself drops the nulls of
+// fields whose types the definition describes. In fields that the definition keeps raw, a null stays, and it means the
+// same as a missing field.
 func withoutNulls(obj map[string]any) map[string]any {
 	kept := map[string]any{}
 	for key, value := range obj {
@@ -230,8 +232,8 @@ func withoutNull(value any) any {
 	return value
 }
 
-// dropDefaults removes the defaults of fields that do not exist in the peer's older version. A client that reads the
-// object as v1 gets those defaults too.
+// dropDefaults removes from obj the fields that the peer's v1beta1 does not have. Our v1beta1 has them, with the same
+// defaults as v1.
 func dropDefaults(obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	tolerations, _ := spec["applicationTolerations"].(map[string]any)
@@ -266,9 +268,9 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	}
 }
 
-// TestFullObjectsAreStoredWhole checks that objects are stored without loss. It stores one object that sets every
-// property, and one object for each further value that a property can have. It does so for our definitions and for the
-// peer's.
+// TestFullObjectsAreStoredWhole checks that objects are stored without loss. For our definitions and the peer's, it
+// stores one object that sets every property. If a property can have several values, it also stores one object for each
+// other value.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	for _, d := range definitions {
 		ours, peers := crd.Ours(t, d.ours), peerDefinition(t, d.theirs)
@@ -293,8 +295,8 @@ func TestFullObjectsAreStoredWhole(t *testing.T) {
 	}
 }
 
-// TestDefaults checks that the API server sets the defaults of exactly three numbers, and only if the spec has the
-// objects that contain these numbers. Every reader of a spec must apply the other defaults itself.
+// TestDefaults checks that the API server sets defaults for exactly three numbers. It sets each of them only if the
+// spec has the object that contains the number. Every reader of a spec must apply all other defaults itself.
 func TestDefaults(t *testing.T) {
 	for _, version := range versions {
 		schema := newSchema(t, crd.Ours(t, definitions[0].ours), version)
@@ -326,7 +328,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestVersions checks that v1 is stored and that v1beta1 is served with the same schema, so that no conversion is
-// needed. The columns of v1beta1 have the order that users of that version know.
+// needed. The columns of v1beta1 keep the order that this version had in the peer.
 func TestVersions(t *testing.T) {
 	columns := map[string][]string{"v1": {"Age", "Current State"}, "v1beta1": {"Current State", "Age"}}
 	for _, d := range definitions {

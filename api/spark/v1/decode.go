@@ -27,8 +27,8 @@ func (in *SparkCluster) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// MarshalJSON encodes a SparkApplication. It returns an error if the spec was not read, because an update with the
-// empty spec would overwrite the stored spec.
+// MarshalJSON encodes a SparkApplication. If the spec could not be decoded, it returns an error, because an update with
+// the empty spec would overwrite the stored spec.
 func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	type plain SparkApplication // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -37,8 +37,8 @@ func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// MarshalJSON encodes a SparkCluster. It returns an error if the spec was not read, because an update with the empty
-// spec would overwrite the stored spec.
+// MarshalJSON encodes a SparkCluster. If the spec could not be decoded, it returns an error, because an update with the
+// empty spec would overwrite the stored spec.
 func (in SparkCluster) MarshalJSON() ([]byte, error) {
 	type plain SparkCluster // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -47,8 +47,8 @@ func (in SparkCluster) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// DropLargeSpec empties the spec if its JSON has more than limit bytes. It reports whether the JSON has more bytes.
-// Caches do not keep such specs.
+// DropLargeSpec empties the spec if its JSON has more than limit bytes, and reports whether it did so. Caches use it to
+// save memory.
 func (in *SparkApplication) DropLargeSpec(limit int) bool {
 	if in.SpecBytes <= limit {
 		return false
@@ -57,8 +57,8 @@ func (in *SparkApplication) DropLargeSpec(limit int) bool {
 	return true
 }
 
-// DropLargeSpec empties the spec if its JSON has more than limit bytes. It reports whether the JSON has more bytes.
-// Caches do not keep such specs.
+// DropLargeSpec empties the spec if its JSON has more than limit bytes, and reports whether it did so. Caches use it to
+// save memory.
 func (in *SparkCluster) DropLargeSpec(limit int) bool {
 	if in.SpecBytes <= limit {
 		return false
@@ -67,7 +67,7 @@ func (in *SparkCluster) DropLargeSpec(limit int) bool {
 	return true
 }
 
-// Bounds maps the names of this package's kinds to the shapes that limit their specs and statuses when they are
+// Bounds maps the names of this package's kinds to the limits that their specs and statuses must keep when they are
 // decoded.
 func Bounds() map[string]bounds.Kind {
 	return map[string]bounds.Kind{

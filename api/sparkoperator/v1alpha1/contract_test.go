@@ -40,16 +40,16 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate lists the intended gaps between the peer's definition and ours. A gap is identified by the end of its path
-// and the beginning of the finding.
+// deliberate lists the intended gaps between our definition and the definition of the peer, the kubeflow operator. A //
+// crd.Gap matches an entry if its Path ends with path and its What begins with what.
 var deliberate = []struct{ path, what, why string }{
-	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer's own operator cannot decode it"},
-	{"Port", "maximum 2.147483647e+09", "as its minimum"},
-	{"Time", "pattern ^[^tz]*$", "Go's times have a capital T and Z: the peer's own operator cannot decode others"},
-	{"sparkVersion", "maxLength 256", "no version is as long"},
-	{"", "maxItems ", "no server that ran is known to have as many (docs/validation.md, Limits)"},
-	{"", "maxProperties ", "as a list's items"},
-	{"", "rule ", "a pass refuses the same (docs/validation.md, The other kinds)"},
+	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer cannot decode other numbers either"},
+	{"Port", "maximum 2.147483647e+09", "as for the minimum"},
+	{"Time", "pattern ^[^tz]*$", "Go's times have a capital T and Z: the peer cannot decode other times either"},
+	{"sparkVersion", "maxLength 256", "no Spark version is that long"},
+	{"", "maxItems ", "no server that ran is known to have that many (docs/validation.md, Limits)"},
+	{"", "maxProperties ", "as for maxItems"},
+	{"", "rule ", "a pass refuses the same values (docs/validation.md, The other kinds)"},
 }
 
 // TestPeersManifestsAreAccepted checks that our definition accepts and keeps every manifest that the peer's definition
@@ -102,8 +102,9 @@ func TestPeersValuesAreStored(t *testing.T) {
 	}
 }
 
-// byRule reports whether all reasons of a refusal are rules about values that a pass refuses too. docs/validation.md
-// lists these rules: the test of internal/testkit/refusal has a row for each.
+// byRule reports whether every error comes from one of the definition's validation rules. Our definition may have rules
+// that the peer's lacks, because a pass refuses the same values. docs/validation.md lists these rules, and the test of
+// internal/testkit/refusal has a row for each.
 func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	for _, err := range errs {
 		if !slices.ContainsFunc(rules, func(r crd.Rule) bool { return r.Message == err.Detail }) {
@@ -145,7 +146,7 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 }
 
 // TestFullObjectsAreStoredWhole checks that objects are stored without loss. It stores one object that sets every
-// property, and one object for each further value that a property can have.
+// property. If a property can have several values, it also stores one object for each other value.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	ours := crd.Ours(t, connects)
 	schema := newSchema(t, ours)
@@ -161,7 +162,7 @@ func TestFullObjectsAreStoredWhole(t *testing.T) {
 	}
 }
 
-// TestNamesAreThePeers checks that the names, the columns, the approval and the versions of the definition are the
+// TestNamesAreThePeers checks that our definition has the same names, columns, approval annotation and versions as the
 // peer's, because users of the API see them.
 func TestNamesAreThePeers(t *testing.T) {
 	ours, theirs := crd.Ours(t, connects), crd.Theirs(t, connects)

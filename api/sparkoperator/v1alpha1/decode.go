@@ -16,8 +16,8 @@ func (in *SparkConnect) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// MarshalJSON encodes a SparkConnect. It returns an error if the spec was not read, because an update with the empty
-// spec would overwrite the stored spec.
+// MarshalJSON encodes a SparkConnect. If the spec could not be decoded, it returns an error, because an update with the
+// empty spec would overwrite the stored spec.
 func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	type plain SparkConnect // which has no MarshalJSON
 	if in.OutOfBounds != "" {
@@ -26,8 +26,8 @@ func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(in))
 }
 
-// DropLargeSpec empties the spec if its JSON has more than limit bytes. It reports whether the JSON has more bytes.
-// Caches do not keep such specs.
+// DropLargeSpec empties the spec if its JSON has more than limit bytes, and reports whether it did so. Caches use it to
+// save memory.
 func (in *SparkConnect) DropLargeSpec(limit int) bool {
 	if in.SpecBytes <= limit {
 		return false
@@ -36,7 +36,7 @@ func (in *SparkConnect) DropLargeSpec(limit int) bool {
 	return true
 }
 
-// Bounds maps the names of this package's kinds to the shapes that limit their specs and statuses when they are
+// Bounds maps the names of this package's kinds to the limits that their specs and statuses must keep when they are
 // decoded.
 func Bounds() map[string]bounds.Kind {
 	return map[string]bounds.Kind{

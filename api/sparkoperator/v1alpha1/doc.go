@@ -1,8 +1,8 @@
 // Package v1alpha1 contains the type of sparkoperator.k8s.io/v1alpha1: SparkConnect.
 //
-// The JSON form is compatible with the API that Spark users know under this group and version, by the same rules as
-// that of v1beta2: everything that the schema accepts can be decoded, and pod templates are kept raw. Fields that only
-// this package has are optional and absent by default, and are marked in their descriptions.
+// The JSON form is compatible with the API that Spark users know under this group and version. As in package v1beta2,
+// the types can decode everything that the schema accepts, and pod templates are kept raw. Fields that only this
+// package has are optional and absent by default, and are marked in their descriptions.
 //
 // +kubebuilder:object:generate=true
 // +groupName=sparkoperator.k8s.io

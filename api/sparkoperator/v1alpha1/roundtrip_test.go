@@ -147,8 +147,8 @@ func TestZeroValuesAreNotWritten(t *testing.T) {
 	}
 }
 
-// TestStatusWordsAreThePeers checks that the texts of the states and of the condition are the peer's, because readers
-// of this API know them.
+// TestStatusWordsAreThePeers checks that the states, the condition and its reason have the same texts as in the peer,
+// because clients of this API compare them.
 func TestStatusWordsAreThePeers(t *testing.T) {
 	for got, want := range map[string]string{
 		string(v1alpha1.SparkConnectStateNew): "", string(v1alpha1.SparkConnectStateProvisioning): "Provisioning", string(v1alpha1.SparkConnectStateReady): "Ready",

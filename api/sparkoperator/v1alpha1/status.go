@@ -11,6 +11,7 @@ type SparkConnectState string
 
 // The states of a Spark Connect server.
 const (
+	// SparkConnectStateNew: the operator has not written a status yet.
 	SparkConnectStateNew SparkConnectState = ""
 	// SparkConnectStateProvisioning: the server is being created, or created again.
 	SparkConnectStateProvisioning SparkConnectState = "Provisioning"

@@ -7,8 +7,8 @@ import (
 
 // SparkApplication is one Spark application: what to run, with how many executors, and what to do when it ends.
 //
-// The rule about the name applies to new objects only, so that a stored object with another name can still be edited
-// and deleted.
+// The rule for metadata.name is checked only at creation, so that a stored object whose name breaks the rule can still
+// be edited and deleted.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -245,8 +245,8 @@ const (
 // +kubebuilder:validation:Enum={cluster,client}
 type DeployMode string
 
-// The deploy modes. The schema accepts only DeployModeCluster and DeployModeClient. The third mode
-// exists only because users of the Go types know it.
+// The deploy modes. The schema accepts only DeployModeCluster and DeployModeClient. DeployModeInClusterClient exists
+// only so that programs that use the Go types of the kubeflow operator still compile.
 const (
 	DeployModeCluster         DeployMode = "cluster"
 	DeployModeClient          DeployMode = "client"

@@ -18,9 +18,10 @@ const (
 	version      = "v1beta2"
 )
 
-// deliberate lists the intended gaps between the peer's definitions and ours. A gap is identified by the end of its
-// path and the beginning of the finding. A new gap may break a user's manifest, so the reason why must be that no such
-// manifest ever ran. docs/validation.md lists the gaps.
+// deliberate lists the intended gaps between our definitions and those of the peer, the kubeflow operator. A crd.Gap //
+// matches an entry if its Path ends with path and its What begins with what. A new gap may break a user's manifest, so
+// // the text why must show that no such manifest ever ran. docs/validation.md lists the gaps with the texts says and
+// why.
 var deliberate = []struct{ path, what, says, why string }{
 	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
 	{"executor.memory", "rule", "the same", "Spark cannot parse it: the driver ends when it reads its configuration"},
@@ -65,8 +66,9 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestApprovalIsThePeers checks the annotation without which the API server rejects definitions of groups whose names
-// end with k8s.io. Its value must be the peer's, because an upgrade from the peer finds that value.
+// TestApprovalIsThePeers checks the annotation api-approved.kubernetes.io. The API server rejects definitions without
+// it if their group's name ends with k8s.io. Our value must equal the peer's, which the definitions have when a cluster
+// migrates from the peer.
 func TestApprovalIsThePeers(t *testing.T) {
 	const approved = "api-approved.kubernetes.io"
 	for _, file := range []string{applications, schedules} {
@@ -76,7 +78,8 @@ func TestApprovalIsThePeers(t *testing.T) {
 	}
 }
 
-// TestDeliberateGapsAreDocumented checks that docs/validation.md lists the same rejected values as the list deliberate.
+// TestDeliberateGapsAreDocumented checks that the table in docs/validation.md has one row for each entry of the list
+// deliberate.
 func TestDeliberateGapsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(crd.Root(t), "docs", "validation.md"))
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// small is the format of an application of 350 bytes that once kept an informer busy for hours. Its formatting verb
-// (%s) stands for the text of a quantity.
+// small is an application of 350 bytes in which %q stands for a quantity. Some quantities once kept an informer busy //
+// for hours.
 const small = `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplication","metadata":{"name":"a","namespace":"b"},"spec":{"type":"Scala","sparkVersion":"4.1.4",` +
 	`"mainApplicationFile":"local:///a.jar","executor":{},"driver":{"sidecars":[{"name":"s","resources":{"limits":{"cpu":%q}}}]}},"status":{"executionAttempts":3,"driverInfo":{}}}`
 
-// TestSmallObjectsThatTakeHoursAreDecodedAtOnce decodes objects as an informer does, as single objects and in a list.
-// The deadline detects a decoder that computes with the quantity; the tested decoder takes microseconds.
+// TestSmallObjectsThatTakeHoursAreDecodedAtOnce decodes objects as an informer does, as single objects and in a list. A
+// decoder that computes with the quantity would exceed the deadline of one minute; ours takes microseconds.
 func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	for _, cpu := range []string{
@@ -65,8 +65,8 @@ func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnUnreadSpecIsNotWrittenBack checks that an object whose spec was not read cannot be encoded, so that its empty
-// spec does not overwrite the stored spec.
+// TestAnUnreadSpecIsNotWrittenBack checks that an object whose spec could not be decoded cannot be encoded, so that its
+// empty spec does not overwrite the stored spec.
 func TestAnUnreadSpecIsNotWrittenBack(t *testing.T) {
 	var app v1beta2.SparkApplication
 	if err := json.Unmarshal([]byte(fmt.Sprintf(small, "1e100")), &app); err != nil || app.OutOfBounds == "" {
@@ -80,7 +80,7 @@ func TestAnUnreadSpecIsNotWrittenBack(t *testing.T) {
 	}
 }
 
-// plain is a SparkApplication without limits: it has no UnmarshalJSON, as before the limits existed.
+// plain is a SparkApplication without limits. It has no UnmarshalJSON, and UnmarshalJSON is what checks the limits.
 type plain v1beta2.SparkApplication
 
 func TestObjectsWithinTheLimitsAreDecodedAsBefore(t *testing.T) {

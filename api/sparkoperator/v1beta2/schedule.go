@@ -6,8 +6,8 @@ import (
 
 // ScheduledSparkApplication runs a Spark application on a schedule. Each run is its own SparkApplication.
 //
-// The rule about the name applies to new objects only, so that a stored object with another name can still be edited
-// and deleted.
+// The rule for metadata.name is checked only at creation, so that a stored object whose name breaks the rule can still
+// be edited and deleted.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -93,8 +93,8 @@ type ScheduledSparkApplicationSpec struct {
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
 }
 
-// ConcurrencyPolicy says what happens if a run is due while the last run is active. If the value is unknown, a
-// condition reports it.
+// ConcurrencyPolicy says what happens if a run is due while the last run is active. The definition accepts any value. A
+// condition of the schedule reports an unknown value.
 type ConcurrencyPolicy string
 
 // The concurrency policies.
@@ -200,7 +200,8 @@ type ScheduleOperatorStatus struct {
 	WaitingRequest *WaitingRequest `json:"waitingRequest,omitempty"`
 }
 
-// WaitingRequest is a requested run that is not started yet. Scheduled runs do not wait for the requested run.
+// WaitingRequest describes a run that a user requested with RunNowAnnotation and that is not started yet. Scheduled
+// runs do not wait for it.
 type WaitingRequest struct {
 	// Name of the run.
 	// +optional
@@ -225,6 +226,6 @@ type WaitingRequest struct {
 // policy.
 const RunNowAnnotation = "sparkoperator.dev/run-now"
 
-// ScheduledAtAnnotation is the annotation with the scheduled time of a run, in the form of RFC 3339. A requested run
-// has RunNowAnnotation with the request's value instead.
+// ScheduledAtAnnotation is an annotation of a run's SparkApplication. Its value is the scheduled time of the run, in
+// the format of RFC 3339. A run that a user requested has RunNowAnnotation instead, with the value from the schedule.
 const ScheduledAtAnnotation = "sparkoperator.dev/scheduled-at"

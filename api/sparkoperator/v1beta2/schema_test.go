@@ -129,7 +129,7 @@ func TestManifestsAreStoredWhole(t *testing.T) {
 }
 
 // TestAdmission makes single changes to the minimal manifest. The API server must reject only manifests that could
-// never run, and each error must contain the expected help.
+// never run. Each error must contain the texts in refused, which tell the user what to correct.
 func TestAdmission(t *testing.T) {
 	schema := newSchema(t, crd.Ours(t, applications))
 	scheduled := newSchema(t, crd.Ours(t, schedules))
@@ -140,7 +140,7 @@ func TestAdmission(t *testing.T) {
 		refused []string // parts of the refusal's text; nil: accepted
 	}{
 		{"nothing changed", "mode", "cluster", nil},
-		{"client mode, as the peer", "mode", "client", nil},
+		{"client mode, accepted as by the peer", "mode", "client", nil},
 		{"unknown mode", "mode", "remote", []string{"spec.mode", `"cluster", "client"`}},
 		{"no driver", "driver", nil, []string{"spec.driver", "Required"}},
 		{"no executor", "executor", nil, []string{"spec.executor", "Required"}},
@@ -150,18 +150,18 @@ func TestAdmission(t *testing.T) {
 		{"unknown type", "type", "Perl", []string{"spec.type", `"Java", "Python", "Scala", "R"`}},
 
 		{"memory in words", "driver.memory", "lots", []string{"spec.driver.memory", "whole number", "4g"}},
-		{"memory in Kubernetes' unit", "driver.memory", "4Gi", []string{"spec.driver.memory", "whole number"}},
+		{"memory with a Kubernetes unit", "driver.memory", "4Gi", []string{"spec.driver.memory", "whole number"}},
 		{"memory with a fraction", "executor.memory", "1.5g", []string{"spec.executor.memory", "whole number and a unit"}},
-		{"memory of nothing, which is the default", "executor.memory", "", nil},
+		{"empty memory, which means the default", "executor.memory", "", nil},
 		{"memory below zero", "driver.memory", "-1g", []string{"spec.driver.memory"}},
 		{"memory with a blank before the unit", "driver.memory", "1 g", []string{"spec.driver.memory"}},
 		{"overhead in words", "executor.memoryOverhead", "some", []string{"spec.executor.memoryOverhead", "whole number"}},
 		{"memory", "driver.memory", "4g", nil},
 		{"memory in capitals", "driver.memory", "512M", nil},
-		{"memory with two letters", "executor.memory", "1Tb", nil},
-		{"memory with two letters for a driver, whose JVM does not read it", "driver.memory", "1Tb", []string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
+		{"memory with a unit of two letters", "executor.memory", "1Tb", nil},
+		{"driver memory with a unit of two letters, which the JVM cannot parse", "driver.memory", "1Tb", []string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
 		{"memory in bytes", "executor.memory", "1073741824b", nil},
-		{"memory in bytes for a driver, whose JVM does not read it", "driver.memory", "1073741824b", []string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
+		{"driver memory in bytes, which the JVM cannot parse", "driver.memory", "1073741824b", []string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
 		{"memory without a unit", "executor.memory", "1024", nil},
 		{"memory with blanks around", "driver.memory", "\t1g ", nil},
 		{"memory by substitution", "driver.memory", "${env:MEM}", nil},
@@ -170,25 +170,25 @@ func TestAdmission(t *testing.T) {
 
 		{"no cores", "driver.cores", 0, []string{"spec.driver.cores", "greater than or equal to 1"}},
 		{"no executors", "executor.instances", 0, []string{"spec.executor.instances"}},
-		{"more cores than numbers", "driver.cores", int64(1) << 31, []string{"spec.driver.cores"}},
+		{"more cores than an int32 holds", "driver.cores", int64(1) << 31, []string{"spec.driver.cores"}},
 		{"a pod name", "driver.podName", "my.driver-1", nil},
 		{"a pod name in capitals", "driver.podName", "MyDriver", []string{"spec.driver.podName", "lower case"}},
-		{"a pod name with an end", "driver.podName", "driver-", []string{"spec.driver.podName"}},
+		{"a pod name that ends with a hyphen", "driver.podName", "driver-", []string{"spec.driver.podName"}},
 		{"a template that is no pod", "driver.template", map[string]any{"spec": "none"}, nil},
 		{"a template that is no object", "driver.template", "none", []string{"spec.driver.template"}},
 		{"an unknown secret type", "driver.secrets", []any{map[string]any{"name": "a", "path": "/a", "secretType": "Other"}}, nil},
 		{"a secret without a path", "driver.secrets", []any{map[string]any{"name": "a", "secretType": "Other"}}, []string{"secrets[0].path"}},
 		{"a sidecar's port by name", "driver.sidecars", sidecar("http"), nil},
-		{"a sidecar's port beyond numbers", "driver.sidecars", sidecar(int64(1) << 31), []string{"httpGet.port"}},
+		{"a sidecar's port that exceeds an int32", "driver.sidecars", sidecar(int64(1) << 31), []string{"httpGet.port"}},
 
 		{"retries below zero", "restartPolicy", map[string]any{"type": "OnFailure", "onFailureRetries": -1}, []string{"onFailureRetries"}},
 		{"no interval", "restartPolicy", map[string]any{"onFailureRetryInterval": 0}, []string{"onFailureRetryInterval"}},
 		{"unknown restart policy", "restartPolicy", map[string]any{"type": "Sometimes"}, []string{"spec.restartPolicy.type"}},
 		{"backoff", "restartPolicy", map[string]any{"backoff": map[string]any{"factor": 2, "maxSeconds": 60}}, nil},
 		{"backoff that shrinks", "restartPolicy", map[string]any{"backoff": map[string]any{"factor": 0}}, []string{"backoff.factor"}},
-		{"time to live below zero, as the peer", "timeToLiveSeconds", -5, nil},
-		{"no bound", "timeouts", map[string]any{"runSeconds": 0}, nil},
-		{"a bound below zero", "timeouts", map[string]any{"runSeconds": -1}, []string{"spec.timeouts.runSeconds"}},
+		{"time to live below zero, accepted as by the peer", "timeToLiveSeconds", -5, nil},
+		{"a timeout of zero, which means no limit", "timeouts", map[string]any{"runSeconds": 0}, nil},
+		{"a timeout below zero", "timeouts", map[string]any{"runSeconds": -1}, []string{"spec.timeouts.runSeconds"}},
 		{"unknown submission", "submission", map[string]any{"mode": "Manual"}, []string{"spec.submission.mode"}},
 		{"a low port", "monitoring", monitoring(80), []string{"spec.monitoring.prometheus.port"}},
 		{"a good port", "monitoring", monitoring(9090), nil},
@@ -201,7 +201,7 @@ func TestAdmission(t *testing.T) {
 			_, errs := schema.Admit(encode(t, application))
 			check(t, errs, tc.refused)
 
-			// A schedule's template is under the same rules.
+			// The template of a schedule has the same rules.
 			_, schedule := load(t, "testdata/schedule-minimal.json")
 			change(schedule["spec"].(map[string]any)["template"].(map[string]any), tc.path, tc.value)
 			_, errs = scheduled.Admit(encode(t, schedule))
@@ -224,8 +224,8 @@ func TestScheduleAdmission(t *testing.T) {
 	}{
 		{"no schedule", "schedule", nil, []string{"spec.schedule", "Required"}},
 		{"no template", "template", nil, []string{"spec.template", "Required"}},
-		{"a schedule that is none, told by a condition", "schedule", "whenever", nil},
-		{"an unknown policy, as the peer", "concurrencyPolicy", "Maybe", nil},
+		{"an invalid schedule, which a condition reports", "schedule", "whenever", nil},
+		{"an unknown policy, accepted as by the peer", "concurrencyPolicy", "Maybe", nil},
 		{"history below zero", "failedRunHistoryLimit", -1, []string{"spec.failedRunHistoryLimit", "0 keeps no run"}},
 		{"a deadline below zero", "startingDeadlineSeconds", -1, []string{"spec.startingDeadlineSeconds"}},
 		{"jitter below zero", "jitterSeconds", -1, []string{"spec.jitterSeconds"}},

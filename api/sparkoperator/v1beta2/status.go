@@ -141,9 +141,9 @@ type ExecutorCounts = statusv1.ExecutorCounts
 const MaxHistory = statusv1.MaxHistory
 
 // OperatorStatus contains the facts that the operator must remember from one decision to the next because it cannot
-// observe them again. It is stored in one write with the rest of the status. Times have microseconds, so that a stored
-// time equals the original. Facts that another field of the status contains (submissionID, the attempt counters) are
-// stored only there.
+// observe them again. The operator writes it together with the rest of the status. Times are stored in microseconds, so
+// that a time equals itself after it was stored and read. Facts that another field of the status contains
+// (submissionID, the attempt counters) are stored only there.
 type OperatorStatus = statusv1.OperatorStatus
 
 // OperatorExecutors contains the facts about the current attempt's executors that the operator must remember to count

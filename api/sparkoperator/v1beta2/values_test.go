@@ -12,8 +12,8 @@ import (
 )
 
 // TestPeersValuesAreStored checks, for each property down to a sidecar's probes, that our definitions store every value
-// that the peer's definitions accept, and store it unchanged. TestPeersManifestsAreAccepted compares the text of the
-// definitions; this test compares their effect.
+// that the peer's definitions accept, and store it unchanged. TestPeersManifestsAreAccepted compares the definitions
+// themselves; this test sends values through them.
 func TestPeersValuesAreStored(t *testing.T) {
 	for _, file := range []string{applications, schedules} {
 		t.Run(file, func(t *testing.T) {
@@ -62,8 +62,9 @@ func deliberatelyRefused(path string) bool {
 	return false
 }
 
-// byRule reports whether all reasons of a refusal are rules about values that a pass refuses too. docs/validation.md
-// lists these rules: the test of internal/testkit/refusal has a row for each.
+// byRule reports whether every error comes from one of the definition's validation rules. Our definition may have rules
+// that the peer's lacks, because a pass refuses the same values. docs/validation.md lists these rules, and the test of
+// internal/testkit/refusal has a row for each.
 func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	for _, err := range errs {
 		if !slices.ContainsFunc(rules, func(r crd.Rule) bool { return r.Message == err.Detail }) {
@@ -74,7 +75,7 @@ func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 }
 
 // TestFullObjectsAreStoredWhole checks that objects are stored without loss. It stores one object that sets every
-// property, and one object for each further value that a property can have.
+// property. If a property can have several values, it also stores one object for each other value.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	for _, file := range []string{applications, schedules} {
 		ours := crd.Ours(t, file)
