@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// User agents that identify the bench's clients in the log. LoadAgent creates applications. NodeAgent is used by the
-// simulated nodes and their drivers, and PlainAgent by the plain client-go program (package plain).
+// User agents that identify the bench's clients in the log. The client with LoadAgent creates applications. The
+// simulated nodes and their drivers use NodeAgent, and the plain client-go program (package plain) uses PlainAgent.
 const (
 	LoadAgent     = "spark-bench-load"
 	NodeAgent     = "spark-bench-node"
@@ -67,8 +67,8 @@ func (e *event) kind() string {
 	return e.Verb + " " + e.Object.Resource
 }
 
-// class returns the class of a controller's write. It returns an empty string for a write of a lease, which does not
-// count.
+// class assigns a controller's write to one of Classes. It returns an empty string for the write of a lease, which is
+// not counted.
 func (e *event) class() string {
 	switch e.kind() {
 	case "create pods", "create configmaps", "create services":
@@ -99,7 +99,7 @@ type body struct {
 
 func (e *event) body() (b body) {
 	if json.Unmarshal(e.Body, &b) != nil {
-		return body{} // a JSON patch, or options
+		return body{} // a JSON patch or the options of a deletion, which have none of these fields
 	}
 	return b
 }
@@ -115,9 +115,8 @@ const (
 // Classes lists all classes.
 var Classes = []string{Objects, StatusWrites, Events, Others}
 
-// Scope selects the writes that are read from a log: those that the API server answered between From and To, for
-// applications in the namespaces. Controller is the prefix of the user agent of the controller that manages the
-// applications.
+// Scope selects writes in a log. It selects the writes for applications in Namespaces that the API server answered
+// between From and To. Controller is the prefix of the user agent of the controller that manages the applications.
 type Scope struct {
 	From, To   time.Time
 	Namespaces []string
@@ -127,9 +126,9 @@ type Scope struct {
 // Account summarizes the audit log of one load. Add merges the accounts of several loads of the same controller.
 type Account struct {
 	Applications int
-	// Launch holds the times from an application's creation to its driver pod. Driver and Executor hold the times from
-	// a change of the phase of a driver pod or an executor pod to the status write that reflects the change. Such a
-	// time is 0 if the API server answered the status write before the change.
+	// Launch holds the times from the creation of an application to the creation of its driver pod. Driver and Executor
+	// hold the times from a change of the phase of a driver pod or an executor pod to the status write that reflects
+	// the change. The time counts as 0 if the API server answered the status write first.
 	Launch, Driver, Executor []time.Duration
 	// NoDriver counts applications without a driver pod. NoStatus and NoExecutorStatus count changes of driver and
 	// executor pods that no status reflects.
@@ -145,8 +144,8 @@ type Account struct {
 	// AllWrites counts the writes of all clients in the load's namespaces. Bytes is the size of the controller's writes
 	// as JSON.
 	AllWrites, Bytes int
-	// Answers holds the times of the answers to writes of the load, the controller and the nodes. Add does not merge
-	// it.
+	// Answers holds the times at which the API server answered writes of the load, the controller and the nodes. Add
+	// does not merge it.
 	Answers []time.Time
 }
 
@@ -182,7 +181,7 @@ func Read(in io.Reader, s Scope) (Account, error) {
 			return r.Account, nil
 		}
 		if bytes.Contains(line, []byte(`"verb":"get"`)) || bytes.Contains(line, []byte(`"verb":"list"`)) {
-			continue // these are most lines of a busy log
+			continue // reads, which are most lines of a busy log
 		}
 		var e event
 		if err := errors.Join(err, json.Unmarshal(line, &e)); err != nil {
@@ -198,7 +197,8 @@ func (s Scope) contains(e *event) bool {
 	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
 }
 
-// object is the key of an API object. owner is its application and its Spark role.
+// object is the key of an API object. owner names the application to which an object belongs, and the Spark role of the
+// // object if it is a pod.
 type (
 	object struct{ resource, namespace, name string }
 	owner  struct{ app, role string }
@@ -213,7 +213,8 @@ type life struct {
 	completed         bool
 }
 
-// pod holds the changes of a pod's phase, and the writes of the application's status that reflect the state of the pod.
+// pod holds the changes of a pod's phase, and the writes of the application's status that contain the pod's
+// state.
 type pod struct{ changes, statuses []change }
 
 type change struct {
@@ -231,8 +232,8 @@ type reader struct {
 const appLabel, roleLabel = "sparkoperator.k8s.io/app-name", "spark-role"
 
 // owner returns the application to which a write belongs, and whether it is known. A write of an Event belongs to the
-// owner of its subject. A write of another object belongs to the application that the labels named when the object was
-// created, even if that was before the scope.
+// owner of its subject. A write of another object belongs to the application that the object's labels named at
+// creation, even if the creation was before the scope.
 func (r *reader) owner(e *event, b body) (owner, bool) {
 	at := object{e.Object.Resource, e.Object.Namespace, e.Object.Name}
 	switch {
@@ -276,7 +277,7 @@ func (r *reader) handle(e *event) {
 	}
 }
 
-// count adds a write in the load's namespaces to the account.
+// count adds a write in the load's namespaces to the totals: AllWrites, Bytes and Answers.
 func (r *reader) count(e *event, controller bool) {
 	r.AllWrites++
 	if controller {
@@ -287,7 +288,7 @@ func (r *reader) count(e *event, controller bool) {
 	}
 }
 
-// write records a write that belongs to an application in that application's life.
+// write records a write in the life of the application to which it belongs.
 func (r *reader) write(e *event, b body, subject owner, controller bool) {
 	key := object{"", e.Object.Namespace, subject.app}
 	l := r.lives[key]
@@ -311,7 +312,7 @@ func (r *reader) write(e *event, b body, subject owner, controller bool) {
 	}
 }
 
-// podChanged records that a pod's status changed to running or ended.
+// podChanged records that a pod started to run or ended.
 func (l *life) podChanged(e *event, b body, subject owner) {
 	phase := b.Status.Phase
 	if phase != "Running" && phase != "Succeeded" && phase != "Failed" {
@@ -355,8 +356,8 @@ func (l *life) statusWritten(e *event, b body) {
 
 // lags returns the delay between each change of the pod and the first status that reflects it, and counts the changes
 // that no status reflects. If onlyLater is true, lags ignores a status that the API server stored before the change,
-// because that status describes an older pod of the same name. For executors onlyLater is false: the end of a driver
-// ends its executors too, so their status may precede the change of their pods.
+// because that status describes an earlier pod with the same name. For executors onlyLater is false, because the
+// operator may report an executor as ended when the driver ends, before the executor's own pod changes.
 func (p *pod) lags(onlyLater bool) (took []time.Duration, missed int) {
 	for _, c := range p.changes {
 		i := slices.IndexFunc(p.statuses, func(s change) bool {

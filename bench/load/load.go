@@ -1,5 +1,5 @@
-// Package load describes the applications that the bench creates. It is pure: the same description always gives the
-// same applications at the same times.
+// Package load describes the applications that the bench creates. The same description always gives the same
+// applications at the same times.
 package load
 
 import (
@@ -23,12 +23,12 @@ type Class struct {
 	Namespace  string
 	Namespaces int
 	Count      int
-	// Rate is the number of applications that are created each second. At 0, all are created at once.
+	// Rate is the number of applications that are created each second. If it is 0, all are created at once.
 	Rate float64
 	// Executors is the number of executors that each simulated driver creates.
 	Executors int
-	// Placed is true if executors are created with the name of their node, so that no scheduler binds them. That saves
-	// half of the writes for long-running executors.
+	// Placed is true if executors are created with spec.nodeName, so that no scheduler binds them. That halves the
+	// writes for long-running executors.
 	Placed bool
 	// Run and RunMost are the minimum and the maximum of the time that a driver runs after it has created its
 	// executors. The times are evenly distributed between them. If RunMost is 0, it is equal to Run.
