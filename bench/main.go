@@ -45,7 +45,8 @@ func main() {
 	}
 }
 
-// command runs the command line. The hidden command plain runs the program that the operator is compared with.
+// command runs the command line. The hidden command plain runs the program of package plain instead, which the bench
+// starts to compare the operator with it.
 func command(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 2 && args[0] == plain.Command {
 		return plain.Main(ctx, args[1])
@@ -80,7 +81,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, e
 	}
 	spec, err := report.Bounds(o.plan)
 	if err != nil {
-		return nil, err // fail now and not after an hour
+		return nil, err // before the scenarios, which take an hour
 	}
 	if len(o.only) > 0 {
 		spec = spec.Select(o.only)

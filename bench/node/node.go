@@ -54,7 +54,7 @@ const (
 type Cluster struct {
 	core  kubernetes.Interface
 	spark versioned.Interface
-	pods  cache.Store // those that are bound to a node
+	pods  cache.Store // the pods that are bound to a node
 	tasks workqueue.TypedDelayingInterface[task]
 
 	started, addresses atomic.Int64
@@ -66,7 +66,7 @@ type Cluster struct {
 type act int
 
 const (
-	start            act = iota // the kubelet runs its containers
+	start            act = iota // the kubelet runs the pod's containers
 	requestExecutors            // the driver creates its executors
 	end                         // the driver's program ends
 	remove                      // the kubelet removes a deleted pod
@@ -163,7 +163,8 @@ func trim(x any) (any, error) {
 	return x, nil
 }
 
-// add queues the first task of a pod that was bound to a node. Pods that already run get no task.
+// add queues the first task of a pod that is new in the cache, which holds the pods that are bound to nodes. A pod that
+// already runs or has ended gets no task.
 func (c *Cluster) add(x any) {
 	switch pod := x.(*corev1.Pod); {
 	case pod.DeletionTimestamp != nil:
@@ -228,7 +229,7 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 		return c.end(ctx, p, program.Exit)
 	}
 	if p.Status.Phase == corev1.PodRunning {
-		code := int32(0) // a driver ends its executors before it deletes them
+		code := int32(0) // executors of a driver exit with 0 before the driver deletes their pods
 		if driver {
 			code = 143 // SIGTERM
 		}
@@ -241,9 +242,9 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
 }
 
-// start writes the status of a pod whose containers run. A pod that the scheduler has bound first gets the status of
-// containers that are being created, as on a real node. If placed is true, start omits that first write, which saves
-// minutes in a large load.
+// start writes the status of a pod whose containers run. If the scheduler has bound the pod, start first writes that
+// the containers are being created, as a real kubelet does. If placed is true, start omits this first write, which
+// saves minutes in a large load.
 func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if scheduled && !placed {

@@ -85,8 +85,8 @@ func driverPod(t *testing.T) (*v1beta2.SparkApplication, *corev1.Pod) {
 	return app, pod
 }
 
-// TestDriverCreatesExecutorsLikeSpark checks that the program of a load reaches the node through the driver pod that
-// the operator builds, and that the driver owns the executors.
+// TestDriverCreatesExecutorsLikeSpark checks that the operator copies a load.Program to the driver pod, and that the
+// driver owns the executors that it creates.
 func TestDriverCreatesExecutorsLikeSpark(t *testing.T) {
 	app, driver := driverPod(t)
 	program, err := load.ReadProgram(driver.Spec.Containers[0].Args)

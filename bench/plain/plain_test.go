@@ -11,8 +11,8 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// TestFollowMapsPodsToStates checks the status that follows from the pods of an application. Each event of a pod
-// changes the status at most once.
+// TestFollowMapsPodsToStates changes the phases of an application's pods one at a time, and checks the status after
+// each change.
 func TestFollowMapsPodsToStates(t *testing.T) {
 	index := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byApplication: func(x any) ([]string, error) { return []string{keyOf(x)}, nil }})
 	set := func(name, role string, phase corev1.PodPhase) {

@@ -21,8 +21,8 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Bound is the acceptance range of a measurement. A bound that has neither Min nor Max only requires that the
-// measurement exists.
+// Bound is the acceptance range of a measurement. Without Min and Max, a bound only requires that the measurement
+// exists.
 type Bound struct {
 	// Measurement is the identity of the measurement. If it contains a *, the bound applies once for each text in the
 	// set that Each names (Spec.Sets), such as the scenarios or the cases. The text replaces the *.
@@ -55,8 +55,7 @@ func Bounds(plan string) (Spec, error) {
 	return parse(text)
 }
 
-// parse decodes bounds and rejects unknown fields, because a misspelled field would result in a bound that checks
-// nothing.
+// parse decodes bounds. It rejects unknown fields, because a bound with a misspelled min or max would check nothing.
 func parse(text []byte) (s Spec, err error) {
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
 		return s, err
@@ -67,7 +66,7 @@ func parse(text []byte) (s Spec, err error) {
 		case b.Measurement == "" || b.Why == "":
 			err = fmt.Errorf("a bound (figure %q) needs both fields, figure and why", b.Measurement)
 		case strings.Contains(b.Measurement, "*") != (b.Each != "") || b.Each != "" && !known:
-			err = fmt.Errorf("the bound on %q with the set %q is invalid: figure must contain a * if each names a set of this file, and must not contain a * otherwise", b.Measurement, b.Each)
+			err = fmt.Errorf("the bound on %q with the set %q is invalid: either let each name a set of this file and write a * in figure, or omit both", b.Measurement, b.Each)
 		case b.Min != nil && b.Max != nil && *b.Min > *b.Max:
 			err = fmt.Errorf("the bound on %q has a min above its max", b.Measurement)
 		}
@@ -97,7 +96,8 @@ type Verdict struct {
 	Missing, Holds bool
 }
 
-// Check returns, for each bound, one verdict for each measurement of the run that the bound covers.
+// Check checks a run against all bounds. It returns a list of verdicts for each bound, with one verdict for each
+// measurement to which the bound applies.
 func Check(run *Run, s Spec) (all [][]Verdict) {
 	for _, b := range s.Bounds {
 		texts := s.Sets[b.Each]
@@ -135,9 +135,9 @@ func (b Bound) check(run *Run, text string) Verdict {
 	return v
 }
 
-// Worst returns the worst of a bound's verdicts. A missing measurement is the worst. Otherwise Worst returns the
-// verdict whose value is outside the bound by the largest amount, or, if all values are within the bound, the verdict
-// whose value is closest to a limit.
+// Worst returns the worst of a bound's verdicts. A verdict whose measurement is missing is the worst. Next is the
+// verdict whose value exceeds a limit by the largest amount. If all values are within the bound, the verdict whose
+// value is closest to a limit is the worst.
 func Worst(verdicts []Verdict) Verdict {
 	room := func(v Verdict) float64 {
 		switch {
@@ -179,13 +179,13 @@ func (v Verdict) Measured() string {
 	return Format(v.Value, v.Unit)
 }
 
-// Verdict returns the result of the check as text: "holds", "missed" or "not measured".
+// Verdict returns the result of the check as Markdown: "holds", "missed" or "not measured", the last two in bold.
 func (v Verdict) Verdict() string {
 	return map[bool]string{v.Holds: "holds", v.Missing: "**not measured**", !v.Holds && !v.Missing: "**missed**"}[true]
 }
 
-// Print writes the verdicts whose bound does not hold, and the worst verdict of each bound that has a minimum or
-// maximum. It returns the number of verdicts whose bound does not hold.
+// Print writes every failed verdict, and the worst verdict of each bound that has a minimum or maximum. It returns the
+// number of failed verdicts. A verdict failed if Holds is false.
 func Print(out io.Writer, all [][]Verdict) (failed int) {
 	for _, verdicts := range all {
 		worst := Worst(verdicts)

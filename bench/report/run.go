@@ -49,9 +49,9 @@ type Run struct {
 	err error
 }
 
-// Add adds a measurement. It drops a value that is not finite, so that the bound of the measurement fails. Two
-// measurements with the same identity would be ambiguous for the bounds and the page, so Add drops the second one, and
-// Err then returns an error.
+// Add adds a measurement with the identity scenario/in/name. It drops a value that is not finite; the measurement is
+// then missing, so its bound fails. If the run already has a measurement with this identity, Add drops the new one, and
+// Err returns an error.
 func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,8 +159,8 @@ func Format(value float64, unit string) string {
 	return strings.TrimSpace(text + " " + unit)
 }
 
-// Quantile returns the smallest value v in values for which at least the given share of all values is v or less. The
-// share 0.5 gives the median. Without values Quantile returns 0.
+// Quantile returns a quantile of the values by the nearest-rank method, without interpolation. The share 0.5 gives the
+// median. Without values Quantile returns 0.
 func Quantile(values []time.Duration, share float64) time.Duration {
 	if len(values) == 0 {
 		return 0
@@ -169,8 +169,8 @@ func Quantile(values []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(share*float64(len(sorted))))-1))]
 }
 
-// Rate returns the number of moments per second. It counts only the moments between the tenth and the ninetieth
-// percentile, because the rate differs at the start and the end. For fewer than two moments it returns NaN.
+// Rate returns the number of moments per second. It leaves out the first and the last tenth of the moments, because the
+// rate differs at the start and the end. For fewer than two moments it returns NaN.
 func Rate(moments []time.Time) float64 {
 	at := slices.SortedFunc(slices.Values(moments), time.Time.Compare)
 	if len(at) == 0 {
