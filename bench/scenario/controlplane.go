@@ -72,7 +72,7 @@ type controlPlane struct {
 	core   kubernetes.Interface // protobuf
 	dyn    dynamic.Interface
 	meta   metadata.Interface
-	dir    string // all files of the control plane, removed with it
+	dir    string // holds all files of the control plane; stopControlPlane removes it
 }
 
 // startControlPlane starts a control plane (etcd, API server, controller manager, scheduler) and installs the custom
@@ -152,8 +152,8 @@ func (r *rig) waitEmpty(namespace string) {
 	}
 }
 
-// install creates the custom resource definitions, and waits until the API server accepts custom resources of these
-// kinds. The API server delays the first writes of a new kind for 2 s, which would distort the measurement.
+// install creates the custom resource definitions, and waits until the API server accepts a SparkApplication. The API
+// server delays the first writes of a new kind by 2 s, which would distort the measurement.
 func (r *rig) install() {
 	definitions := r.dyn.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	for _, file := range must(filepath.Glob(filepath.Join(r.Root, "config/crd/*.yaml"))) {
@@ -168,7 +168,8 @@ func (r *rig) install() {
 	})
 }
 
-// waitFor polls a condition until it holds. When the scenario's time limit is over, waitFor ends the scenario.
+// waitFor polls until done returns true. The text condition says in the error what was awaited if the scenario's time
+// limit ends first.
 func (r *rig) waitFor(condition string, done func() bool) {
 	for !done() {
 		if r.ctx.Err() != nil {
@@ -198,7 +199,7 @@ func (r *rig) forEach(n int, f func(ctx context.Context, i int) error) {
 	check(group.Wait(), context.Cause(r.ctx))
 }
 
-// components returns the CPU time of each process of the control plane, and of the bench.
+// components returns the CPU time that each process of the control plane and the bench itself have used.
 func (r *rig) components() map[string]time.Duration {
 	var state struct {
 		Components []struct {

@@ -17,19 +17,20 @@ import (
 type Size struct {
 	// Scenarios lists the scenarios of the plan. An empty list means all.
 	Scenarios []string
-	// AtOnce is the number of scenarios that run at the same time. If it is more than one, the measurements are
-	// meaningless.
+	// AtOnce is the number of scenarios that run at the same time. Above 1, the scenarios disturb each other, and the
+	// measurements are meaningless.
 	AtOnce int
 	// Quiet is how long a program must be idle after a load. It is longer than the operator's debounce, so that all
 	// writes count.
 	Quiet time.Duration
-	// CalmLimit is the longest wait for a calm control plane before a load. If it is 0, the bench does not wait. Ease
-	// is the time between a garbage collection and the reading of the memory.
-	CalmLimit, Ease time.Duration
+	// CalmLimit is the longest wait for a calm control plane before a load. If it is 0, the bench does not wait.
+	CalmLimit time.Duration
+	// Ease is the pause between a forced garbage collection and the reading of a program's memory.
+	Ease time.Duration
 
 	Burst, Lives int
-	// Order is the sequence of programs in the scenario lives: o is the operator, and p is the plain program. The order
-	// "oppo" evens out a machine that becomes slower or faster during the scenario.
+	// Order is the sequence of programs in the scenario lives: o is the operator, and p is the plain program. With the
+	// order "oppo", a machine that steadily becomes slower or faster affects both programs alike.
 	Order string
 	// Half is the duration of the measurement at half of the operator's rate. If it is 0, this measurement is omitted.
 	Half                        time.Duration
@@ -72,8 +73,8 @@ var Plans = map[string]Size{
 	},
 }
 
-// scenarios lists all scenarios in order. A bare scenario runs without a control plane: it needs no control plane, and
-// a running one would disturb its measurements.
+// scenarios lists all scenarios in order. A scenario that is marked bare gets no control plane, because it needs none
+// and a running control plane would disturb its measurements.
 var scenarios = []struct {
 	name  string
 	bare  bool

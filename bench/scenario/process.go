@@ -20,8 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/plain"
 )
 
-// goRuntime holds the environment variables of Go's runtime for both programs, the operator and the plain program. The
-// values are those that the chart sets by default (its values under `controller.go`), without the memory limit.
+// goRuntime holds the environment variables of Go's runtime for both programs, the operator and the plain program. They
+// equal the chart's default values under `controller.go`, without the memory limit.
 var goRuntime = []string{"GOMAXPROCS=1", "GOGC=40"}
 
 // environment returns the variables without those that change Go's runtime.
@@ -41,8 +41,9 @@ type program struct {
 	health, pprof string // addresses
 }
 
-// start runs a program for all namespaces and waits until it is ready. Several programs may run at once. The operator
-// runs as its chart installs it: with leader election, its log, and default settings.
+// start runs a program that watches all namespaces, and waits until it is ready. The operator runs as its chart
+// installs it: with leader election, its log, and default settings. start may be called again while another program
+// runs.
 func (r *rig) start(agent string) *program {
 	ports := freePorts(3)
 	file := filepath.Join(r.dir, strings.ReplaceAll(ports[0], ":", "-"))
@@ -60,7 +61,7 @@ func (r *rig) start(agent string) *program {
 	defer func() { _ = log.Close() }()
 	p.cmd.Env = append(append(environment(os.Environ()), "KUBECONFIG="+r.kubeconfig()), goRuntime...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // if the bench is killed
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // ends the program if the bench is killed
 	check(p.run())
 	ready := false
 	defer func() {
@@ -76,8 +77,8 @@ func (r *rig) start(agent string) *program {
 	return p
 }
 
-// run starts the process. The kernel kills the process when the thread that started it ends, so run reserves a thread
-// that only waits for the process.
+// run starts the process. Because of Pdeathsig, the kernel kills the process when the thread that started it ends. run
+// therefore reserves a thread, which waits for the process.
 func (p *program) run() error {
 	started := make(chan error)
 	go func() {

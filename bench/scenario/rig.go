@@ -1,8 +1,8 @@
 // Package scenario runs the bench's scenarios. Each scenario applies one type of load to its own control plane, and
 // adds its measurements to a run. A plan is a list of scenarios and the amount of work for them.
 //
-// A scenario ends at the first error, as a test does: the functions check and must panic with the error, and rig.play
-// recovers the panic and returns the error.
+// A scenario ends at the first error. For this, the functions named check and must panic with the error; rig.play
+// recovers from the panic and returns the error.
 package scenario
 
 import (
@@ -62,10 +62,10 @@ type rig struct {
 	name  string // of the scenario
 	load  dynamic.Interface
 	nodes *node.Cluster
-	used  int // the number of names so far
+	used  int // the number of names that unusedName has returned
 }
 
-// play runs one scenario and returns its error. A scenario that is not bare gets its own control plane.
+// play runs one scenario and returns its error. Unless bare is true, the scenario gets its own control plane.
 func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binaries, do func(*rig), out io.Writer) (err error) {
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the scenario exceeded its limit of %s", limit))
@@ -119,7 +119,8 @@ func (r *rig) withProgram(agent string, f func(*program)) {
 	p.stop()
 }
 
-// completions records when and how the applications of a load end.
+// completions records the ends of a load's applications: which of them have not ended, the time of the last end, and an
+// error if a final state was wrong.
 type completions struct {
 	mu    sync.Mutex
 	exits map[string]int32 // by application, the exit code of each driver that has not ended
@@ -193,8 +194,8 @@ func (r *rig) send(spec load.Spec) {
 	})
 }
 
-// waitCalm waits until the control plane is almost idle. Earlier steps cause later work (garbage collection, Endpoints)
-// that would distort the measurement. If the control plane stays busy, waitCalm adds a note.
+// waitCalm waits until the control plane is almost idle. Otherwise work that earlier steps caused (garbage collection,
+// Endpoints) would distort the measurement. If the control plane stays busy, waitCalm adds a note.
 func (r *rig) waitCalm() {
 	for deadline := time.Now().Add(r.CalmLimit); time.Now().Before(deadline); {
 		before, began := r.components(), time.Now()
@@ -212,8 +213,8 @@ func (r *rig) waitCalm() {
 	}
 }
 
-// waitQuiet waits until a program has been idle for the duration span, and returns when it became idle. If that takes
-// more than a minute, waitQuiet adds a note and returns the current time.
+// waitQuiet waits until a program has been idle for the duration span. It returns the time at which the program became
+// idle. If the program does not become idle within a minute, waitQuiet adds a note and returns the current time.
 func (r *rig) waitQuiet(p *program, span time.Duration) (since time.Time) {
 	began := time.Now()
 	since = began
@@ -241,14 +242,14 @@ type loadResult struct {
 	audit.Account
 	apps  int
 	rates []float64                // applications per second, one rate for each load
-	cpu   time.Duration            // of the program until the quiet time is over, so that debounced writes count
+	cpu   time.Duration            // of the program, including the quiet time after the load, so that debounced writes count
 	parts map[string]time.Duration // of the control plane and of the bench, until the end
 	span  time.Duration            // until the end
 	peak  int64
 }
 
-// carry creates a load for a program that runs, waits until the program has finished it, and returns the costs and the
-// results.
+// carry creates a load while a program runs, waits until all applications of the load have ended, and returns the costs
+// and the results.
 func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	r.namespaces(spec.Namespaces()...)
 	r.waitCalm()
@@ -324,7 +325,7 @@ func (r *rig) note(in string, b loadResult) {
 	r.add(in, "writes for other applications", float64(b.OtherNamespaces), "")
 }
 
-// restingUsage returns the usage of an idle program after a garbage collection, which it forces.
+// restingUsage waits until a program is idle, forces a garbage collection in it, and returns its usage.
 func (r *rig) restingUsage(p *program) usage {
 	r.waitQuiet(p, time.Second)
 	check(r.get("http://" + p.pprof + "/debug/pprof/heap?gc=1"))

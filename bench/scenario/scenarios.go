@@ -36,9 +36,9 @@ func singleClass(c load.Class) load.Spec {
 }
 
 // completeLives returns a load of applications with five executors each, in the namespaces of ten teams. One driver in
-// fifty fails. The applications arrive at 20 a second, which is more than two cores can manage. One
-// application in forty stays in each phase for longer than the operator's debounce of executor churn, so that the
-// debounced writes count.
+// fifty fails. The applications are created at 20 a second, which is more than the operator can handle on two cores.
+// One application in forty runs for at least 15 s. This is longer than the operator's debounce of executor churn, so
+// the operator writes the debounced status.
 func completeLives(name string, n int) load.Spec {
 	long := n / 40
 	return load.Spec{Seed: 1, Classes: []load.Class{
@@ -53,14 +53,15 @@ func application(name, namespace string) *unstructured.Unstructured {
 	return spec.Applications()[0].Object
 }
 
-// probe returns a load of short applications that arrive so slowly that their latency includes no queueing.
+// probe returns a load of n short applications. They are created at 4 a second, so that none waits in a queue and their
+// latency is that of an idle operator.
 func (r *rig) probe(n int) load.Spec {
 	return singleClass(load.Class{Name: r.unusedName("probe"), Count: n, Rate: 4, Executors: 5, Run: time.Second})
 }
 
-// lives measures the operator and the plain program, one after the other on the same API server, with applications from
-// their creation to their end. The applications arrive faster than either program can manage them. Then lives measures
-// both programs with applications that arrive at half of the operator's rate.
+// lives measures the operator and the plain program, one after the other on the same API server, over the whole life of
+// applications. First, the applications are created faster than either program can handle them. Then, they are created
+// at half of the operator's rate.
 func (r *rig) lives() {
 	sum := map[rune]*loadResult{'o': {}, 'p': {}}
 	for _, letter := range r.Order {
@@ -142,9 +143,10 @@ func (r *rig) submit(version string) {
 // applications.
 var levels = [3]string{"low", "middle", "high"}
 
-// standing measures the operator at three levels of load. At each level, more applications stay alive with a driver and
-// five executors each, and standing measures the operator's memory, the latency of short applications, and the rate at
-// full load. At the end it measures the start of an operator that finds all these applications.
+// standing measures the operator while many applications run, each with a driver and five executors. It adds
+// applications up to each of three levels. At each level, it measures the operator's memory, the latency of short
+// applications, and the rate at full load. At the end, it measures how an operator starts while all these applications
+// exist.
 func (r *rig) standing() {
 	resident := [3]float64{}
 	r.withProgram(audit.OperatorAgent, func(p *program) {
@@ -156,7 +158,7 @@ func (r *rig) standing() {
 			resident[i] = float64(rest) / 1000
 			r.megabytes(levels[i], "resident, at rest", rest)
 			if used := r.measureBeside(p, levels[i]); i < len(r.Levels)-1 {
-				r.deleteApplications(used...) // applications that are over use memory too
+				r.deleteApplications(used...) // applications that have ended use memory too
 			}
 		}
 	})
@@ -166,8 +168,8 @@ func (r *rig) standing() {
 	r.coldStart()
 }
 
-// finished takes the same measurements as standing. Its many applications have finished: they have no executors, but
-// keep their driver pods.
+// finished measures the operator while many applications exist that have ended. They have no executors, but their
+// driver pods still exist. The measurements are the same as at one level of standing.
 func (r *rig) finished() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		r.carry(p, singleClass(load.Class{Name: r.unusedName("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))
@@ -177,7 +179,8 @@ func (r *rig) finished() {
 	r.coldStart()
 }
 
-// createRunning creates applications that keep running. It returns once all pods run and every status is RUNNING.
+// createRunning creates applications that do not end before the scenario. It returns once all their pods run and every
+// application is RUNNING.
 func (r *rig) createRunning(c load.Class) {
 	c.Run = forever
 	spec, want := singleClass(c), r.nodes.Started()+c.Count*(1+c.Executors)
@@ -189,7 +192,7 @@ func (r *rig) createRunning(c load.Class) {
 			list := must(r.dyn.Resource(applications).Namespace(name).List(r.ctx, metav1.ListOptions{}))
 			all := !slices.ContainsFunc(list.Items, func(app unstructured.Unstructured) bool { return stateOf(&app) != "RUNNING" })
 			if !all {
-				check(pause(r.ctx, time.Second)) // a list costs what is measured, so list rarely
+				check(pause(r.ctx, time.Second)) // rarely, because a list slows down the measured program
 			}
 			return all
 		})
@@ -203,8 +206,8 @@ func (r *rig) waitStarted(n int) {
 	})
 }
 
-// measureBeside measures the latency of a few short applications and then the rate at full load, while the applications
-// of the scenario exist. It returns the namespaces of both loads.
+// measureBeside measures the operator while the applications that the scenario created before still exist: first the
+// latency of a few short applications, and then the rate at full load. It returns the namespaces of these two loads.
 func (r *rig) measureBeside(p *program, in string) []string {
 	probe, press := r.probe(r.Probe), completeLives(r.unusedName("press"), r.Pressing)
 	press.Classes = press.Classes[:1]
@@ -255,8 +258,9 @@ func (r *rig) coldStart() {
 	r.megabytes("cold start", "resident, peak", p.usage().peak)
 }
 
-// failover measures the time between the kill of the leader and the first action of a standby operator. A killed leader
-// does not release its lease, so the standby operator waits until the lease expires. The oldest operator is the leader.
+// failover runs two operators and kills the leader, which is the older one. It measures the time until the other
+// operator creates a driver pod. A killed leader does not release its lease, so the other operator waits until the
+// lease expires.
 func (r *rig) failover() {
 	var running []*program
 	defer func() {
@@ -282,10 +286,10 @@ func (r *rig) failover() {
 
 // deletion deletes many applications with running drivers at once, and measures the time until all their objects are
 // gone. For comparison it first measures the same for as many bare pods, each of which owns a ConfigMap and a Service.
-// The bare pods are deleted first, so that any work of the control plane after their deletion slows down the
-// applications and not the comparison.
+// If the control plane still has work from the first measurement, this work can make only the result of the
+// applications worse.
 func (r *rig) deletion() {
-	few := max(1, r.Deleted/20) // the first deletions do not count
+	few := max(1, r.Deleted/20) // deleted before each measurement, because the first deletions are slower
 	r.withProgram(audit.OperatorAgent, func(*program) {
 		r.createRunning(load.Class{Name: "uncounted", Count: few, Alone: true})
 		r.createRunning(load.Class{Name: "deleted", Count: r.Deleted, Alone: true})
@@ -317,7 +321,7 @@ func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 	r.namespaces(namespace)
 	token := false
 	spec.NodeName, spec.Priority, spec.PreemptionPolicy, spec.Tolerations = "", nil, nil, nil
-	spec.AutomountServiceAccountToken = &token // its volume is in the spec
+	spec.AutomountServiceAccountToken = &token // the driver's spec already has the volume of the token
 	core, create, want := r.core.CoreV1(), metav1.CreateOptions{}, r.nodes.Started()+n
 	r.forEach(n, func(ctx context.Context, i int) error {
 		name := fmt.Sprintf("%s-%d", namespace, i)
@@ -340,7 +344,7 @@ func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 
 // fairness measures how long a single application waits for its driver pod, with and without another namespace that has
 // a long queue of older applications. It also measures the time until 1,200 applications of the queue have driver pods,
-// because users of another operator have published that time.
+// to compare it with a time that users of another operator have published.
 func (r *rig) fairness() {
 	r.withProgram(audit.OperatorAgent, func(*program) {
 		singles := func() (took []time.Duration) {
@@ -360,10 +364,10 @@ func (r *rig) fairness() {
 		before := waiting()
 		beside := singles()
 		if after := waiting(); r.AtOnce == 1 && (before < r.Crowd*8/10 || after == 0) {
-			check(fmt.Errorf("before the measurement %d of %d applications were waiting, and after it %d: too few for a valid result: raise Crowd in the plan", before, r.Crowd, after))
+			check(fmt.Errorf("%d of %d applications of the namespace crowd were waiting before the measurement, and %d after it. These are too few for a valid result: raise Crowd in the plan", before, r.Crowd, after))
 		}
-		r.waitFor("the driver pods of the crowd", func() bool {
-			check(pause(r.ctx, time.Second)) // a list costs what is measured, so list rarely
+		r.waitFor("the driver pods of 1,200 applications in the namespace crowd", func() bool {
+			check(pause(r.ctx, time.Second)) // rarely, because a list slows down the measured program
 			return waiting() <= max(0, r.Crowd-1200)
 		})
 		r.seconds("beside", "until 1,200 of the crowd have driver pods", time.Since(began))
@@ -373,9 +377,10 @@ func (r *rig) fairness() {
 	})
 }
 
-// hostile measures how a namespace full of unrelated pods and large ConfigMaps affects the operator's memory. Several
-// operators, one after the other, manage a few short applications before and after that namespace is filled. The median
-// of their peaks counts, because garbage collection is random. Another operator runs while the namespace is filled.
+// hostile measures how unrelated pods and large ConfigMaps in another namespace affect the operator's memory. Before
+// and after it creates them, it starts several operators, one after the other, which manage a few short applications.
+// It takes the median of their peaks, because garbage collection is random. One more operator runs while the objects
+// are created.
 func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
@@ -444,7 +449,7 @@ func (r *rig) schedules() {
 		}
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
-		last := time.AfterFunc(time.Until(due)+time.Minute, cancel) // ends after a minute without a run
+		last := time.AfterFunc(time.Until(due)+time.Minute, cancel) // ends the watch after a minute without a run
 		events := must(r.meta.Resource(applications).Namespace(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: scheduleLabel}))
 		late, runs := []time.Duration{}, map[string]int{}
 		for e := range events.ResultChan() {
@@ -454,7 +459,7 @@ func (r *rig) schedules() {
 				last.Reset(time.Minute)
 			}
 			if len(runs) == r.Schedules {
-				last.Reset(r.Quiet) // until then, no second run may appear
+				last.Reset(r.Quiet) // all runs exist; a second run of a schedule would appear soon
 			}
 		}
 		r.seconds("", "due to application, most", report.Quantile(late, 1))
@@ -481,7 +486,7 @@ func (r *rig) sizes() {
 // parts lists the packages whose benchmarks are run.
 var parts = []string{"./lifecycle/application", "./spark/submit", "./spark/overlay", "./dialect/sparkoperator/application", "./dialect/apache/application"}
 
-// micro runs the benchmarks of pure functions, without an API server.
+// micro runs the Go benchmarks of functions that need no API server.
 func (r *rig) micro() {
 	const pattern = "^Benchmark(Step|Build|Apply|Decode|Encode|Decide|Render)$"
 	cmd := exec.CommandContext(r.ctx, "go", append([]string{"test", "-run", "^$", "-bench", pattern, "-benchmem", "-benchtime", r.BenchTime}, parts...)...)
@@ -497,8 +502,8 @@ func (r *rig) micro() {
 	}
 }
 
-// benchmarkLine matches a line with a package, or a line with a benchmark's name and its columns. The name is matched
-// without the number of processors.
+// benchmarkLine matches two kinds of lines: a line with a package, and a line with a benchmark's name and its columns.
+// The captured name excludes the suffix with the number of processors, such as -8.
 var benchmarkLine = regexp.MustCompile(`(?m)^pkg: .*/spark-operator/([^/\s]+/[^/\s]+)|^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(\S+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
 
 // benchmarks parses the output of go test. It returns the time, bytes and allocations per operation of each benchmark.
