@@ -198,7 +198,7 @@ func (s Scope) contains(e *event) bool {
 }
 
 // object is the key of an API object. owner names the application to which an object belongs, and the Spark role of the
-// // object if it is a pod.
+// object if it is a pod.
 type (
 	object struct{ resource, namespace, name string }
 	owner  struct{ app, role string }

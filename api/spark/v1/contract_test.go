@@ -19,7 +19,7 @@ import (
 )
 
 // definitions lists, for each kind of this package, the file of our definition and the file of the peer's definition.
-// // The peer is the operator of the Apache Spark project, whose API this package has to accept.
+// The peer is the operator of the Apache Spark project, whose API this package has to accept.
 var definitions = []struct{ ours, theirs string }{
 	{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1.yaml"},
 	{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1.yaml"},

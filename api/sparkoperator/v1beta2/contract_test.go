@@ -20,7 +20,7 @@ const (
 
 // deliberate lists the intended gaps between our definitions and those of the peer, the kubeflow operator. A crd.Gap //
 // matches an entry if its Path ends with path and its What begins with what. A new gap may break a user's manifest, so
-// // the text why must show that no such manifest ever ran. docs/validation.md lists the gaps with the texts says and
+// the text why must show that no such manifest ever ran. docs/validation.md lists the gaps with the texts says and
 // why.
 var deliberate = []struct{ path, what, says, why string }{
 	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
