@@ -15,7 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Kind contains the shapes of the spec and the status of one kind of custom resource.
+// Kind contains, for one kind of custom resource, the Go types and limits (Shape) of its spec and its status.
 type Kind struct{ Spec, Status *Shape }
 
 // Part is the name of a part of a custom resource.
@@ -31,15 +31,15 @@ const (
 // a limit or do not fit their type. Such a value must not make Decode fail, because an informer stops at the first
 // object that it cannot decode, and then receives no objects at all. Instead, Decode does the following:
 //
-//   - If the value is in the spec, the spec stays empty. The returned fault names the field, why it was not read, and
-//     how to correct it.
+//   - If the value is in the spec, the spec stays empty. The returned fault contains the field, the limit or the
+//     expected type, and how to correct the value.
 //   - If there are too many labels, Decode drops the labels and the spec, because the labels are copied to each pod.
 //   - If the value is in the status, Decode drops only that value, because the other values record the attempts so far.
 //
 // The argument into points to the custom resource, converted to a type that has no method UnmarshalJSON. The arguments
 // spec and status point to the spec and the status of that custom resource; Decode may empty them. The result specBytes
-// is the length in bytes of the spec that was read, or 0 if it was not read. Decode returns an error if the text is not
-// a JSON object, if it has a part twice, or if its metadata cannot be read.
+// is the length of the spec's JSON in bytes, or 0 if the spec was not decoded. Decode returns an error if the text is
+// not a JSON object, if it contains spec or status twice, or if its metadata cannot be decoded.
 func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specBytes int, err error) {
 	if string(bytes.TrimSpace(data)) == "null" { // null changes nothing, as for any type
 		return "", 0, nil
@@ -70,10 +70,10 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 	return fault, specBytes, nil
 }
 
-// Unwritable returns the error for encoding a custom resource whose spec was not read. The argument fault is the result
-// of Decode.
+// Unwritable returns the error for the attempt to encode a custom resource whose spec could not be decoded. The
+// argument fault is the fault that Decode returned.
 func Unwritable(fault string) error {
-	return fmt.Errorf("the custom resource cannot be encoded, because its spec was not read (%s); patch the fields that should change", fault)
+	return fmt.Errorf("the custom resource cannot be encoded, because its spec could not be decoded (%s) and would be lost; send a patch of the fields to change instead", fault)
 }
 
 // empty sets the value to which the pointer part points to its zero value.
@@ -88,12 +88,12 @@ type parts struct {
 	spec, status span    // of their values; empty if there is none
 	fault        *Fault  // of the spec or the labels
 	patches      []patch // of the status
-	labels       span    // of the metadata, if there are too many; else empty
+	labels       span    // of the metadata, if there are too many labels; otherwise empty
 }
 
-// split finds and checks the parts of a custom resource. It returns an error if the text is not a JSON object, or if it
-// contains a part twice or a key with escapes, because a duplicate or an escaped key could hide a part from the checks.
-// The API server sends no such text.
+// split finds and checks the spec, the status and the labels of a custom resource. It returns an error if the text is
+// not a JSON object, if it contains spec or status twice, or if a key contains an escape. A duplicate or an escaped key
+// could hide a part from the checks. The API server sends no such text.
 func split(data []byte, kind Kind) (p parts, err error) {
 	s := scanner{in: data}
 	s.space()
@@ -108,7 +108,7 @@ func split(data []byte, kind Kind) (p parts, err error) {
 		case !isKey:
 			return p, errors.New("is not a JSON object")
 		case bytes.IndexByte(key, '\\') >= 0:
-			return p, errors.New("has a key with an escape, which custom resources do not have")
+			return p, errors.New("has a key with an escape (\\), which is not accepted in a custom resource")
 		}
 		s.space()
 		from := s.at
@@ -153,8 +153,8 @@ func (s *scanner) spec(shape *Shape) *Fault {
 
 var labelsShape = ShapeOf[map[string]string]()
 
-// metadata reads and checks the value of an object's metadata. It returns the span of the labels if there are too many.
-// The API server limits all other metadata.
+// metadata reads the value of an object's metadata and checks the number of labels. If there are too many, it returns
+// the span of the labels. The API server itself limits all other metadata.
 func (s *scanner) metadata() (labels span, f *Fault) {
 	if s.space(); s.at >= len(s.in) || s.in[s.at] != '{' {
 		s.skip()
@@ -222,8 +222,8 @@ func (p *parts) decodeSpec(kind Kind, into any) string {
 	return misfit(Spec, err)
 }
 
-// decodeStatus decodes the status. It returns why a part of the status cannot be decoded, or an empty string. If the
-// status cannot be decoded as a whole, decodeStatus decodes each of its members separately.
+// decodeStatus decodes the status. If that fails, it decodes each field of the status separately, so that only the
+// invalid fields are lost. It then returns why a field cannot be decoded; otherwise it returns an empty string.
 func (p *parts) decodeStatus(into, status any) (fault string) {
 	if p.status == (span{}) {
 		return ""

@@ -53,8 +53,8 @@ func decodeLength(t *testing.T, in string) (got customResource, fault string, sp
 	return into, fault, specBytes
 }
 
-// TestDecodeReturnsTheLengthOfASpec checks that Decode returns the length of a spec that it read, even if the status is
-// invalid, and 0 for a spec that it could not read. Because of this result, callers need not read the spec again.
+// TestDecodeReturnsTheLengthOfASpec checks that Decode returns the length of a decoded spec, even if the status is
+// invalid, and 0 if the spec cannot be decoded. Callers use the length, so that they need not scan the spec again.
 func TestDecodeReturnsTheLengthOfASpec(t *testing.T) {
 	for in, want := range map[string]int{
 		`{"spec": {"count":1} }`:                        len(`{"count":1}`),

@@ -1,12 +1,11 @@
-// Package bounds limits what one custom resource can cost before any of it is decoded. Users choose the text of a
-// custom resource, and a short text can stand for a huge value: resource.ParseQuantity computes for hours with
-// "1e2000000000". An informer decodes the objects of all namespaces, so one such object would stop the operator for
-// everybody.
+// Package bounds limits the memory and CPU time that decoding one custom resource can cost. Users choose the text of a
+// custom resource, and a short text can be expensive: resource.ParseQuantity computes for hours with "1e2000000000". An
+// informer decodes the objects of all namespaces, so one such object would stop the operator for everybody.
 //
-// Decode checks the text of a custom resource against the limits of this package, guided by a Shape of the Go type into
-// which the text is decoded. It decodes only the parts that are within the limits. If a spec exceeds a limit, the
-// decoded object has an empty spec and a message with the reason. The function Quantity reads all quantities that users
-// write.
+// Before Decode decodes a custom resource, it checks the text against the limits of this package. A Shape describes the
+// Go type into which a text is decoded, and therefore which limits apply. Decode decodes only the parts that are within
+// the limits. If a spec exceeds a limit, the decoded object has an empty spec and a message with the reason. The
+// operator parses every quantity that a user wrote with the function Quantity.
 //
 // The definitions have the same limits (tools/crdfinish), so the API server rejects a new object that exceeds them.
 // Decode handles objects that were stored under an older definition, or under another operator's definition.

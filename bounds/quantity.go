@@ -8,9 +8,9 @@ import (
 )
 
 // Quantity reads a quantity that a user wrote, such as 500m or 2Gi. It rejects a text with more than MaxQuantity
-// characters, or with more than MaxExponent digits after e or E, because resource.ParseQuantity and the methods of a
-// quantity take longer the larger the exponent is. The result can be compared, added and rounded quickly; callers must
-// still check whether it fits an int64 (AsInt64). If the text exceeds a limit, the error is a *Fault.
+// characters, or with more than MaxExponent digits after e or E, because the time that resource.ParseQuantity and the
+// methods of a quantity take grows with the exponent. The result can be compared, added and rounded quickly, but it may
+// exceed an int64, which callers must check with AsInt64. If the text exceeds a limit, the error is a *Fault.
 func Quantity(text string) (resource.Quantity, error) {
 	if what := quantityFault(text); what != "" {
 		return resource.Quantity{}, &Fault{Message: what}
@@ -18,7 +18,7 @@ func Quantity(text string) (resource.Quantity, error) {
 	return resource.ParseQuantity(text)
 }
 
-// quantityFault returns the limit that the text of a quantity exceeds, as a message, or "" if the text exceeds none.
+// quantityFault returns a message that names the limit that the text of a quantity exceeds, or "" if it exceeds none.
 func quantityFault[T string | []byte](text T) string {
 	if len(text) > MaxQuantity {
 		return fmt.Sprintf("a quantity has at most %d characters, and this one has %d; write it shorter, such as 2Gi", MaxQuantity, len(text))
@@ -36,7 +36,7 @@ func quantityFault[T string | []byte](text T) string {
 		digits++
 	}
 	if digits > MaxExponent {
-		return fmt.Sprintf("the exponent of a quantity has at most %d digits, and that of %q has %d; write it with a unit, such as 2Gi", MaxExponent, short, digits)
+		return fmt.Sprintf("the exponent of a quantity has at most %d digits, but the exponent of %q has %d; write it with a unit, such as 2Gi", MaxExponent, short, digits)
 	}
 	return ""
 }

@@ -19,8 +19,8 @@ var refusedQuantities = []string{
 	strings.Repeat("0", 1_000_000), " " + strings.Repeat("1", 70),
 }
 
-// acceptedQuantities are forms of quantities that people write, and the longest and largest quantities within the
-// limits.
+// acceptedQuantities are quantities in all forms that users write, and the longest and largest quantities that are
+// within the limits.
 var acceptedQuantities = []string{
 	"0", "1", "500m", "1.5", ".5", "5.", "2Gi", "1Ki", "1.5Gi", "100u", "7n", "3k", "2M", "4G", "5T", "6P", "1E", "1Ei", "1e3", "1E3", "1e-3", "1e+3", "12e6",
 	"-1", "+1", "-1.5e-3", strings.Repeat("9", 64), strings.Repeat("9", 61) + "e99", strings.Repeat("9", 60) + "e-99", "0." + strings.Repeat("3", 62), strings.Repeat("9", 62) + "Ei",
@@ -34,9 +34,8 @@ func TestQuantityRejectsTextsBeyondTheLimits(t *testing.T) {
 	}
 }
 
-// TestQuantityReadsTextsWithinTheLimitsAsBefore checks that Quantity and resource.ParseQuantity return the same result
-// for a quantity within the limits. It also adds and compares all the quantities, to show that calculations with them
-// are cheap.
+// TestQuantityReadsTextsWithinTheLimitsAsBefore checks that Quantity returns the same result as resource.ParseQuantity
+// if a quantity is within the limits. It also adds and compares these quantities and limits the time that this takes.
 func TestQuantityReadsTextsWithinTheLimitsAsBefore(t *testing.T) {
 	var sum resource.Quantity
 	began := time.Now()

@@ -37,9 +37,9 @@ func (f *Fault) at(step string) *Fault {
 }
 
 // Check returns the first part of a JSON value that exceeds a limit, or nil. The argument shape describes the type into
-// which the value is decoded. The path of the fault begins with root; if root is "", the path begins below the value.
-// Check does not limit the length of the whole text, because that limit applies only to a spec. If the text is not
-// valid JSON, Check reads as far as it can and leaves the error to the decoder.
+// which the value is decoded. The path of the fault begins with root, which names the value itself; if root is "", the
+// path is relative to the value. Check does not limit the length of the whole text, because only specs have such a
+// limit. If the text is not valid JSON, Check reads as far as it can and leaves the error to the decoder.
 func Check(data []byte, shape *Shape, root string) *Fault {
 	s := scanner{in: data, values: MaxSpecValues, items: MaxItems, entries: MaxEntries}
 	f := s.value(shape, 0)
@@ -75,8 +75,8 @@ type patch struct {
 	with     string
 }
 
-// value reads one value and checks its limits. The argument most is the limit of the value's field, or 0 if the field
-// has no limit of its own. In that case, the limit of the value's sort applies.
+// value reads one value and checks its limits. The argument most is the own limit of the field that contains the value.
+// If most is 0, the general limit of the value's sort applies, such as MaxItems for a list.
 func (s *scanner) value(shape *Shape, most int) *Fault {
 	s.space()
 	if s.at >= len(s.in) {
@@ -92,7 +92,7 @@ func (s *scanner) value(shape *Shape, most int) *Fault {
 		s.at = from
 		s.skip()
 		for len(s.patches) > 0 && s.patches[len(s.patches)-1].from >= from {
-			s.patches = s.patches[:len(s.patches)-1] // of a part of this value
+			s.patches = s.patches[:len(s.patches)-1] // replacements inside this value, which is replaced as a whole
 		}
 		s.patches = append(s.patches, patch{from, s.at, with})
 		return nil
@@ -259,7 +259,7 @@ func (s *scanner) closed(bracket byte) bool {
 
 func (s *scanner) object(shape *Shape, most int) *Fault {
 	if shape.sort == object {
-		most = 0 // its keys are the fields of a type
+		most = 0 // the keys are the fields of a Go type, whose number is limited
 	} else if most == 0 || shape.sort != table {
 		most = s.entries
 	}
@@ -295,9 +295,9 @@ func (s *scanner) key() ([]byte, bool) {
 	return raw, true
 }
 
-// under returns the shape of the value under the key raw of an object, the limit of that value's field, and whether the
-// key is a field of a Go type. Escapes in the key are not replaced. A key that differs from a field only in case counts
-// as the field, because encoding/json accepts it.
+// under returns the shape of the value at a key of an object, the own limit of this value's field or 0, and whether the
+// key is a field of a Go type. The argument raw is the key as it is written in JSON, with its escapes. A key that
+// differs from a field only in case counts as the field, because encoding/json accepts it.
 func (shape *Shape) under(raw []byte) (*Shape, int, bool) {
 	switch shape.sort {
 	case table:
@@ -330,7 +330,7 @@ func unquoted(raw []byte) string {
 	return decoded
 }
 
-// step returns a key in the form that it has in a path.
+// step returns a key as a step of a path: the name of a field, or the key of a map in brackets.
 func step(raw []byte, field bool) string {
 	name := unquoted(raw)
 	if utf8.RuneCountInString(name) > maxShown {

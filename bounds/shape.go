@@ -19,7 +19,7 @@ import (
 type sort uint8
 
 const (
-	anything sort = iota // unknown to the type, or without limits of its own
+	anything sort = iota // a value of unknown type, or of a type that has no limits
 	text
 	quantity
 	list   // of elem
@@ -27,21 +27,21 @@ const (
 	object // with the fields of a struct
 )
 
-// Shape describes the Go types into which the parts of a JSON value are decoded. It is derived once for each type and
-// never changed.
+// Shape describes a Go type into which a JSON value is decoded, as far as the limits need it. It is derived once for
+// each type and never changed.
 type Shape struct {
 	sort   sort
 	fields map[string]*member
 	elem   *Shape
-	max    int // characters, of a text that a parser reads; 0: any number
+	max    int // the maximum number of characters of a text; 0: no maximum
 }
 
 // member is a field of an object.
 type member struct {
 	name  []byte
 	shape *Shape
-	max   int  // items, entries or characters; 0: the limit of all such values
-	raw   bool // kept as raw JSON, and decoded into the shape later
+	max   int  // the own limit of items, entries or characters; 0: the general limit of the sort
+	raw   bool // kept as raw JSON and decoded later, into the type that shape describes
 }
 
 // Tag is the key of struct tags that add limits to a field:
@@ -68,7 +68,8 @@ var (
 	parsedShape   = &Shape{sort: text, max: MaxParsed}
 )
 
-// parsed contains the types whose own parsers quote a text that they cannot read in their errors.
+// parsed contains types that parse a text themselves. If they cannot parse it, their error quotes the whole text, so
+// the text must be short.
 var parsed = map[reflect.Type]bool{
 	reflect.TypeFor[metav1.Time](): true, reflect.TypeFor[metav1.MicroTime](): true, reflect.TypeFor[metav1.Duration](): true,
 }
@@ -76,8 +77,8 @@ var parsed = map[reflect.Type]bool{
 // shapes maps types to their shapes. It derives the shape of a recursive type only once.
 type shapes map[reflect.Type]*Shape
 
-// derived contains the shapes of all types that were derived so far. Only package-level variables derive shapes, so
-// derived does not change after the program has started.
+// derived contains all shapes that were derived so far. Shapes are derived only while package-level variables are
+// initialized, so derived does not change later.
 var derived = shapes{}
 
 // RawShape returns the shape of one of the rawTypes. It panics for other types.
@@ -98,8 +99,8 @@ var raw = func() map[reflect.Type]*Shape {
 	return found
 }()
 
-// ShapeOf returns the shape of a type. It may be called only to initialize package-level variables, because it must not
-// run while other goroutines run. It panics if a Tag is invalid.
+// ShapeOf returns the shape of a type. It may be called only to initialize package-level variables, because it is not
+// safe for concurrent use. It panics if a Tag is invalid.
 func ShapeOf[T any]() *Shape { return derived.shapeOf(reflect.TypeFor[T]()) }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
@@ -123,7 +124,7 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 	case reflect.String:
 		return textShape
 	case reflect.Slice, reflect.Array:
-		if t.Elem().Kind() == reflect.Uint8 { // which JSON has as text
+		if t.Elem().Kind() == reflect.Uint8 { // encoding/json encodes []byte as text
 			return textShape
 		}
 		all[t], shape.sort = shape, list

@@ -11,9 +11,9 @@ type Limit struct {
 	Max int
 }
 
-// Limits returns the limits of a kind's lists, maps, quantities and limited texts. It omits the parts of raw JSON,
-// which no definition describes, and lists the limits of a recursive type only once. Tests compare the result with the
-// limits in the definitions.
+// Limits returns the limits of a kind's lists, maps and quantities, and of its texts that have a limit. It omits fields
+// inside raw JSON, which no definition describes, and lists the limits of a recursive type only once. Tests compare the
+// result with the limits in the definitions.
 func Limits(kind Kind) []Limit {
 	w := walker{open: map[*Shape]bool{}, items: MaxItems, entries: MaxEntries}
 	w.walk(".spec", kind.Spec, 0)

@@ -39,8 +39,8 @@ func newClients(t *testing.T) versioned.Interface {
 	return clients
 }
 
-// TestApplicationsOfBothGroups: both groups have a kind with the same name. Clients, informers and listers keep the two
-// apart, even if the objects have the same name.
+// TestApplicationsOfBothGroups creates a SparkApplication in each of the two API groups, with the same name. It checks
+// that clients, informers and listers distinguish the two objects.
 func TestApplicationsOfBothGroups(t *testing.T) {
 	clients, namespace := newClients(t), testkit.Namespace(t)
 	one := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
@@ -105,7 +105,8 @@ func statusOf(version string) sparkv1.ApplicationStatus {
 	}
 }
 
-// One version is stored and both are served: what is written through either is read through the other, whole.
+// TestBothVersionsAreServed checks that an object that is written in one version is read in the other version without
+// loss. Only v1 is stored.
 func TestBothVersionsAreServed(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	clients := newClients(t).SparkV1().SparkApplications(namespace)
@@ -128,7 +129,7 @@ func TestBothVersionsAreServed(t *testing.T) {
 			t.Fatalf("%s: %v", version, err)
 		}
 		if _, there := obj.Object["status"]; there {
-			t.Errorf("%s: a status before anybody wrote one: %v", version, obj.Object["status"])
+			t.Errorf("%s: a new object has the status %v", version, obj.Object["status"])
 		}
 		status := statusOf(version)
 		plain, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
@@ -143,7 +144,7 @@ func TestBothVersionsAreServed(t *testing.T) {
 		newer, older := read("v1", name), read("v1beta1", name)
 		for _, part := range []string{"spec", "status"} {
 			if diff := cmp.Diff(newer.Object[part], older.Object[part]); diff != "" || newer.Object[part] == nil {
-				t.Errorf("%s: %s is read otherwise (-v1 +v1beta1):\n%s", version, part, diff)
+				t.Errorf("%s: %s differs between the versions (-v1 +v1beta1):\n%s", version, part, diff)
 			}
 		}
 		typed, err := clients.Get(t.Context(), name, metav1.GetOptions{})
@@ -166,7 +167,7 @@ func asJSON(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// checkSpec tells what is missing of twoVersions, and of what the API server adds to it.
+// checkSpec checks that an application has the values of twoVersions and the defaults that the API server sets.
 func checkSpec(t *testing.T, version string, app *sparkv1.SparkApplication) {
 	t.Helper()
 	is := app.Spec.ApplicationTolerations
@@ -248,8 +249,8 @@ func tableOf(t *testing.T, rc *rest.Config, version, namespace, resource string)
 	return table
 }
 
-// TestNamesAreChecked: in both versions, the API server rejects the creation of a resource whose name cannot be the
-// prefix of a Service's name. The message contains a name to use instead.
+// TestNamesAreChecked checks that the API server rejects, in both versions, the creation of a resource whose name
+// cannot be the prefix of a Service's name.
 func TestNamesAreChecked(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	app := `{"runtimeVersions":{"sparkVersion":"4.1.4"}}`
