@@ -20,9 +20,8 @@ func (a ServiceAccount) NameIn(namespace string) string {
 	return a.Name
 }
 
-// Reject returns an error if the given pod in the given namespace would use this service account, and nil otherwise. It
-// is meant for the operator's own account, which users' pods must not use. The argument field is the user's field that
-// the error names.
+// Reject returns an error if a pod in the given namespace would use this service account. Callers use it for the
+// operator's own account, which users' pods must not use. The error names the argument field as the field to correct.
 func (a ServiceAccount) Reject(field, namespace string, pod *corev1.PodSpec) error {
 	own := a.NameIn(namespace)
 	if own == "" || cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default") != own {

@@ -89,8 +89,9 @@ func useLogger(log logr.Logger) {
 	slog.SetDefault(slog.New(logr.ToSlogHandler(log)))
 }
 
-// restConfig returns the configuration for access to the API server: from the file at path, else from the file that
-// KUBECONFIG names, else from the pod's service account.
+// restConfig returns the configuration for access to the API server. It reads the kubeconfig file at path. If path is
+// empty, it reads the file that the variable KUBECONFIG names. Without this variable, it uses the pod's service
+// account.
 func restConfig(path string) (*rest.Config, error) {
 	if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		rc, err := rest.InClusterConfig()

@@ -6,20 +6,24 @@ import (
 	"time"
 )
 
-// mostHogs is the maximum number of cores that spread adds to GOMAXPROCS.
+// mostHogs is the largest number that spread adds to GOMAXPROCS.
 const mostHogs = 16
 
-// cores raises GOMAXPROCS while pieces of the operator's work occupy whole cores.
+// cores raises GOMAXPROCS while the operator has goroutines that occupy a whole core.
 type cores struct {
-	// usual is GOMAXPROCS before it was raised, set by the environment or by Go. Zero means that it is not raised.
+	// usual is the value of GOMAXPROCS before spread raised it, or 0 if it is not raised.
 	usual int
 }
 
-// spread sets GOMAXPROCS to the usual value plus one for each of the hogs, which are the pieces of work that occupy a
-// whole core. A goroutine that never waits yields only every 10 ms, and each step of a request would wait for that.
-// With an additional thread for each hog, the kernel decides which thread runs, and it prefers threads that have slept.
-// If hogs is 0, spread restores the usual value. Calls must not overlap. If the environment does not set GOMAXPROCS, Go
-// adapts GOMAXPROCS to changes of the container's CPU limit, but only before the first call of spread.
+// spread sets GOMAXPROCS to the usual value plus hogs, the number of goroutines that occupy a whole core. If hogs is 0,
+// spread restores the usual value. Calls must not overlap.
+//
+// Go's scheduler preempts a goroutine that never waits only after 10 ms, so each step of a request could wait for that
+// long. With an additional thread for each such goroutine, the kernel decides which thread runs, and it prefers threads
+// that have slept.
+//
+// If the environment does not set GOMAXPROCS, Go adapts it to changes of the container's CPU limit. Go stops doing so
+// at the first call of spread.
 func (c *cores) spread(hogs int) {
 	if c.usual == 0 {
 		c.usual = runtime.GOMAXPROCS(0)

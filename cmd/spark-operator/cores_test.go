@@ -6,7 +6,7 @@ import (
 )
 
 // TestSpreadAddsACoreForEachHog checks that spread adds one to GOMAXPROCS for each hog. If hogs becomes 0, spread must
-// restore the value before the first increase. This value may differ from the value at an earlier restore.
+// restore the value that GOMAXPROCS had before the increase, even if this value has changed since an earlier restore.
 func TestSpreadAddsACoreForEachHog(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

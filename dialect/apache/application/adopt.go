@@ -21,12 +21,12 @@ const labelAppID = "spark-app-selector"
 // copy has the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
 // application (LabelAppName).
 //
-// A driver is adopted only if the application owns it. The attempt number of a driver follows from the id that Spark
-// put on the driver. It is the number of the attempt in the status, or of the next attempt if the launch of that
-// attempt was not stored. For an older attempt, whose driver only has to end, it is 0. An executor belongs to the
-// attempt of its driver. If the driver no longer exists, the executor belongs to the attempt whose spark.app.id is in
-// the executor's label. The driver pod owns the other operator's remaining objects, so they are deleted together with
-// the driver pod.
+// A driver is adopted only if the application owns it. Its attempt is the one whose spark.app.id is in the driver's
+// label: the attempt in the status, or the next attempt if the other operator launched it without storing the launch. A
+// driver of an older attempt gets the number 0, because the operator only waits for its end. An executor belongs to the
+// attempt of its driver. If the driver no longer exists, the label of the executor itself identifies the attempt.
+//
+// The other operator's remaining objects are not adopted. The driver pod owns them, so they are deleted with it.
 func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	attempts := attemptsByID(app)
 	drivers := slices.DeleteFunc(slices.Clone(candidates), func(pod corev1.Pod) bool { return !drivenBy(&pod, app) })
@@ -49,8 +49,8 @@ func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.P
 	return out
 }
 
-// lastAttempt returns the number of the last attempt in a status, counted from 1, whichever operator wrote the status.
-// It returns 0 before the first attempt.
+// lastAttempt returns the number of the last attempt in a status, counted from 1. The status may be ours or the other
+// operator's. It returns 0 before the first attempt.
 func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 	if s.Operator != nil {
 		return s.Operator.Attempt
@@ -58,9 +58,9 @@ func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 	return inheritedAttempt(s)
 }
 
-// attemptsByID maps Spark's ids to the numbers of the attempts that may have inherited pods. These are the last
-// attempt, and the next attempt, which the other operator may have launched without storing the launch. If the status
-// is ours, the map lacks the next attempt, because its pods have our labels.
+// attemptsByID returns the attempts that may have inherited pods, as a map from spark.app.id to the attempt's number.
+// One is the last attempt in the status. If the other operator wrote the status, it may have launched the next attempt
+// without storing the launch, so the map has the next attempt too.
 func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	last, attempts := lastAttempt(&app.Status), map[string]int32{}
 	if o := app.Status.Operator; o == nil {
@@ -72,10 +72,10 @@ func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	return attempts
 }
 
-// unrecordedID returns the id of an inherited driver that belongs to the last attempt although its id is not in
-// attempts; "" if there is no such driver. The ids in attempts may be computed from a spec that was edited after the
-// launch. If no driver has one of these ids, and the status says that an attempt runs or is retained, the newest driver
-// belongs to that attempt. The other operator does not identify its drivers by ids either.
+// unrecordedID returns the id of the inherited driver of the last attempt if this id is not in attempts, and ""
+// otherwise. An id in attempts is wrong if it was computed from a spec that was edited after the launch. If no driver
+// has an id in attempts, and the status says that the last attempt runs or is retained, unrecordedID assumes that the
+// newest driver belongs to the last attempt. The other operator does not identify its drivers by ids either.
 func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[string]int32) string {
 	state := current(&app.Status)
 	if app.Status.Operator != nil || stateRank(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
@@ -115,8 +115,8 @@ func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 	return slices.ContainsFunc(drivers, func(driver corev1.Pod) bool { return driver.UID == owner.UID })
 }
 
-// withIdentity returns a copy of an inherited pod with the labels of an attempt. If the pod is a driver without a
-// controller, the application becomes its controller.
+// withIdentity returns a copy of an inherited pod with our labels for the given attempt. If the pod is a driver without
+// a controller, the application becomes its controller.
 func withIdentity(pod *corev1.Pod, app *sparkv1.SparkApplication, attempt int32) corev1.Pod {
 	out := *pod.DeepCopy()
 	out.Labels[apache.LabelAppUID], out.Labels[apache.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))

@@ -47,9 +47,9 @@ type Options struct {
 	// Defaults are the platform's defaults in the application's namespace; nil if there are none.
 	Defaults *platform.Settings
 
-	// declared is set while the spec of the application has the platform's defaults for rendering.
+	// declared is set while the platform's defaults are merged into the application's spec, in order to render objects.
 	declared *declared
-	// timeouts are the platform's defaults of the attempt that a decision is about.
+	// timeouts are the platform's default timeouts for the attempt in the current decision.
 	timeouts platform.Timeouts
 }
 

@@ -19,7 +19,7 @@ const noonUID = "3f0c8a52-6d1f-4a0e-9b0f-0c6f6f3f9a11"
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// plain is a minimal application, like the first example that other operators of this API show.
+// plain is a minimal application, like the first example in the documentation of the Apache Spark project's operator.
 const plain = `
 metadata: {name: pi, namespace: jobs}
 spec:

@@ -20,8 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Reasons of the condition Exposed: an entry of a list in the spec is invalid, or the operator's configuration does not
-// allow the objects that the entry requests.
+// Reasons of the condition Exposed if an auxiliary object is missing: the entry of the spec that requests it is
+// invalid, or the operator's configuration does not allow it.
 const (
 	reasonInvalidSpec = "InvalidSpec"
 	reasonSwitchedOff = "SwitchedOff"
@@ -29,7 +29,7 @@ const (
 
 // AuxiliaryObjects returns the auxiliary objects of an application after Decide wrote its status: the Services,
 // Ingresses and routes that the spec lists. They exist from the launch of an attempt until the attempt's objects are
-// released. While the attempt's objects are retained, existing auxiliary objects stay as they are.
+// released. While the attempt's objects are retained, the operator neither creates nor changes auxiliary objects.
 func (a Applications) AuxiliaryObjects(app *sparkv1.SparkApplication) dialect.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {
@@ -86,14 +86,15 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 			}
 			continue
 		}
-		tree, _ := d.tree() // the method faults has already read it without an error
+		tree, _ := d.tree() // no error, because d.faults has parsed the same text before
 		objects = append(objects, a.userObject(app, attempt, d.kind, d.meta, d.spec(tree, port)))
 	}
 	return objects, wrong
 }
 
-// typeProblems returns a cause for each object of a valid entry that is missing, or less exposed than requested,
-// because the operator's configuration does not allow objects that are reachable from outside the cluster.
+// typeProblems returns the problems of a valid entry if the operator's configuration does not allow objects that are
+// reachable from outside the cluster. The entry's Ingress or route is then missing. Its Service may be a ClusterIP
+// Service although another type was requested.
 func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
@@ -127,10 +128,10 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d ex
 	return a.userObject(app, attempt, expose.ServiceKind, d.service, tree), port
 }
 
-// driverSelector returns labels that only the attempt's driver has. Usually they are the labels by which the other
-// operator would have selected the driver. If spark-submit creates the driver, spark-submit also chooses the id in
-// these labels, so driverSelector returns our own labels instead. To find out who creates the driver, the attempt must
-// be rendered, so the selector is computed only once for all entries.
+// driverSelector returns labels that only the attempt's driver has. Usually they are the labels by which the Apache
+// Spark project's operator selects a driver, and they include spark.app.id. If spark-submit creates the driver, it also
+// chooses this id, so driverSelector returns our own labels instead. Only rendering the attempt shows whether
+// spark-submit is needed. Rendering is expensive, so callers compute the selector once for all entries.
 func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
 	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
 		return map[string]string{apache.LabelAppUID: string(app.UID), apache.LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}
@@ -139,8 +140,8 @@ func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int3
 }
 
 // userObject returns an object with the user's metadata and spec, in the application's namespace and with the labels
-// and the owner of the attempt's objects. The user's value of Spark's selector label is dropped, because a driver that
-// stops deletes the objects with that label.
+// and the owner of the attempt's objects. A user's label spark-app-selector is dropped, because a driver that stops
+// deletes the objects with this label.
 func (a Applications) userObject(app *sparkv1.SparkApplication, attempt int32, kind schema.GroupVersionKind, meta sparkv1.ObjectMetadata, spec map[string]any) *unstructured.Unstructured {
 	extra := maps.Clone(meta.Labels)
 	delete(extra, submit.SelectorLabel)

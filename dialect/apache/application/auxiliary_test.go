@@ -48,13 +48,13 @@ func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 var withExposure = Applications{Options{Outside: true}}
 
 // TestExposedEntries checks the Services, Ingresses and routes that are created for the entries of the spec's lists.
-// Fields of the user's specs that the operator does not know are kept. The Ingress or route of an entry without a
-// destination leads to the Service's first port.
+// Unknown fields of a user's spec are kept. If the spec of an Ingress or route names no backend, it leads to the first
+// port of the Service.
 func TestExposedEntries(t *testing.T) {
 	const driver = "{spark.operator/spark-app-name: pi, spark-app-selector: pi-0, spark-role: driver}"
 	for name, c := range map[string]struct{ spec, want string }{
 		"nothing": {"{}", "{}"},
-		"an Ingress of which nothing is said": {`
+		"an Ingress without a spec": {`
 driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80, targetPort: 4040}, {port: 81}]}, ingressMetadata: {name: door}}]`, `
 Service ui: {ports: [{port: 80, targetPort: 4040}, {port: 81}], selector: ` + driver + `}
 Ingress door: {rules: [{http: {paths: [{path: /, pathType: ImplementationSpecific, backend: {service: {name: ui, port: {number: 80}}}}]}}]}`},
@@ -64,7 +64,7 @@ driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{
 Service ui: {ports: [{port: 80}], selector: ` + driver + `}
 Ingress door: {ingressClassName: nginx, tls: [{hosts: [a.example.org], secretName: s}],
   rules: [{http: {paths: [{path: /, pathType: ImplementationSpecific, backend: {service: {name: ui, port: {number: 80}}}}]}}]}`},
-		"an Ingress that has its say": {`
+		"an Ingress with a backend or rules of its own": {`
 driverServiceIngressList: [
   {serviceMetadata: {name: a}, serviceSpec: {type: NodePort, selector: {x: z}, future: 1}, ingressMetadata: {name: a}, ingressSpec: {defaultBackend: {service: {name: b, port: {number: 1}}}}},
   {serviceMetadata: {name: b}, serviceSpec: {selector: {}, ports: [{port: 1}]}, ingressMetadata: {name: b}, ingressSpec: {future: {deep: true}, rules: [{host: h}]}}]`, `
@@ -79,7 +79,7 @@ Service ui: {ports: [{port: 80}], selector: ` + driver + `}
 HTTPRoute web: {parentRefs: [{name: g, sectionName: s}], hostnames: [h], rules: [{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [{name: ui, port: 80}]}]}
 Service connect: {ports: [{port: 15002}], selector: ` + driver + `}
 GRPCRoute grpc: {parentRefs: [{name: g}], rules: [{backendRefs: [{name: connect, port: 15002}]}]}`},
-		"several doors of one Service": {`
+		"an Ingress and a route to one Service": {`
 driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: a}, ingressSpec: {rules: [{host: h}]}}]
 driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: a}, httpRouteSpec: {parentRefs: [{name: g}], rules: [{}]}}]`, `
 Service ui: {ports: [{port: 80}], selector: ` + driver + `}
@@ -160,8 +160,8 @@ func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	}
 }
 
-// TestExposedEntriesFollowTheAttempt checks that the auxiliary objects exist as long as the attempt's other objects
-// exist, even if those are retained after the attempt has ended.
+// TestExposedEntriesFollowTheAttempt checks that the auxiliary objects exist until the attempt's other objects are
+// released. If the other objects are retained after the attempt's end, the auxiliary objects are retained too.
 func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 	for phase, want := range map[lifecycle.Phase]string{
 		lifecycle.New: "none", lifecycle.Waiting: "none", lifecycle.Launched: "stand", lifecycle.Started: "stand", lifecycle.Ready: "stand",
@@ -278,8 +278,8 @@ func TestRefusedServices(t *testing.T) {
 	}
 }
 
-// FuzzExposedEntries checks one entry with any raw specs. Exactly one of two things must happen: Render rejects the
-// attempt, or AuxiliaryObjects returns the entry's Service and its Ingress or route.
+// FuzzExposedEntries renders an application with one entry, whose Service spec and Ingress or route spec are arbitrary.
+// Either Render must reject the attempt, or AuxiliaryObjects must return both objects.
 func FuzzExposedEntries(f *testing.F) {
 	f.Add("ui", `{"ports":[{"port":80}]}`, "door", `{"parentRefs":[{"name":"g"}]}`, uint8(0))
 	f.Add("ui", `{"ports":3}`, "door", `{"rules":[{}],"parentRefs":[{"name":"g"}]}`, uint8(1))

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
 )
 
-// atWork returns an application with a status, and an observation. In both, the driver and the given number of
-// executors run.
+// atWork returns an application whose driver and executors run: the custom resource with its status, and the
+// observation of the pods.
 func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	n := fmt.Sprint(executorsRun)
@@ -36,7 +36,7 @@ func sizes(b *testing.B, run func(b *testing.B, app *sparkv1.SparkApplication, s
 	}
 }
 
-// BenchmarkDecode measures reading an application and its memory.
+// BenchmarkDecode measures converting an application to the input of the state machine (lifecycle.App and Memory).
 func BenchmarkDecode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -94,7 +94,7 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkRender measures rendering the objects of a launch that the decision did not build.
+// BenchmarkRender measures rendering the objects of a launch outside Decide.
 func BenchmarkRender(b *testing.B) {
 	app := pi()
 	b.ReportAllocs()

@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ConditionEdited is True if the spec was edited after the launch of the current attempt, and absent otherwise. Edits
-// of tolerations and of auxiliary objects apply at once. Other edits apply to the next attempt, if there is one.
+// ConditionEdited is True if the spec was edited after the launch of the current attempt, and absent otherwise. An edit
+// of tolerations or of auxiliary objects applies at once and does not set the condition. Any other edit applies to the
+// next attempt, if there is one.
 const ConditionEdited = "SpecEdited"
 
 // reasonNextAttempt is the reason of ConditionEdited.
@@ -23,12 +24,12 @@ const reasonNextAttempt = "CountsWithNextAttempt"
 // ownConditions are the conditions that encodeConditions does not change, because other functions set and remove them.
 var ownConditions = []string{dialect.ConditionExposed, ConditionEdited}
 
-// encodeConditions sets the conditions of the current phase and removes the others. If the phase has a cause, the
-// conditions have its reason and message.
+// encodeConditions sets the conditions of the current phase and removes all others except ownConditions. If the phase
+// has a cause, the conditions contain the reason and the message of the cause.
 func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
 	s := &app.Status
 	if wanted.Thresholds != nil {
-		wanted.InitialExecutors = wanted.Thresholds.Init // the start waits for this number, even if Spark requests more
+		wanted.InitialExecutors = wanted.Thresholds.Init // the application counts as started with this number, even if Spark requests more
 	}
 	hold := dialect.PhaseConditions(m)
 	lack := shortageOf(wanted, m)
@@ -44,7 +45,7 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 		case h.Type == dialect.ConditionDegraded:
 			reason, text = dialect.UsableReason(lack.Reason), lack.Message
 		case h.Type == dialect.ConditionReady && m.Phase.Runs():
-			reason, text = string(m.Phase), "" // Degraded has the cause, if there is one
+			reason, text = string(m.Phase), "" // the condition Degraded contains the cause, if there is one
 		}
 		set(app, metav1.Condition{Type: h.Type, Status: h.Status, Reason: reason, Message: text}, now)
 	}
@@ -55,8 +56,8 @@ func set(app *sparkv1.SparkApplication, c metav1.Condition, now time.Time) {
 	dialect.SetCondition(&app.Status.Conditions, c, app.Generation, now)
 }
 
-// shortageOf returns why a running application is degraded: its wait reason, or else the threshold that the number of
-// running executors does not reach. The result is empty if the application is not degraded.
+// shortageOf returns why a running application is degraded. This is its wait reason if there is one; otherwise it is
+// the number of executors that should run but do not. The result is empty if the application is not degraded.
 func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	var reason string
 	switch {
@@ -72,7 +73,7 @@ func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reason, Message: thresholdMessage(liveStates[m.Phase], wanted.Thresholds) + "; status.executors has the counts"}
 }
 
-// uncounted reports whether the spec was edited since the last status write, which is visible in the generation.
+// uncounted reports whether the spec was edited since the last status write. It compares the generations.
 func uncounted(app *sparkv1.SparkApplication) bool {
 	seen := app.Status.ObservedGeneration
 	return seen != 0 && seen != app.Generation

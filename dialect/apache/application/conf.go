@@ -28,9 +28,9 @@ const (
 	confExecutorTemplate = "spark.kubernetes.executor.podTemplateFile"
 )
 
-// sparkConf returns the configuration of an application in this API's order of precedence: the operator's values
-// override the user's values, and defaults apply to keys that neither the operator nor the user sets. The result does
-// not contain the fields of a submit.Request, which override the whole configuration later.
+// sparkConf returns the Spark configuration of an application. As this API specifies, the operator's values override
+// the user's values, and defaults apply to keys that neither of them sets. The result does not contain the keys that
+// submit derives from a submit.Request later; those override the whole configuration.
 func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -69,10 +69,10 @@ func setFiles(c *conf.Conf, key, files string) {
 	}
 }
 
-// templateConf sets configuration keys for two settings of a pod template that Spark does not read from the template or
-// would override. The first setting is the name of Spark's container. It is needed only if Spark's container is not the
-// first one and the user sets no name. The second setting, which Spark reads from version 4.3 on, is the value of
-// allowPrivilegeEscalation in the container's securityContext.
+// templateConf copies two settings of a pod template to configuration keys, because Spark would ignore or override them
+// in the template. The first is the name of Spark's container. Its key is set only if Spark's container is not the
+// first one and the user does not set the key. The second is allowPrivilegeEscalation in the container's
+// securityContext, for which Spark has a key from version 4.3 on.
 func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name string) {
 	if rawTemplate(template) == nil {
 		return
@@ -92,8 +92,8 @@ func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name
 	}
 }
 
-// defaults sets default values for keys that are not set yet, as the Apache Spark project's operator does: for
-// security, and to keep the executors' logs. If the master is a standalone cluster, spark.authenticate has no default,
+// defaults sets keys that are not set yet to the default values of the Apache Spark project's operator, which improve
+// security and keep the executors' logs. If the master is a standalone cluster, spark.authenticate has no default,
 // because the driver and the cluster need the same secret, which the operator does not have. In all other cases Spark
 // itself generates the secret.
 func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
