@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// absent is the wanted value of a key that must not be set.
+// absent stands for the value of a key that must not be set.
 const absent = "\x00"
 
 // TestConfiguration checks the driver's configuration for specs that users write.
@@ -39,7 +39,7 @@ func TestConfiguration(t *testing.T) {
 			"spark.kubernetes.executor.label.spark.operator/name":           "spark-kubernetes-operator",
 			"spark.kubernetes.executor.label.spark.operator/spark-app-name": "pi",
 		}},
-		"what the user says stays": {`
+		"the user's values stay": {`
   sparkConf:
     spark.authenticate: "false"
     spark.io.encryption.enabled: "no"
@@ -58,10 +58,10 @@ func TestConfiguration(t *testing.T) {
 			"spark.files": "local:///kept", "spark.kubernetes.namespace": "jobs",
 			"spark.kubernetes.executor.label.spark.operator/name": "spark-kubernetes-operator",
 		}},
-		"a user who says nothing by an empty word": {`
+		"an empty value of the user stays": {`
   sparkConf: {spark.authenticate: ""}
 `, map[string]string{"spark.authenticate": ""}},
-		"a name, which is the application's": {`
+		"the driver's name, which is that of the application": {`
   sparkConf: {spark.app.name: whatever}
 `, map[string]string{"spark.app.name": "pi"}},
 		"executors that Spark adds and removes": {`
@@ -70,20 +70,20 @@ func TestConfiguration(t *testing.T) {
 		"executors of an application that is restarted": {`
   applicationTolerations: {restartConfig: {restartPolicy: OnFailure}}
 `, map[string]string{"spark.kubernetes.executor.deleteOnTermination": absent}},
-		"executors of one that says that it is not": {`
+		"executors of an application that is not restarted": {`
   applicationTolerations: {restartConfig: {restartPolicy: Never}}
 `, map[string]string{"spark.kubernetes.executor.deleteOnTermination": "false"}},
-		"the Service of a driver that is kept": {`
+		"the Service of a driver that is retained": {`
   applicationTolerations: {resourceRetainPolicy: OnFailure}
 `, map[string]string{"spark.kubernetes.driver.service.deleteOnTermination": "false"}},
-		"the Service of one that is not": {`
+		"the Service of a driver that is not retained": {`
   applicationTolerations: {resourceRetainPolicy: Never}
 `, map[string]string{"spark.kubernetes.driver.service.deleteOnTermination": absent}},
-		"the Service of one that says what becomes of it": {`
+		"the Service of a retained driver, if the user sets the key": {`
   applicationTolerations: {resourceRetainPolicy: Always}
   sparkConf: {spark.kubernetes.driver.service.deleteOnTermination: "true"}
 `, map[string]string{"spark.kubernetes.driver.service.deleteOnTermination": "true"}},
-		"the version in names of images only": {`
+		"the version is inserted only in names of images": {`
   sparkConf:
     spark.kubernetes.driver.container.image: "a:{{SPARK_VERSION}}-{{SPARK_VERSION}}"
     spark.kubernetes.executor.container.image: "b:{{SPARK_VERSION}}"
@@ -96,16 +96,16 @@ func TestConfiguration(t *testing.T) {
 		"files (W23)": {`
   files: s3a://b/x,s3a://b/y
 `, map[string]string{"spark.files": "s3a://b/x,s3a://b/y"}},
-		"a standalone cluster, whose master knows no secret of ours (W22)": {`
+		"a standalone cluster, which does not share a secret with the driver (W22)": {`
   sparkConf: {spark.master: "spark://c-master-svc:7077"}
 `, map[string]string{"spark.master": "spark://c-master-svc:7077", "spark.authenticate": absent, "spark.io.encryption.enabled": "true"}},
-		"a standalone cluster whose secret the user has": {`
+		"a standalone cluster whose secret the user sets": {`
   sparkConf: {spark.master: "spark://c-master-svc:7077", spark.authenticate: "true", spark.authenticate.secret: known}
 `, map[string]string{"spark.authenticate": "true", "spark.authenticate.secret": "known"}},
-		"a driver alone": {`
+		"a driver without executors": {`
   sparkConf: {spark.master: "local[2]"}
 `, map[string]string{"spark.master": "local[2]", "spark.authenticate": "true"}},
-		"a driver alone, as Kubernetes has it": {`
+		"a driver without executors, by spark.kubernetes.driver.master": {`
   sparkConf: {spark.kubernetes.driver.master: "local[*]"}
 `, map[string]string{"spark.master": "k8s://https://kubernetes.default.svc", "spark.kubernetes.driver.master": "local[*]", "spark.authenticate": "true"}},
 		"the user's API server": {`

@@ -76,7 +76,7 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	}
 }
 
-// entriesOf returns n entries that expose a driver. If own is true, each entry has its own Service, otherwise all
+// entriesOf returns n entries that expose a driver. If own is true, each entry has its own Service; if it is false, all
 // entries share one Service.
 func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 	for i := range n {

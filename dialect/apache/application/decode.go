@@ -28,9 +28,9 @@ const (
 	leastCleanAgain = time.Second
 )
 
-// app converts the application's spec into the state machine's input without validating it: Decide validates the spec
-// when the result matters. It computes no hash of the spec, because an edit does not replace a running attempt but
-// applies to the next one.
+// app converts the application's spec into the state machine's input. It does not validate the spec; Decide does so
+// before an attempt is launched. It computes no hash of the spec, because an edit never replaces a running attempt and
+// applies only to the next attempt.
 func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
 	t := tolerations(&app.Spec)
 	initial, least := executorsOf(&app.Spec)
@@ -117,8 +117,8 @@ func thresholds(c *sparkv1.InstanceConfig, dynamic bool) *lifecycle.Thresholds {
 	return &lifecycle.Thresholds{Init: count(c.InitExecutors), Min: count(c.MinExecutors), Max: count(c.MaxExecutors), Dynamic: dynamic}
 }
 
-// retention returns which objects are kept after the end of an application, and for how long. That time is never longer
-// than ttlAfterStopMillis, after which the application itself is deleted.
+// retention returns which objects are kept after the end of an application, and for how long. They are kept at most for
+// ttlAfterStopMillis, because the application itself is deleted then.
 func retention(t sparkv1.ApplicationTolerations) lifecycle.Retention {
 	r := lifecycle.Retention{Policy: lifecycle.RetainNever, For: duration(t.ResourceRetainDurationMillis)}
 	switch t.ResourceRetainPolicy {
@@ -154,8 +154,8 @@ func duration(millis *int64) *time.Duration {
 	return new(milliseconds(*millis))
 }
 
-// interval converts the milliseconds of a wait. It returns nil if the spec does not set the number, and 0 if it is
-// negative.
+// interval converts a number of milliseconds between two attempts. It returns nil if the number is not set, and 0 if it
+// is negative.
 func interval(millis *int64) *time.Duration {
 	if millis == nil {
 		return nil
@@ -187,9 +187,9 @@ const (
 	sparkInstances = 2
 )
 
-// executorsOf returns two numbers: how many executors the application wants at its start (initial), and how many it
-// wants at any time (least). Both are 0 if the driver creates no executor pods, because the driver runs the tasks
-// itself or uses the executors of a standalone cluster.
+// executorsOf returns the number of executors that the application requests at its start (initial), and the number
+// below which it never goes (least). Both are 0 if the driver creates no executor pods, because the driver runs the
+// tasks itself or uses the executors of a standalone cluster.
 func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 	// Any other value of confDriverMaster is the API server's address.
 	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") {

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestDefaults checks that the other operator's defaults apply to an application without settings.
+// TestDefaults checks that an application without settings gets the defaults of the Apache Spark project's operator.
 func TestDefaults(t *testing.T) {
 	want := lifecycle.App{
 		UID:              "11111111-2222-4333-8444-555555555555",
@@ -101,8 +101,8 @@ func TestTolerations(t *testing.T) {
 	}
 }
 
-// TestExecutorsWanted checks that the number of executors that the operator waits for follows from sparkConf alone,
-// with the values that Spark would read.
+// TestExecutorsWanted checks that the operator derives the number of requested executors from spec.sparkConf alone, and
+// that it interprets the values as Spark does.
 func TestExecutorsWanted(t *testing.T) {
 	type conf = map[string]string
 	for _, c := range []struct {
@@ -128,8 +128,8 @@ func TestExecutorsWanted(t *testing.T) {
 	}
 }
 
-// TestOptionsAndDeletion checks how the operator's configuration and the application's metadata change the state
-// machine's input.
+// TestOptionsAndDeletion checks that the operator's configuration and the application's deletion timestamp are part of
+// the state machine's input.
 func TestOptionsAndDeletion(t *testing.T) {
 	a := Applications{Options{Run: time.Hour, MissingGrace: time.Second}}
 	for generation, want := range map[int64]bool{1: false, 2: true} {

@@ -14,15 +14,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// declared describes a spec before the platform's defaults were merged into it.
+// declared describes the merge of the platform's defaults into a spec.
 type declared struct {
-	conf   map[string]string // the user's sparkConf
-	filled []string          // the settings of the defaults that templates use
+	conf   map[string]string // the user's sparkConf, before the merge
+	filled []string          // the names of the default settings that merge wrote into the spec's templates or fields
 }
 
-// launching returns a copy of the application whose spec has the platform's defaults, and an Applications value with
-// which this copy can be rendered. The copy is only for rendering. If there are no defaults, or if they are merged
-// already, launching returns a and app unchanged.
+// launching returns a copy of the application with the platform's defaults in its spec, and the Applications value with
+// which callers must render this copy. Callers use the copy only to render it. If there are no defaults, or if they are
+// merged already, launching returns its receiver and its argument unchanged.
 func (a Applications) launching(app *sparkv1.SparkApplication) (Applications, *sparkv1.SparkApplication) {
 	if a.Defaults == nil || a.declared != nil {
 		return a, app
@@ -33,14 +33,15 @@ func (a Applications) launching(app *sparkv1.SparkApplication) (Applications, *s
 	return a, &merged
 }
 
-// asLaunched merges the defaults of the attempt in the status into the spec of app, until the caller calls restore. The
-// returned Applications have the deadlines of that attempt.
+// asLaunched merges defaults into the sparkConf of app: those with which the attempt in the status was launched. The
+// returned Applications value has the default deadlines of this attempt. The caller must call restore, which resets
+// sparkConf.
 func (a Applications) asLaunched(app *sparkv1.SparkApplication) (launched Applications, restore func()) {
 	settings := a.Defaults
 	if o := app.Status.Operator; o != nil && o.Attempt > 0 {
 		settings = platform.Recall(o.Defaults)
 	} else if takesOver(&app.Status) {
-		settings = nil // another operator launched it
+		settings = nil // another operator launched the attempt
 	}
 	if settings == nil {
 		return a, func() {}
@@ -64,7 +65,8 @@ func stageDefault(seconds *int64, fallback time.Duration) time.Duration {
 }
 
 // merge merges defaults into a spec. It returns the names of the settings whose values it has written into the spec's
-// templates or fields. It replaces the fields that it changes and shares no memory with them.
+// templates or fields. It replaces the fields that it changes instead of writing into their maps and templates, which
+// the original spec shares.
 func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
 	spec.SparkConf = s.Conf(own, nil)
@@ -85,7 +87,7 @@ func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string
 			continue
 		}
 		if rawTemplate(*role.template) == nil && own["spark.kubernetes."+role.name+".podTemplateFile"] != "" {
-			continue // the application has a template that only Spark can read
+			continue // the application has a template file, which only Spark can read
 		}
 		*role.template = &sparkv1.PodTemplate{PodTemplateSpec: &runtime.RawExtension{Raw: template}}
 		filled = append(filled, used...)
@@ -93,8 +95,9 @@ func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string
 	return append(filled, s.UsedLimits(ownLimits(spec))...)
 }
 
-// ownLimits returns the time-outs that a spec sets, by the names of the platform's settings. The limit of the run is
-// nil, because this API has no field for it. The time to live is missing, because the CRD has a default for it.
+// ownLimits returns the timeouts that a spec sets, keyed by the names of the corresponding platform settings. The
+// duration of the run is nil, because this API has no field for it. The map lacks the time to live, because the CRD has
+// a default for it.
 func ownLimits(spec *sparkv1.ApplicationSpec) map[string]*int64 {
 	own := tolerations(spec).ApplicationTimeoutConfig
 	return map[string]*int64{
@@ -103,8 +106,8 @@ func ownLimits(spec *sparkv1.ApplicationSpec) map[string]*int64 {
 	}
 }
 
-// withOrigins adds to the ConfigMap of an attempt the version of the defaults and the origin of each default that the
-// attempt uses.
+// withOrigins annotates the ConfigMap of an attempt with the version of the defaults, and with the origin of each
+// default that the attempt uses.
 func (a Applications) withOrigins(objects submit.Objects, r submit.Request) {
 	if a.Defaults == nil || a.declared == nil {
 		return
@@ -123,8 +126,8 @@ func (a Applications) explained(err error) error {
 	return faults[0]
 }
 
-// encodeDefaults stores the defaults of an attempt that this decision launched. before is the memory of the last
-// decision.
+// encodeDefaults stores the platform's defaults in the status if this decision launched an attempt. before is the
+// memory of the last decision.
 func (a Applications) encodeDefaults(app *sparkv1.SparkApplication, before, next lifecycle.Memory) {
 	if o := app.Status.Operator; o != nil && next.Attempt != before.Attempt {
 		o.Defaults = a.Defaults.Remember()

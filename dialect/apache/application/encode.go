@@ -12,8 +12,8 @@ import (
 )
 
 // encode writes a decision into the status: the states of this API, and the operator's memory. It returns notices about
-// executors and about an edit of the spec. In the phase New it writes nothing, because tools assume that no operator
-// has handled an application without a status.
+// executors and about an edit of the spec. In the phase New it writes nothing, because tools take a status as a sign
+// that an operator has handled the application.
 func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (notices []lifecycle.Notice) {
 	s, m := &app.Status, plan.Next
 	if m.Phase == lifecycle.New {
@@ -50,9 +50,10 @@ func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecyc
 	}
 }
 
-// endedAttempt returns the summary of the attempt that ended before the next attempt. Usually the status contains this
-// summary. If the ended attempt also started within this decision, endedAttempt computes the summary from the counters
-// in next, which already include the restart.
+// endedAttempt returns the summary of the attempt that has ended when the next attempt is scheduled. Usually the status
+// contains this summary. If the attempt both started and ended in this decision, the status does not contain it.
+// endedAttempt then computes the summary from the counters in next, and subtracts the restart that they already
+// include.
 func endedAttempt(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
 	over := sparkv1.AttemptInfo{
 		ID: int64(max(t.Attempt-1, 0)), RestartCounter: max(next.Total-1, 0),

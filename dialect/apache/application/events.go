@@ -54,8 +54,8 @@ func transitionEvent(app *sparkv1.SparkApplication, plan lifecycle.Plan, t lifec
 	return dialect.Event{}, false
 }
 
-// countsFromZero returns a text that explains the number in a driver pod's name: it is one less than the number of the
-// attempt in messages. countsFromZero returns "" if the name has no such number.
+// countsFromZero returns a text that explains the number in a driver pod's name. This number is one less than the
+// number of the attempt in messages. The text is "" if the name contains no such number.
 func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
 	if !strings.HasPrefix(driver, app.Name+"-") || app.Spec.SparkConf[confAppID] != "" || app.Spec.SparkConf[confDriverPodName] != "" {
 		return ""
@@ -63,9 +63,9 @@ func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
 	return " (names count attempts from 0)"
 }
 
-// launchEvent returns the event of a submission. Its message says whether spark-submit or the operator submits the
-// driver, with one exception: if the launch was not stored and the driver was found later, this is unknown and not
-// mentioned. The second result is false if the driver only returns from a lost node.
+// launchEvent returns the event of a submission. Its message says whether spark-submit or the operator itself submits
+// the driver. If the launch was not stored and the driver was found later, this is unknown, and the message does not
+// say it. The second result is false if the transition is no launch, but the return of the driver's lost node.
 func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Unknown:
@@ -78,8 +78,8 @@ func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (di
 	return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
 }
 
-// thresholdEvent returns an event if the number of running executors has fallen below a threshold, and another event
-// when enough executors run again. The second result is false for all other transitions.
+// thresholdEvent returns an event if the number of running executors falls below a threshold, and another event if
+// enough executors run again. The second result is false for all other transitions.
 func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.To == lifecycle.Below:
@@ -92,8 +92,8 @@ func thresholdEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	return dialect.Event{}, false
 }
 
-// overEvent returns the event that reports, once, how an application ended. If the application's objects were retained,
-// their release is a separate event.
+// overEvent returns the event for the end of an application. If the application's objects were retained, it returns
+// another event when they are released.
 func overEvent(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Retained:

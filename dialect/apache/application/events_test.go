@@ -19,7 +19,7 @@ func (l *life) reasons() (out []string) {
 	return out
 }
 
-// TestEvents checks that the events of an application appear in order, and each only once.
+// TestEvents checks that the events of an application are emitted in order, and each of them only once.
 func TestEvents(t *testing.T) {
 	for _, c := range []struct {
 		name string

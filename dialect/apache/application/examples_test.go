@@ -17,7 +17,7 @@ import (
 
 var updateGolden = flag.Bool("update-golden", false, "write the golden files")
 
-// fullApplication is an application that uses every field for which the API creates objects.
+// fullApplication sets every field that makes the operator create an object.
 const fullApplication = `
 spec:
   proxyUser: alice
@@ -39,8 +39,8 @@ spec:
   - {serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80, targetPort: 4040}]}, ingressMetadata: {name: ui}, ingressSpec: {ingressClassName: nginx}}
 `
 
-// TestGoldenObjects compares all objects of two applications with golden files. After a wanted change, run it with
-// -update-golden and read the difference.
+// TestGoldenObjects compares all objects of two applications with golden files. After an intended change, run it with
+// -update-golden and review the difference.
 func TestGoldenObjects(t *testing.T) {
 	for name, app := range map[string]*sparkv1.SparkApplication{"plain": written(t), "everything": written(t, fullApplication)} {
 		made := rendered(t, Applications{}, app, 1)

@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// exposedEntry is an entry of one of the spec's three lists: a Service of the driver, and the Ingress or route that
-// leads to that Service.
+// exposedEntry is an entry of driverServiceIngressList, driverHttpRouteList or driverGrpcRouteList. It requests a
+// Service of the driver, and an Ingress or route that leads to this Service.
 type exposedEntry struct {
 	// kind is the kind of the Ingress or route that leads to the Service.
 	kind schema.GroupVersionKind
@@ -29,7 +29,7 @@ type exposedEntry struct {
 	serviceRaw, raw             *runtime.RawExtension
 }
 
-// exposedEntries returns the entries of the spec's three lists that expose the driver.
+// exposedEntries returns the entries of the three lists.
 func exposedEntries(spec *sparkv1.ApplicationSpec) []exposedEntry {
 	var all []exposedEntry
 	for i := range spec.DriverServiceIngressList {
@@ -129,14 +129,14 @@ func (d exposedEntry) tree() (map[string]any, error) {
 	return tree, nil
 }
 
-// lacksRule reports whether the spec of the Ingress or route has no destination. An Ingress may have a default backend
-// instead of a rule.
+// lacksRule reports whether the spec of the Ingress or route names no backend, neither in a rule nor, for an Ingress,
+// as the default backend.
 func (d exposedEntry) lacksRule(tree map[string]any) bool {
 	rules, _ := tree["rules"].([]any)
 	return len(rules) == 0 && (d.isRoute() || tree["defaultBackend"] == nil)
 }
 
-// spec returns the spec of the Ingress or route. If the user's spec has no destination, spec adds a rule that leads to
+// spec returns the spec of the Ingress or route. If the user's spec names no backend, spec adds a rule that leads to
 // the Service's first port.
 func (d exposedEntry) spec(tree map[string]any, port int64) map[string]any {
 	if !d.lacksRule(tree) {
@@ -152,8 +152,8 @@ func (d exposedEntry) spec(tree map[string]any, port int64) map[string]any {
 	return expose.WithRule(tree, rule)
 }
 
-// clashes returns an error for each entry with an object whose name is already taken. The name may be taken by an
-// object of an earlier entry, or by the Service by which executors find the driver (driverService). Entries may share a
+// clashes returns an error for each entry that gives an object a name that is already taken. An object of an earlier
+// entry may have taken the name, or the Service by which executors find the driver (driverService). Entries may share a
 // Service if all of them describe the Service in the same way.
 func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldError) {
 	services, others := map[string]*namedService{}, map[string]exposedEntry{}
@@ -177,8 +177,8 @@ func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldEr
 	return wrong
 }
 
-// namedService is the first entry that names a Service. The entry's description of the Service is decoded once, however
-// many entries use the same name.
+// namedService is the first entry that names a Service. It keeps the decoded spec of the Service, so that the spec is
+// decoded only once even if many entries use this name.
 type namedService struct {
 	exposedEntry
 	read bool

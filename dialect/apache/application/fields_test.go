@@ -20,8 +20,8 @@ const fieldsDocument = "../../../docs/fields-apache.md"
 
 var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
 
-// fieldSamples has a sample for each field of an application's spec. A sample consists of a text of spec in YAML that
-// sets the field (value), and of the other settings without which the field has no effect (with).
+// fieldSamples has a sample for each field of an application's spec. In a sample, value is YAML of a spec that sets the
+// field, and with is YAML of other settings that the field needs to have an effect.
 var fieldSamples = map[string]struct{ value, with string }{
 	"mainClass":                    {value: `mainClass: Other`},
 	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},
@@ -46,8 +46,8 @@ var fieldSamples = map[string]struct{ value, with string }{
 	"configMapSpecs": {value: `configMapSpecs: [{name: a, data: {b: c}}]`},
 }
 
-// steeringFields lists the fields, or prefixes of fields, that control the operator and change no pod. Each entry also
-// says what the fields control (does).
+// steeringFields lists fields, or prefixes of fields, that control the operator and change no pod. The text does says
+// what the fields control.
 var steeringFields = []struct{ path, does string }{
 	{"deploymentMode", "`ClientMode` makes the application fail: the operator runs drivers only in the cluster"},
 	{"applicationTolerations.restartConfig.", "whether and when the operator makes another attempt"},
@@ -57,8 +57,8 @@ var steeringFields = []struct{ path, does string }{
 	{"applicationTolerations.ttlAfterStopMillis", "when the finished application is deleted"},
 }
 
-// placement holds everything that an application is rendered into: configuration, driver pod, executor pod and the
-// other objects.
+// placement holds everything that is rendered for an application: the Spark configuration, the driver pod, the executor
+// pod and the other objects.
 type placement struct {
 	conf, driver, executor map[string]any
 	beside                 map[string]any // by kind and name

@@ -18,8 +18,8 @@ const (
 	retained = ", 6 TerminatedWithoutReleaseResources"
 )
 
-// TestHistories checks the histories of states that users of this API rely on. They must not depend on how often, or
-// how late, a pass observes the driver.
+// TestHistories checks the histories of states that users of this API rely on. A history must not depend on how often
+// or how late the passes observe the driver.
 func TestHistories(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -27,14 +27,14 @@ func TestHistories(t *testing.T) {
 		live   func(*life)
 		states string
 	}{
-		{"success, seen at every step", nil, func(l *life) {
+		{"success, with a pass at every step", nil, func(l *life) {
 			l.passWithoutObjects(0).passWithDriver(time.Second).passWithDriver(time.Second, running).passWithDriver(time.Second, ready).passWithDriver(time.Second, ready).
 				passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
-		{"success, of a driver that is over at the second look", nil, func(l *life) {
+		{"success of a driver that has ended at the second pass", nil, func(l *life) {
 			l.passWithoutObjects(0).passWithDriver(2*time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
-		{"success, of which the pod's end takes a while to be cleared away", nil, func(l *life) {
+		{"success of a driver whose pod still exists for some passes", nil, func(l *life) {
 			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithDriver(time.Second, succeeded).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
 		{"an image that cannot be pulled", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
@@ -46,7 +46,7 @@ func TestHistories(t *testing.T) {
 			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).expectStates(success+retained).
 				passWithDriver(9*time.Second, succeeded).expectStates(success+retained).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + retained + ", 7 ResourceReleased"},
-		{"success, of which only a failure would be retained", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
+		{"success, if only failures are retained", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{
 			ResourceRetainPolicy: sparkv1.RetainOnFailure})}, func(l *life) {
 			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
@@ -61,13 +61,13 @@ func TestHistories(t *testing.T) {
 		{"a driver that is evicted", nil, func(l *life) {
 			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, evicted).passWithoutObjects(time.Second)
 		}, strings.Replace(failure, "Failed", "DriverEvicted", 1) + released},
-		{"a driver that is gone", nil, func(l *life) {
+		{"a driver whose pod no longer exists", nil, func(l *life) {
 			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithoutObjects(time.Minute).passWithoutObjects(time.Second)
 		}, failure + released},
 		{"a driver that is not ready in time", nil, func(l *life) {
 			l.passWithoutObjects(0).passWithDriver(time.Second, running).passWithDriver(6*time.Minute, running).passWithoutObjects(time.Second)
 		}, "0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReadyTimedOut, 4 ResourceReleased"},
-		{"a submission that is refused", nil, func(l *life) {
+		{"a submission that is rejected", nil, func(l *life) {
 			l.pass(0, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "no"}}).passWithoutObjects(time.Second)
 		}, "0 Submitted, 1 SchedulingFailure, 2 ResourceReleased"},
 		{"client mode", []func(*sparkv1.SparkApplication){func(a *sparkv1.SparkApplication) { a.Spec.DeploymentMode = sparkv1.ClientMode }}, func(l *life) {
@@ -78,7 +78,7 @@ func TestHistories(t *testing.T) {
 			l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, lost).expectStates(success[:strings.Index(success, ", 5")]).
 				passWithDriver(time.Minute, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
-		{"a node that is lost before anything was seen of the driver", nil, func(l *life) {
+		{"a node that is lost before the first observation of the driver", nil, func(l *life) {
 			lost := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverUnknown }
 			l.passWithoutObjects(0).passWithDriver(time.Second, lost).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 		}, success + released},
@@ -93,8 +93,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestThresholds checks that the state of the application changes if the number of running executors is below or above
-// a threshold for some seconds. It also checks the timeout of the wait for the initial executors.
+// TestThresholds checks that the state of the application follows the number of running executors, but only after the
+// number is below or above a threshold for some seconds. It also checks the timeout for the initial executors.
 func TestThresholds(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 		InitExecutors: new(int64(2)), MinExecutors: new(int64(1)), MaxExecutors: new(int64(3))}}))
@@ -117,21 +117,21 @@ func TestThresholds(t *testing.T) {
 		expectStates("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 ExecutorsStartTimedOut, 6 ResourceReleased")
 }
 
-// TestAwaitedExecutors checks that the condition Ready names the number of executors that the application waits for at
-// its start, which is not the number that Spark requests.
+// TestAwaitedExecutors checks that the message of the condition Ready contains instanceConfig.initExecutors, and not
+// the number of executors that Spark requests.
 func TestAwaitedExecutors(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(3))}}),
 		func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = "50" }).passWithoutObjects(0)
 	for n, want := range []string{"0 of 3 executors run", "fewer than 3 executors run; status.executors has the counts"} {
 		l.pass(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
 		if c := meta.FindStatusCondition(l.app.Status.Conditions, "Ready"); c == nil || c.Message != want {
-			t.Errorf("with %d executors, Ready is %+v, and is to say %q", n, c, want)
+			t.Errorf("with %d executors, Ready is %+v, want the message %q", n, c, want)
 		}
 	}
 }
 
 // TestRunningHealthyClaimsNoMoreThanThresholds checks the message of RunningHealthy. If the spec has no thresholds, the
-// message says that executors may still be pending.
+// message must not claim that all executors run.
 func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 	says := func(config *sparkv1.InstanceConfig, running int, want string) {
 		t.Helper()

@@ -11,11 +11,12 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// Limits of a status. The API server rejects a custom resource above 1.5 MB, and then no decision could be stored. A
-// history grows steadily if an application loses and gets executors, because each change enters a state.
+// Limits of a status. The API server rejects a custom resource above 1.5 MB, and then no decision could be stored. The
+// history of an application whose executors come and go grows all the time, because each threshold that is crossed adds
+// a state.
 const (
 	// maxHistory is the maximum number of states in a history. A history that is not trimmed contains the states of all
-	// attempts. The oldest states are dropped, and the numbers of the states continue.
+	// attempts. If it is full, the oldest states are dropped. The remaining states keep their numbers.
 	maxHistory = 500
 	// maxSnapshots is the maximum number of states that contain the driver pod's status. These are the newest ones.
 	maxSnapshots = 10
