@@ -45,7 +45,8 @@ func FuzzMemory(f *testing.F) {
 
 // TestLawOverLives runs random life cycles of applications, some of which start from a random status of another
 // operator. It checks that the memory can be read back from every stored status, and that the status keeps its limits.
-// It also checks that a decision without a result leaves the status unchanged, so that idle passes write nothing.
+// It also checks that a second decision about the same observation does not change the status, so that idle passes
+// write nothing.
 func TestLawOverLives(t *testing.T) {
 	phases, states := map[lifecycle.Phase]int{}, map[sparkv1.ApplicationStateSummary]int{}
 	for seed := range uint64(150) {
@@ -75,8 +76,7 @@ func TestLawOverLives(t *testing.T) {
 		}
 	}
 	for _, state := range everyState {
-		// A simulated life cycle stops at the end of an attempt only while objects remain, and it never stops at
-		// Submitted.
+		// No simulated pass ends in the state Submitted.
 		if state != sparkv1.ApplicationSubmitted && states[state] == 0 {
 			t.Errorf("no life stood in %s", state)
 		}
@@ -102,7 +102,7 @@ func tolerationsAtRandom(r *rand.Rand) sparkv1.ApplicationTolerations {
 	}
 }
 
-// leftAtRandom returns a random status as another operator may have written it.
+// leftAtRandom returns a random status that the other operator could have written.
 func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	for i := range 1 + r.IntN(5) {
 		enter(&s, everyState[r.IntN(len(everyState))], "left by another", t0.Add(time.Duration(i-20)*time.Second), nil)
@@ -113,16 +113,16 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	return s
 }
 
-// checkBuilt checks that Render returns the same objects for a launch with and without the objects that the decision
-// has built. It checks this repeatedly, because the caller may change the result, and at a later time, because Render
-// then builds the objects again.
+// checkBuilt checks that Render returns the same objects for a launch, whether or not the action contains the objects
+// that the decision has built. It calls Render twice, because the caller may change the result of the first call. It
+// also calls Render for a later time, at which Render must build the objects again.
 func checkBuilt(t *testing.T, l *life) {
 	for _, launch := range l.plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
 			continue
 		}
 		if launch.Built == nil {
-			t.Fatalf("attempt %d is launched, and what was built of it is lost", launch.Attempt)
+			t.Fatalf("the action that launches attempt %d lacks the objects that the decision built", launch.Attempt)
 		}
 		for _, at := range []time.Time{l.now, l.now, l.now.Add(time.Second)} {
 			want, err := l.a.Render(l.app, launchOf(launch.Attempt), at)
@@ -134,25 +134,25 @@ func checkBuilt(t *testing.T, l *life) {
 				t.Fatal(err)
 			}
 			if !equality.Semantic.DeepEqual(want, got) {
-				t.Fatalf("attempt %d, %s after the decision, is not what is built for it:\n%v\n%v", launch.Attempt, at.Sub(l.now), want, got)
+				t.Fatalf("attempt %d, %s after the decision: Render returns other objects with the built objects than without them:\n%v\n%v", launch.Attempt, at.Sub(l.now), want, got)
 			}
 			got.Driver.Labels["ours"] = "no more" // the caller may change the result
 		}
 	}
 }
 
-// checkConcluded checks a pass that does not requeue: another pass over the status that it stored must lead to no
-// action, no transition and no notice. No later pass would carry these out, because the watch event of the stored
-// status starts no pass (Kind.Concludes).
+// checkConcluded checks that a pass that does not requeue leaves nothing to do. Another pass over the stored status
+// must have no action, transition or notice, because no other pass will follow: the watch event of the stored status
+// starts none (Kind.Concludes).
 func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
 	if l.plan.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {
-		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", l.plan.Next.Phase, next.Actions, next.Transitions, next.Notices)
+		t.Fatalf("phase %s: the pass did not requeue, but another pass would have the actions %+v, the transitions %+v and the notices %+v", l.plan.Next.Phase, next.Actions, next.Transitions, next.Notices)
 	}
 }
 
-// checkAtRest checks that a second decision about the status that was just stored leaves the status unchanged, unless
-// that decision enters a phase or requests a live read.
+// checkAtRest checks that a second decision about the stored status and the same observation does not change the
+// status. It accepts a change if the second decision enters another phase or requests a live read.
 func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 	if seen.Rejection != nil {
 		return // a rejection is valid only in its own pass
@@ -164,7 +164,7 @@ func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 		return
 	}
 	if diff := cmp.Diff(jsonOf(t, &l.app.Status), jsonOf(t, &again.Status)); diff != "" {
-		t.Fatalf("a second look in phase %s changes the status:\n%s", plan.Next.Phase, diff)
+		t.Fatalf("a second pass in phase %s changes the status:\n%s", plan.Next.Phase, diff)
 	}
 }
 

@@ -23,7 +23,7 @@ var (
 	whole   = Applications{Options{MissingGrace: 10 * time.Second}}
 )
 
-// pi returns an application that can be rendered, after applying the given changes to it.
+// pi returns a valid application to which the given changes are applied.
 func pi(change ...func(*sparkv1.SparkApplication)) *sparkv1.SparkApplication {
 	app := &sparkv1.SparkApplication{}
 	app.Name, app.Namespace, app.UID, app.Generation = "pi", "jobs", "11111111-2222-4333-8444-555555555555", 1
@@ -43,8 +43,8 @@ func tolerating(t sparkv1.ApplicationTolerations) func(*sparkv1.SparkApplication
 	return func(app *sparkv1.SparkApplication) { app.Spec.ApplicationTolerations = &t }
 }
 
-// life plays the life cycle of an application. In each pass its status is converted to JSON and back, as with an API
-// server.
+// life simulates the life cycle of an application. After each pass it converts the status to JSON and back, as an API
+// server does.
 type life struct {
 	testing.TB
 	a      Applications
@@ -82,8 +82,8 @@ func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	return l
 }
 
-// passWithDriver runs a pass that observes one driver of the current attempt, after applying the given changes to the
-// driver. It returns the life cycle itself.
+// passWithDriver runs a pass that observes one driver of the current attempt. The driver is pending, unless the given
+// changes set another state. passWithDriver returns the life cycle itself.
 func (l *life) passWithDriver(after time.Duration, change ...func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.pass(after, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(change...)}})

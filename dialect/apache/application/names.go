@@ -24,10 +24,10 @@ const (
 	idStart  = idLimit - idDigits - len("-")
 )
 
-// newAppID returns spark.app.id for an attempt that is about to be launched: the user's value, or else
-// "<name>-<number>" with attempts counted from 0. The names of all objects of an attempt contain this id. If the user
-// sets the id, the objects of all attempts have the same names, so each attempt waits until the objects of the previous
-// one are deleted.
+// newAppID returns spark.app.id for an attempt that is about to be launched. This is the user's value if there is one,
+// and otherwise "<name>-<number>" with attempts counted from 0. The names of all objects of an attempt contain this id.
+// If the user sets the id, the objects of all attempts have the same names, so each attempt waits until the objects of
+// the previous attempt are deleted.
 func newAppID(app *sparkv1.SparkApplication, attempt int32) string {
 	if pinned := app.Spec.SparkConf[confAppID]; pinned != "" {
 		return pinned
@@ -51,7 +51,7 @@ func appID(app *sparkv1.SparkApplication, attempt int32) string {
 	return newAppID(app, attempt)
 }
 
-// driverPodName returns the driver pod's name: the user's value, or else "<id>-driver".
+// driverPodName returns the driver pod's name, which is "<id>-driver" unless the user sets another one.
 func driverPodName(app *sparkv1.SparkApplication, id string) string {
 	return cmp.Or(app.Spec.SparkConf[confDriverPodName], id+"-driver")
 }

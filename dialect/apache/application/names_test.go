@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestAppID checks the names that users' scripts and dashboards depend on.
+// TestAppID checks the form of spark.app.id, because scripts and dashboards of users depend on it.
 func TestAppID(t *testing.T) {
 	long := strings.Repeat("abcdefghi-", 6) + "xyz" // 63 characters
 	for _, c := range []struct {
@@ -45,8 +45,8 @@ func TestAppID(t *testing.T) {
 	}
 }
 
-// TestLongAppIDs checks that long ids equal the ids that the other operator computes. Otherwise the pods of an
-// inherited running application would not be found.
+// TestLongAppIDs checks that the id of a long name equals the id that the Apache Spark project's operator computes.
+// Otherwise the operator would not find the pods of an application that it inherits.
 func TestLongAppIDs(t *testing.T) {
 	app := written(t)
 	app.Namespace, app.Name = "default", strings.Repeat("long-name-", 6)+"end"
@@ -66,8 +66,8 @@ func TestLongAppIDs(t *testing.T) {
 	}
 }
 
-// TestAppIDOfAnother checks that an attempt that another operator launched keeps its id and that the next attempt gets
-// an id of ours.
+// TestAppIDOfAnother checks that an attempt that another operator launched keeps its id, and that our operator computes
+// the id of the next attempt.
 func TestAppIDOfAnother(t *testing.T) {
 	app := written(t)
 	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: "Running", Attempt: 2}, AttemptID: "theirs-1"}

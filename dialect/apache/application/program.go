@@ -18,14 +18,15 @@ type program struct {
 	class string
 	// resource is the program's main file; empty if the program is a class in the image.
 	resource string
-	// field is the field that resource was read from.
+	// field is the field of the custom resource that contains resource.
 	field string
 	// jars and pyFiles are the values of spark.jars and spark.submit.pyFiles, unless sparkConf sets them.
 	jars, pyFiles string
 }
 
-// programOf returns the program that the driver runs. It prefers jars to pyFiles and pyFiles to sparkRFiles; if all are
-// empty, the program is a class in the image. The first entry of jars or pyFiles is the program's main file.
+// programOf returns the program that the driver runs. Its main file is the first entry of spec.jars. If jars is empty,
+// it is the first entry of pyFiles; if pyFiles is empty too, it is sparkRFiles. If all three are empty, the program is
+// a class in the image.
 func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 	switch {
 	case spec.Jars != "":
@@ -35,11 +36,11 @@ func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 		first, rest, listed := strings.Cut(spec.PyFiles, ",")
 		p := program{resource: strings.TrimSpace(first), field: "spec.pyFiles", pyFiles: strings.TrimSpace(rest)}
 		if !listed && spec.MainClass != pythonRunner {
-			p.pyFiles = p.resource // the main file has always been on the Python path too
+			p.pyFiles = p.resource // the operator has always put the main file on the Python path too
 		}
 		return p, endsIn(p, ".py", "Python")
 	case spec.MainClass == pythonRunner:
-		return program{}, &dialect.FieldError{Field: "spec.pyFiles", Message: "is empty, and " + pythonRunner + " runs its first file; name one"}
+		return program{}, &dialect.FieldError{Field: "spec.pyFiles", Message: "is empty, but " + pythonRunner + " runs the first file in it; add a file"}
 	case spec.SparkRFiles != "":
 		p := program{resource: strings.TrimSpace(spec.SparkRFiles), field: "spec.sparkRFiles"}
 		return p, endsIn(p, ".R", "R")

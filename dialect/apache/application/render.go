@@ -17,7 +17,7 @@ import (
 
 // Render returns the objects for a Create action, which launches an attempt. If spark-submit creates the driver pod,
 // Objects.Driver is the pod that runs spark-submit, and a Secret is created before that pod. An error names the field
-// that the user wrote.
+// of the custom resource to correct.
 func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, fmt.Errorf("the action %v renders no objects", action)
@@ -35,10 +35,11 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	return objects, nil
 }
 
-// Executor returns the executor pod that the driver of an attempt would create, as far as the pod can be computed
-// without the driver (submit.Executor). The arguments id and driver are the executor's id and the driver's UID. The
-// operator never creates this pod. An error is a *dialect.FieldError that names the user's field, or a *submit.Error
-// with NotNative if only spark-submit might build the submission.
+// Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,
+// but sends it to the API server in a dry run. Some values are known only to the driver; submit.Executor says which.
+// The arguments id and driver are the executor's id and the driver's UID. An error is a *dialect.FieldError that names
+// the field to correct, or a *submit.Error with NotNative if the operator cannot build the submission and only
+// spark-submit can.
 func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !a.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged

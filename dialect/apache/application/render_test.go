@@ -54,8 +54,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAttemptsNeverMeet checks that the objects of two attempts have different names unless the user chose the names
-// .
+// TestAttemptsNeverMeet checks that the objects of two attempts have different names, unless the user sets
+// spark.app.id.
 func TestAttemptsNeverMeet(t *testing.T) {
 	for name, pinned := range map[string]bool{"pi": false, strings.Repeat("long", 15): false, "mine": true} {
 		app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {containers: []}}}}`)
@@ -206,8 +206,9 @@ spec: {driverSpec: {podTemplateSpec: {spec: {
 	}
 }
 
-// TestTemplates checks that pods are built on the templates with all unknown fields, and that a template file in the
-// configuration is neither used nor read.
+// TestTemplates checks that a pod keeps all fields of its template, including unknown ones. A template file in
+// sparkConf is ignored if the spec has a template. Otherwise only spark-submit may read it, in the application's image,
+// and never the operator.
 func TestTemplates(t *testing.T) {
 	const template = `
 spec:
@@ -224,7 +225,7 @@ spec:
 		t.Errorf("a field of a newer Kubernetes is lost: %v", err)
 	}
 	if value, ok := properties(t, o, "pi-0")[confDriverTemplate]; ok {
-		t.Errorf("the driver is told of %q", value)
+		t.Errorf("the driver's configuration has the template file %q", value)
 	}
 	for _, key := range []string{confDriverTemplate, confExecutorTemplate, "spark.kubernetes.kerberos.krb5.path"} {
 		app := written(t)
@@ -310,8 +311,8 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// TestTheSameAsAnyoneBuilds checks that Render returns the same objects as submit.Build does for the same
-// configuration, except for the settings that the dialect is documented to add.
+// TestTheSameAsAnyoneBuilds checks that Render returns the same objects as submit.Build for the same configuration,
+// except for the documented settings that this dialect adds.
 func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	for _, spec := range []string{
 		"", "spec: {runtimeVersions: {sparkVersion: 3.5.7}}", "spec: {runtimeVersions: {sparkVersion: 4.3.0}, driverArgs: [a, b], proxyUser: eve}",
@@ -374,8 +375,8 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// TestIDsInLabels checks that Spark's placeholders for ids are replaced in the labels and annotations of its pods and
-// in the selector of its Service.
+// TestIDsInLabels checks that Spark's placeholders for ids are replaced in the labels and annotations of the pods, and
+// in the selector of the driver's Service.
 func TestIDsInLabels(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `
 spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.kubernetes.driver.annotation.run: "{{APP_ID}}"}}`), 2)

@@ -27,7 +27,7 @@ func ownerReference(app *sparkv1.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, sparkv1.GroupVersion.WithKind("SparkApplication"))
 }
 
-// request converts an attempt of an application into a submission request.
+// request returns the input from which package submit builds the objects of an attempt.
 func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
 	p, wrong := programOf(&app.Spec)
 	if wrong != nil {
@@ -77,8 +77,8 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 	return r, nil
 }
 
-// master returns the driver's spark.master: the user's value, or else the API server of the operator's configuration.
-// Nothing depends on the result, because the driver connects to spark.kubernetes.driver.master.
+// master returns the driver's spark.master. This is the user's URL of an API server if there is one, and otherwise the
+// URL in the operator's configuration. The driver does not connect to it, but to spark.kubernetes.driver.master.
 func (a Applications) master(app *sparkv1.SparkApplication) string {
 	if master := app.Spec.SparkConf[confMaster]; strings.HasPrefix(master, "k8s://") {
 		return master
@@ -124,7 +124,7 @@ func asFieldError(app *sparkv1.SparkApplication, refused *submit.Error) *dialect
 	return &dialect.FieldError{Field: field, Message: refused.Message}
 }
 
-// keyField returns the field of the custom resource that set a configuration key.
+// keyField returns the field of the custom resource from which the value of a configuration key comes.
 func keyField(spec *sparkv1.ApplicationSpec, key string) string {
 	if _, written := spec.SparkConf[key]; !written {
 		p, _ := programOf(spec)

@@ -20,7 +20,8 @@ func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartCon
 	return tolerating(sparkv1.ApplicationTolerations{RestartConfig: &c})
 }
 
-// expectAttempt fails the test unless the current attempt has the given number (id) and the given counters.
+// expectAttempt fails the test unless the current attempt has the given number (id, from 0) and the given counters of
+// restarts.
 func (l *life) expectAttempt(id, restarts, failures, refusals int64) *life {
 	l.Helper()
 	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}
@@ -41,9 +42,9 @@ func (l *life) endNextAttempt(end func(*lifecycle.Driver)) *life {
 	return l.passWithoutObjects(10*time.Second).passWithDriver(time.Second, ready).passWithDriver(time.Second, end)
 }
 
-// TestAttempts checks that each attempt has its number and its counters as soon as it is scheduled. A trimmed history
-// contains only the current attempt's states, and the previous attempt's states are stored in its summary. The numbers
-// of the states continue across attempts.
+// TestAttempts checks that each attempt has its number and its counters as soon as it is scheduled, and that the
+// numbers of states continue across attempts. If the history is trimmed, it must contain only the current attempt's
+// states, and previousAttemptSummary must contain the previous attempt's states.
 func TestAttempts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).expectAttempt(0, 0, 0, 0)
 	if l.app.Status.PreviousAttemptSummary != nil {
@@ -58,7 +59,7 @@ func TestAttempts(t *testing.T) {
 	previous = l.app.Status.PreviousAttemptSummary
 	if got := shortened(previous.StateTransitionHistory); *previous.AttemptInfo != (sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}) ||
 		got != "6 ScheduledToRestart, 7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Failed" {
-		t.Errorf("the second attempt is told of as %+v, %s", previous.AttemptInfo, got)
+		t.Errorf("the summary of the second attempt is %+v, %s", previous.AttemptInfo, got)
 	}
 	l.endNextAttempt(succeeded).passWithoutObjects(time.Second).expectAttempt(2, 2, 2, 0).
 		expectStates("12 ScheduledToRestart, 13 DriverRequested, 14 DriverStarted, 15 DriverReady, 16 RunningHealthy, 17 Succeeded, 18 ResourceReleased")
@@ -71,8 +72,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestAttemptsWithinADecision checks that an attempt that starts and ends within one pass is reported like any other
-// attempt.
+// TestAttemptsWithinADecision checks that the status also reports an attempt that starts and ends within one pass.
 func TestAttemptsWithinADecision(t *testing.T) {
 	before := func(l *life, want sparkv1.AttemptInfo) {
 		t.Helper()
@@ -166,9 +166,9 @@ func TestFixedSpecIsRetried(t *testing.T) {
 	}
 }
 
-// TestBrokenEditFailsNextAttempt checks an edit that makes the spec invalid. If an attempt is scheduled, the next
-// attempt fails because of the edit, unless the user corrects the spec before that attempt. If an attempt runs, it is
-// not affected, but no attempt follows it.
+// TestBrokenEditFailsNextAttempt checks the effect of an edit that makes the spec invalid. If the next attempt is
+// already scheduled, it fails, unless the user corrects the spec before its launch. An attempt that runs is not
+// affected, but no other attempt follows it.
 func TestBrokenEditFailsNextAttempt(t *testing.T) {
 	client := func(l *life, mode sparkv1.DeploymentMode) *life {
 		l.app.Generation++
@@ -218,26 +218,26 @@ func TestEditBesideARun(t *testing.T) {
 		return n
 	}
 	if edited() || tell() != 0 {
-		t.Fatal("an edit is told that there was not")
+		t.Fatal("an edit is reported before the spec was edited")
 	}
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"other"}
 	for range 3 {
 		l.passWithDriver(time.Second, ready)
 	}
 	if len(l.plan.Actions) > 0 || !edited() || tell() != 1 || l.app.Status.ObservedGeneration != 2 {
-		t.Errorf("beside a run: %v, condition %v, told %d times", l.plan.Actions, edited(), tell())
+		t.Errorf("after an edit of a running application: actions %v, condition %v, %d events", l.plan.Actions, edited(), tell())
 	}
 	l.passWithDriver(time.Second, crashed)
 	if edited() {
-		t.Error("the run is over, and its successor told to be of the old spec")
+		t.Error("the attempt has ended, but the condition still reports the edit")
 	}
 	if l.passWithoutObjects(10 * time.Second); edited() || tell() != 1 || l.plan.Next.Attempt != 2 {
-		t.Errorf("attempt %d: condition %v, told %d times", l.plan.Next.Attempt, edited(), tell())
+		t.Errorf("attempt %d: condition %v, %d events", l.plan.Next.Attempt, edited(), tell())
 	}
 }
 
-// TestRetainedAfterTheLastAttemptOnly checks that an attempt's objects are deleted if another attempt follows, and that
-// resourceRetainPolicy keeps only the objects of the last attempt.
+// TestRetainedAfterTheLastAttemptOnly checks that resourceRetainPolicy keeps only the objects of the last attempt, and
+// that the objects of each earlier attempt are deleted before the next attempt.
 func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
 		ResourceRetainPolicy: sparkv1.RetainOnFailure,

@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// Review returns what the operator would report about the application before it launches anything. The faults are those
-// that end the application permanently and those that reject each of its attempts.
+// Review returns the faults and warnings that the operator would report before it launches the first attempt. A fault
+// makes the application, or each of its attempts, fail.
 func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) dialect.Review {
 	faults := Validate(app)
 	if app.OutOfBounds == "" {
@@ -32,20 +32,20 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
 			if submitter != nil {
-				driver = nil // this pod only submits the driver
+				driver = nil // objects.Driver is the pod that runs spark-submit
 			}
 			return a.pods(app, driver, now)
 		},
 	}
 }
 
-// pods returns the driver and the executors with which the application starts. If driver is nil, pods renders the
-// driver as well.
+// pods returns the driver pod and the executor pods with which the application starts. If driver is nil, pods renders
+// the driver pod too.
 func (a Applications) pods(app *sparkv1.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
 	a, app = a.launching(app)
 	r, err := a.request(app, 1, now)
 	if err != nil {
-		return nil // a fault reports it
+		return nil // Review reports the fault
 	}
 	executors, _ := executorsOf(&app.Spec)
 	return dialect.DriverAndExecutors(r, driver, executors)

@@ -15,9 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ruleFaults returns the faults that the rules of the platform find in an attempt. The argument objects holds the
-// attempt's objects. The argument submitter is set if these contain the pod that runs spark-submit instead of the
-// driver.
+// ruleFaults returns the violations of the platform's rules by an attempt. The argument objects holds the attempt's
+// objects. The argument submitter is set if objects.Driver is the pod that runs spark-submit.
 func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
 	if a.Rules == nil {
 		return nil
@@ -38,7 +37,7 @@ func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, n
 	return faults
 }
 
-// exposureFaults returns the faults that the rules of the platform find in an entry's Ingress or route.
+// exposureFaults returns the violations of the platform's rules by an entry's Ingress or route.
 func (a Applications) exposureFaults(d exposedEntry) []*dialect.FieldError {
 	if a.Rules == nil || !a.Outside {
 		return nil
@@ -46,12 +45,12 @@ func (a Applications) exposureFaults(d exposedEntry) []*dialect.FieldError {
 	return a.Rules.ExposureFaults(d.exposing())
 }
 
-// exposing returns the parts of an entry that the rules of the platform judge.
+// exposing returns the parts of an entry to which the platform's rules apply.
 func (d exposedEntry) exposing() *dialect.Exposing {
 	asked := &dialect.Exposing{Kind: d.kind.Kind, Annotations: d.meta.Annotations, AnnotationsField: d.field + "." + d.metaField + ".annotations"}
 	spec := d.field + "." + d.specField
 	if d.isRoute() {
-		tree, _ := d.tree() // faults reports a spec that cannot be read
+		tree, _ := d.tree() // the method faults reports a spec that cannot be decoded
 		hosts, _ := tree["hostnames"].([]any)
 		for _, host := range hosts {
 			text, _ := host.(string)
@@ -70,7 +69,7 @@ func (d exposedEntry) exposing() *dialect.Exposing {
 		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: fmt.Sprintf("%s.rules[%d].host", spec, i), Value: ingress.Rules[i].Host})
 	}
 	if len(ingress.Rules) == 0 || ingress.DefaultBackend != nil {
-		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: spec}) // its rule has no host
+		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: spec}) // the default backend serves all hosts, which an empty value stands for
 	}
 	for i := range ingress.TLS {
 		for _, host := range ingress.TLS[i].Hosts {
@@ -80,8 +79,8 @@ func (d exposedEntry) exposing() *dialect.Exposing {
 	return asked
 }
 
-// settings returns the Spark configuration of the user's fields. A configuration that cannot be computed has no
-// settings, because the request reports its fault.
+// settings returns the Spark configuration that results from the spec, with the field that sets each key. If the
+// configuration cannot be computed, it returns nothing, because the method request reports the fault.
 func settings(app *sparkv1.SparkApplication) (all []dialect.Setting) {
 	p, wrong := programOf(&app.Spec)
 	if wrong != nil {
@@ -102,7 +101,7 @@ func settings(app *sparkv1.SparkApplication) (all []dialect.Setting) {
 	return all
 }
 
-// workers returns the largest number of executors of an application.
+// workers returns the maximum number of executors that an application may have.
 func workers(app *sparkv1.SparkApplication) dialect.Workers {
 	w := dialect.Workers{Field: "spec.sparkConf[spark.executor.instances]"}
 	if driverMaster(&app.Spec) != "" {
