@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// liveStates maps the phases of a live attempt to states of this API. The phase for a lost node is missing: the state
-// stays as it was, and a condition reports the node.
+// liveStates maps the phases of a live attempt to states of this API. It lacks lifecycle.Unknown, the phase of a driver
+// whose node is lost: the state then does not change, and a condition reports the node.
 var liveStates = map[lifecycle.Phase]sparkv1.ApplicationStateSummary{
 	lifecycle.Launched: sparkv1.ApplicationDriverRequested,
 	lifecycle.Started:  sparkv1.ApplicationDriverStarted,
@@ -36,11 +36,12 @@ var endStates = map[lifecycle.Outcome]sparkv1.ApplicationStateSummary{
 	lifecycle.ExecutorsTimedOut: sparkv1.ApplicationExecutorsStartTimedOut,
 }
 
-// ladder lists, in order, the states that every driver enters exactly once.
+// ladder lists the states through which every attempt passes, in order, until its driver is ready.
 var ladder = []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted, sparkv1.ApplicationDriverReady}
 
-// stateRank returns the progress of a live attempt in the given state as a number, or -1 for a state that is not of a
-// live attempt. A driver never returns to a state of a lower rank.
+// stateRank returns how far an attempt has progressed if it is in the given state. A higher number is more progress,
+// and an attempt never returns to a state with a lower number. For states in which no attempt is live, the result is
+// -1.
 func stateRank(state sparkv1.ApplicationStateSummary) int {
 	if at := slices.Index(ladder, state); at >= 0 {
 		return at
@@ -54,9 +55,9 @@ func stateRank(state sparkv1.ApplicationStateSummary) int {
 	return -1
 }
 
-// statesBetween returns the states that a driver enters after its current state, up to and including the target. The
-// result also contains states that no pass observed. It is empty if the driver has already reached the target. A driver
-// skips states only if its node did not respond for a while; otherwise the state machine enters each phase separately.
+// statesBetween returns the states that follow the current state, up to and including the target. The result is empty
+// if the driver has already reached the target. It includes states of the ladder that no pass observed. Passes miss
+// states only while the driver's node does not respond; otherwise the state machine enters each phase separately.
 func statesBetween(current, target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	if current == target || stateRank(target) < stateRank(current) {
 		return nil
@@ -79,17 +80,18 @@ func endState(t lifecycle.Transition, wanted lifecycle.App) sparkv1.ApplicationS
 	return endStates[t.Outcome]
 }
 
-// states returns the states that a transition enters, in order. The argument before is the stored state.
+// states returns the states that the application enters with a transition, in order. The argument before is the state
+// before the transition.
 func states(before sparkv1.ApplicationStateSummary, t lifecycle.Transition, wanted lifecycle.App) []sparkv1.ApplicationStateSummary {
 	switch t.To {
 	case lifecycle.Launched:
 		switch {
 		case t.From == lifecycle.Unknown:
-			return nil // the state stays
+			return nil // the node is back; the state did not change
 		case before == sparkv1.ApplicationSubmitted || before == sparkv1.ApplicationScheduledToRestart:
 			return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested}
 		}
-		// The operator died after this launch, before it stored that the attempt was scheduled.
+		// The operator stopped after it launched the attempt, and did not store that the attempt was scheduled.
 		return []sparkv1.ApplicationStateSummary{sparkv1.ApplicationScheduledToRestart, sparkv1.ApplicationDriverRequested}
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below:
 		return statesBetween(before, liveStates[t.To])
@@ -135,7 +137,7 @@ func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 	return dialect.CauseText(t.Cause)
 }
 
-// thresholdsField is the field that sets how many executors an application must have.
+// thresholdsField is the path of the field with the thresholds of executors.
 const thresholdsField = "spec.applicationTolerations.instanceConfig"
 
 func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.Thresholds) string {
@@ -180,8 +182,9 @@ func until(since time.Time, kept *time.Duration) string {
 	return ", until " + apache.Timestamp(since.Add(*kept))
 }
 
-// endedBy returns the end of a message, which says why an application ended: because of a limit of restarts, or else
-// because its last attempt failed or was rejected. The result is "" for an application that succeeded.
+// endedBy returns the last part of a message, which says why an application ended. If a limit of restarts ended it, the
+// part names the limit. Otherwise it says why the last attempt failed or was rejected, and it is "" if the application
+// succeeded.
 func endedBy(t lifecycle.Transition) string {
 	switch {
 	case t.Cause.Reason == lifecycle.ReasonRestartsExhausted:
@@ -194,7 +197,7 @@ func endedBy(t lifecycle.Transition) string {
 	return "; the last attempt failed: " + dialect.CauseText(t.Cause)
 }
 
-// exhausted returns a semicolon and the limit that ended the restarts; "" if no limit ended them.
+// exhausted returns a semicolon and the limit of restarts that ended the application. It returns "" if no limit did.
 func exhausted(t lifecycle.Transition) string {
 	if t.Cause.Reason != lifecycle.ReasonRestartsExhausted {
 		return ""

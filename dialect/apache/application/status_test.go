@@ -68,8 +68,8 @@ func shown(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestNothingIsWrittenBeforeAnythingIsDone checks that a new application has no status, because tools assume that no
-// operator has handled an application without a status. If the launch has to wait, a condition reports this, and the
+// TestNothingIsWrittenBeforeAnythingIsDone checks that a new application has no status, because tools take a status as
+// a sign that an operator has handled the application. If the launch has to wait, a condition reports this, and the
 // status still has no state.
 func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l := begin(t, trimmed)
@@ -85,8 +85,8 @@ func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l.passWithoutObjects(time.Second).expectStates("0 Submitted, 1 DriverRequested")
 }
 
-// TestSubmittedAt checks that the first entry of the history has the application's creation time, unless that time is
-// in the future.
+// TestSubmittedAt checks that the first entry of the history has the application's creation time. A creation time in
+// the future, from a clock that differs, must not be used.
 func TestSubmittedAt(t *testing.T) {
 	for _, c := range []struct{ created, want time.Time }{
 		{t0.Add(-time.Hour), t0.Add(-time.Hour)}, {t0.Add(time.Hour), t0}, {time.Time{}, t0},

@@ -11,12 +11,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// modeSetting names the setting of the operator's configuration that chooses the submission mode. This API has no field
-// for the submission mode.
+// modeSetting is the first part of messages about the submission mode. Only the operator's configuration sets the mode,
+// because this API has no field for it. Each message adds the mode and closes the parenthesis.
 const modeSetting = "the operator's configuration (submission.mode"
 
 // submission returns the objects of an attempt in the configured submission mode: the driver pod itself, or a pod that
-// runs spark-submit to create the driver pod. It also returns the reason if spark-submit is used, and nil otherwise.
+// runs spark-submit to create the driver pod. If it uses spark-submit, it also returns the reason.
 func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, error) {
 	a, app = a.launching(app)
 	r, err := a.request(app, attempt, now)
@@ -32,8 +32,8 @@ func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, n
 	return objects, why, nil
 }
 
-// submitted returns the objects that start the driver of a submission request. It also returns the reason if
-// spark-submit is used, and nil otherwise.
+// submitted returns the objects that start the driver of a submission request. If it uses spark-submit, it also returns
+// the reason.
 func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	if a.Submission == v1beta2.SubmissionModeSparkSubmit && r.DriverMaster == "" {
 		objects, err := a.runner(app, r)
@@ -62,8 +62,8 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 	return objects, dialect.SparkSubmitCause(why.Statement()), err
 }
 
-// runner returns the objects for a submission by spark-submit, among them the pod that runs spark-submit. spark-submit
-// connects to the API server of the operator's configuration.
+// runner returns the objects for a submission by spark-submit, among them the pod that runs spark-submit. In this pod,
+// spark-submit connects to the API server that the operator's configuration names.
 func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, error) {
 	r.Master = a.apiServer()
 	objects, err := dialect.Runner(r)
@@ -73,10 +73,11 @@ func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (s
 	return objects, err
 }
 
-// nextAttempt renders an attempt. The result submitter is the reason if spark-submit has to create the driver pod. The
-// result invalid is the fault if the spec can never be launched. The result built holds the rendered objects. If only
-// this attempt is rejected, built and invalid are nil: Render reports the fault later, the restart policy decides
-// whether another attempt follows, and that attempt uses the edited spec.
+// nextAttempt renders an attempt into built. If spark-submit has to create the driver pod, submitter is the reason. If
+// the spec has a fault that no restart can fix, invalid is this fault.
+//
+// Other faults reject only this attempt. built and invalid are then nil, and Render reports the fault later. The
+// restart policy decides whether another attempt follows, which uses the spec as edited by then.
 func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid

@@ -15,13 +15,13 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// This file takes over applications that the Apache Spark project's operator started. Their status contains no memory
-// of ours (status.operator), and their pods have none of our labels. The phase follows from the states in the status.
-// The pods are found by the application's name and by Spark's id, which are labels on them (Adopt). After the
-// take-over, the same state machine decides.
+// This file takes over applications that the Apache Spark project's operator started. Their status lacks our memory
+// (status.operator), and their pods lack our labels. The operator derives the phase from the states in the status. It
+// finds the pods by two labels, the application's name and spark.app.id (Adopt). After the take-over, the same state
+// machine decides.
 
 // adopted maps the last state that the other operator wrote to the memory with which this operator continues. The
-// operator does not check that state, because readers of the status have already acted on it.
+// operator assumes that this state is correct, because users and tools may have acted on it already.
 var adopted = map[sparkv1.ApplicationStateSummary]lifecycle.Memory{
 	"":                                    {Phase: lifecycle.New},
 	sparkv1.ApplicationSubmitted:          {Phase: lifecycle.New},
@@ -51,7 +51,7 @@ func outcomeOf(state sparkv1.ApplicationStateSummary) (lifecycle.Outcome, bool) 
 	return m.Outcome, m.Phase == lifecycle.Ended
 }
 
-// takesOver reports whether another operator wrote the status and that status has a state.
+// takesOver reports whether another operator wrote a state into the status, so that this operator has to take over.
 func takesOver(s *sparkv1.ApplicationStatus) bool { return s.Operator == nil && current(s) != "" }
 
 // foreign reports whether another operator wrote a state that this version of the API does not have. The operator
@@ -61,8 +61,8 @@ func foreign(s *sparkv1.ApplicationStatus) bool {
 	return s.Operator == nil && !known
 }
 
-// takeOver returns the memory of an application: the stored memory if the status is ours, and otherwise a memory that
-// is computed from another operator's status and pods.
+// takeOver returns the memory of an application. If another operator wrote the status, takeOver computes the memory
+// from this status and from the pods. Otherwise it returns the stored memory.
 func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	s := &app.Status
 	if !takesOver(s) || foreign(s) {
@@ -88,16 +88,17 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 		lastEnd(&m, s)
 	}
 	if m.Phase == lifecycle.Waiting {
-		m.NextAttempt = m.Since.Add(wanted.Restart.Limits.Delay(m.Outcome)) // counted from when it was scheduled
+		m.NextAttempt = m.Since.Add(wanted.Restart.Limits.Delay(m.Outcome)) // the delay begins when the attempt was scheduled
 	}
 	if m.Outcome == lifecycle.Refused {
-		m.Runs-- // that attempt was rejected, so it was no run
+		m.Runs-- // the last attempt was rejected, so it does not count as a run
 	}
 	return m
 }
 
-// inheritedAttempt returns the number, counted from 1, of the last attempt in another operator's status, which counts
-// from 0. It returns 0 before the first attempt. An attempt that was scheduled but not launched does not count.
+// inheritedAttempt returns the number of the last attempt that another operator launched, according to its status. The
+// status counts attempts from 0, and the result counts from 1. It is 0 if no attempt was launched. An attempt that is
+// only scheduled does not count.
 func inheritedAttempt(s *sparkv1.ApplicationStatus) int32 {
 	var id int64
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
@@ -110,8 +111,8 @@ func inheritedAttempt(s *sparkv1.ApplicationStatus) int32 {
 	return int32(id) + 1
 }
 
-// entered returns the time at which a history last entered a state; the zero time if the history does not contain the
-// state.
+// entered returns the time of the newest entry of a history with the given state. If there is no such entry, it returns
+// the zero time.
 func entered(history map[string]sparkv1.ApplicationState, state sparkv1.ApplicationStateSummary) time.Time {
 	for _, entry := range slices.Backward(statesOf(history)) {
 		if entry.CurrentStateSummary == state {
@@ -121,17 +122,17 @@ func entered(history map[string]sparkv1.ApplicationState, state sparkv1.Applicat
 	return time.Time{}
 }
 
-// lastEnd reads from the status how the last attempt ended, and writes the result into the memory. It uses the newest
-// state that is the end of an attempt. That state is in the history of the current attempt, or of the previous attempt
-// if the history was trimmed. If neither history contains such a state, because the application was deleted or the
-// other operator died, the attempt counts as Lost.
+// lastEnd reads from the status how the last attempt ended, and writes the result into the memory. It searches the
+// history for the newest state in which an attempt has ended. If the history was trimmed, it searches the history of
+// the previous attempt too. If there is no such state, because the application was deleted or the other operator died,
+// the outcome is Lost.
 func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	past := statesOf(s.StateTransitionHistory)
 	if s.PreviousAttemptSummary != nil && m.Phase == lifecycle.Waiting {
 		past = append(statesOf(s.PreviousAttemptSummary.StateTransitionHistory), past...)
 	}
 	m.Outcome, m.EndedAt = lifecycle.Lost, m.Since
-	m.Cause = lifecycle.Cause{Reason: string(lifecycle.Lost), Message: "the status does not contain how the last attempt ended"}
+	m.Cause = lifecycle.Cause{Reason: string(lifecycle.Lost), Message: "the status that the other operator wrote does not show how the last attempt ended"}
 	for _, entry := range slices.Backward(past) {
 		outcome, ended := outcomeOf(entry.CurrentStateSummary)
 		if !ended {
@@ -157,8 +158,8 @@ func takenOver(before sparkv1.ApplicationStateSummary, m lifecycle.Memory) lifec
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s in attempt %d", before, attemptInfoID(m)+1)}}
 }
 
-// reasonOtherOperator is the reason of the condition Ready if the last state that another operator wrote does not exist
-// in this API.
+// reasonOtherOperator is the reason of the condition Ready if another operator wrote a state that this API does not
+// have.
 const reasonOtherOperator = "OtherOperator"
 
 // encodeForeign sets the condition Ready, whose message says why the operator does nothing. It changes no other part of

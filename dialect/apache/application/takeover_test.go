@@ -58,7 +58,7 @@ func (l *life) inheritedDriver(change ...func(*lifecycle.Driver)) lifecycle.Obse
 }
 
 // TestTakeOverEveryState checks that the operator continues an application from every state that the other operator
-// writes. It must not launch a second driver beside a running one, and must not report a state twice.
+// writes. It must not launch a second driver while a driver runs, and must not report a state twice.
 func TestTakeOverEveryState(t *testing.T) {
 	for _, state := range everyState {
 		t.Run(string(state), func(t *testing.T) {
@@ -167,9 +167,9 @@ func TestTakenOverTimes(t *testing.T) {
 	}
 }
 
-// TestStuckApplicationsEnd checks an application that was stuck under the other operator, with the restart policy
-// Always. This operator must end it permanently. The example is an application in client mode, for which each pass of
-// the other operator added the state Failed to the history.
+// TestStuckApplicationsEnd checks that our operator permanently ends an application that could never end under the
+// other operator. The application is in client mode with the restart policy Always, and each pass of the other operator
+// added the state Failed to the history.
 func TestStuckApplicationsEnd(t *testing.T) {
 	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
 	for range 3 * maxHistory {
@@ -205,7 +205,7 @@ func TestUnknownState(t *testing.T) {
 	}
 }
 
-// TestAdopt checks that inherited pods are found by their owner and by Spark's id of their attempt.
+// TestAdopt checks that Adopt finds inherited pods by their owner, and the attempt of a pod by spark.app.id.
 func TestAdopt(t *testing.T) {
 	owned := metav1.OwnerReference{APIVersion: "spark.apache.org/v1", Kind: "SparkApplication", Name: "pi", UID: pi().UID}
 	pod := func(role, id, uid string, owners ...metav1.OwnerReference) corev1.Pod {
@@ -225,33 +225,33 @@ func TestAdopt(t *testing.T) {
 		pods []corev1.Pod
 		want map[string]string // attempts by the pods' UIDs
 	}{
-		{"the current attempt's, with its executors", live,
+		{"driver and executors of the current attempt", live,
 			[]corev1.Pod{current, pod("executor", "pi-2", "e", ownedBy("d2")), pod("executor", "pi-2", "o")}, map[string]string{"d2": "3", "e": "3", "o": "3"}},
-		{"what an earlier attempt left", live, []corev1.Pod{earlier, current}, map[string]string{"d1": "0", "d2": "3"}},
-		{"a launch that was not written down", inheritedStatus(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current}, map[string]string{"d2": "3"}},
-		{"the first launch, not written down", func(*sparkv1.SparkApplication) {}, []corev1.Pod{pod("driver", "pi-0", "d0", owned)}, map[string]string{"d0": "1"}},
-		{"of a spec that was edited since", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" }, []corev1.Pod{current}, map[string]string{"d2": "3"}},
-		{"kept, of a spec that was edited since", func(a *sparkv1.SparkApplication) {
+		{"driver of an earlier attempt", live, []corev1.Pod{earlier, current}, map[string]string{"d1": "0", "d2": "3"}},
+		{"a launch that was not stored", inheritedStatus(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"the first launch, which was not stored", func(*sparkv1.SparkApplication) {}, []corev1.Pod{pod("driver", "pi-0", "d0", owned)}, map[string]string{"d0": "1"}},
+		{"driver of a spec that was edited after the launch", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" }, []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"retained driver of a spec that was edited after the launch", func(a *sparkv1.SparkApplication) {
 			inheritedStatus(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...)(a)
 			a.Spec.SparkConf["spark.app.id"] = "mine"
 		}, []corev1.Pod{current}, map[string]string{"d2": "3"}},
-		{"not cleaned up, of a spec that was edited since", func(a *sparkv1.SparkApplication) {
+		{"ended driver of a spec that was edited after the launch", func(a *sparkv1.SparkApplication) {
 			inheritedStatus(2, path(sparkv1.ApplicationSucceeded)...)(a)
 			a.Spec.SparkConf["spark.app.id"] = "mine"
 		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
-		{"with an id of the user's", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" },
+		{"driver with an id that the user set", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" },
 			[]corev1.Pod{pod("driver", "mine", "dm", owned)}, map[string]string{"dm": "3"}},
-		{"of a name that is cut", func(a *sparkv1.SparkApplication) { live(a); a.Name = strings.Repeat("long", 12) },
+		{"driver of a long name, of which the id contains only a part", func(a *sparkv1.SparkApplication) { live(a); a.Name = strings.Repeat("long", 12) },
 			[]corev1.Pod{pod("driver", newAppID(pi(func(a *sparkv1.SparkApplication) { a.Name = strings.Repeat("long", 12) }), 3), "dl", owned)}, map[string]string{"dl": "3"}},
-		{"that was taken over before", func(a *sparkv1.SparkApplication) {
+		{"driver of an application that was taken over before", func(a *sparkv1.SparkApplication) {
 			live(a)
 			encodeMemory(&a.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 3, AttemptID: "pi-2"})
 		}, []corev1.Pod{current}, map[string]string{"d2": "3"}},
-		{"beside one of ours", func(a *sparkv1.SparkApplication) {
+		{"inherited driver of an attempt before one of ours", func(a *sparkv1.SparkApplication) {
 			live(a)
 			encodeMemory(&a.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3"})
 		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
-		{"of another application", live, []corev1.Pod{pod("driver", "pi-2", "x", stranger), pod("driver", "pi-2", "y"), pod("executor", "pi-2", "z", ownedBy("x"))}, map[string]string{}},
+		{"pods of another application", live, []corev1.Pod{pod("driver", "pi-2", "x", stranger), pod("driver", "pi-2", "y"), pod("executor", "pi-2", "z", ownedBy("x"))}, map[string]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app, got := pi(c.app), map[string]string{}
@@ -296,7 +296,7 @@ func TestTracesAreCut(t *testing.T) {
 	l.passWithoutObjects(time.Second)
 	for key, state := range first {
 		if diff := cmp.Diff(state, l.app.Status.StateTransitionHistory[key]); diff != "" {
-			t.Errorf("state %s changes with the next look:\n%s", key, diff)
+			t.Errorf("state %s changes with the next pass:\n%s", key, diff)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// rawTemplate returns a pod template as the user wrote it; nil if there is none.
+// rawTemplate returns a pod template as the JSON that the user wrote, or nil if there is none.
 func rawTemplate(t *sparkv1.PodTemplate) []byte {
 	if t == nil || t.PodTemplateSpec == nil || len(t.PodTemplateSpec.Raw) == 0 {
 		return nil
@@ -19,10 +19,10 @@ func rawTemplate(t *sparkv1.PodTemplate) []byte {
 	return t.PodTemplateSpec.Raw
 }
 
-// withoutEscalation returns a driver template in which no container may gain more privileges than its parent process. A
-// container does not change if it sets allowPrivilegeEscalation itself or cannot run without privilege escalation. If
-// template is nil, the function returns a template that contains only this setting. A template that cannot be parsed is
-// returned unchanged; another check rejects it.
+// withoutEscalation returns a driver template in which no container may gain more privileges than its parent process.
+// It sets allowPrivilegeEscalation to false in each container, unless the container sets this field itself or has other
+// settings that require privilege escalation. If template is nil, it returns a template that contains only this
+// setting. It returns a template that cannot be parsed unchanged, because another check rejects such a template.
 func withoutEscalation(template []byte) []byte {
 	tree := map[string]any{}
 	if template != nil {
@@ -67,8 +67,8 @@ func child(tree map[string]any, key string) (map[string]any, bool) {
 	return object, ok
 }
 
-// leavesEscalation reports whether a container leaves allowPrivilegeEscalation undecided: the container sets neither
-// this field nor a field that implies its value.
+// leavesEscalation reports whether a container sets neither allowPrivilegeEscalation nor a field that implies its
+// value.
 func leavesEscalation(container map[string]any) bool {
 	var typed corev1.Container
 	text, err := json.Marshal(container)

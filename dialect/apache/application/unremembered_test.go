@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestUnrememberedLaunches checks what happens after the operator stopped between a launch and the status write. The
-// restarted operator must find the driver, and the history must be the same as without the interruption.
+// TestUnrememberedLaunches stops the operator between a launch and the status write. It checks that the restarted
+// operator finds the driver, and that the history is the same as without the interruption.
 func TestUnrememberedLaunches(t *testing.T) {
 	observed := func(attempt int32, change ...func(*lifecycle.Driver)) lifecycle.Observed {
 		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverPending, CreatedAt: t0}

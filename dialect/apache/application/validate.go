@@ -18,8 +18,8 @@ import (
 func quoted(text string) string { return conf.Quote("", text) }
 
 // Validate returns the faults for which an application fails permanently, without another attempt: a wrong name (which
-// no edit can change), a wrong deployment mode, wrong routes, and a spec that could not be read. Any other fault of a
-// spec only rejects one attempt (Render), and the restart policy decides whether another attempt follows.
+// no edit can change), a wrong deployment mode, wrong routes, and a spec that could not be decoded. Any other fault of
+// a spec only rejects one attempt (Render), and the restart policy decides whether another attempt follows.
 func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
@@ -46,8 +46,8 @@ func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	return nil
 }
 
-// refused returns the faults that reject an attempt and that are found neither by Spark's rules (submit.Build) nor by
-// Validate.
+// refused returns faults that reject one attempt. It leaves out the faults that Validate returns, and those that
+// submit.Build finds by Spark's own rules.
 func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wrong []*dialect.FieldError) {
 	all := exposedEntries(&app.Spec)
 	for _, d := range all {
@@ -61,8 +61,8 @@ func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wro
 	return append(wrong, validLabels(app)...)
 }
 
-// validConfigMaps returns an error for each fault in spec.configMapSpecs: an invalid name, an invalid key, a name that
-// occurs twice, or a name that one of the attempt's own ConfigMaps has.
+// validConfigMaps returns an error for each fault in spec.configMapSpecs: an invalid name or key, a name that occurs
+// twice, or the name of a ConfigMap that the attempt needs itself.
 func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect.FieldError) {
 	taken := map[string]string{configMapName(id): "the driver's configuration", id + "-driver-podspec-conf-map": "the executors' pod template"}
 	for i := range app.Spec.ConfigMapSpecs {

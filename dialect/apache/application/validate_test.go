@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// fieldsOf returns the field paths that the message of an error or of a cause contains.
+// fieldsOf returns the field paths in a message.
 func fieldsOf(message string) (fields []string) {
 	for part := range strings.SplitSeq(message, "; ") {
 		if field, _, ok := strings.Cut(part, ": "); ok && (strings.HasPrefix(field, "spec.") || strings.HasPrefix(field, "metadata.")) {
@@ -67,8 +67,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestRefused checks faults that an edit can fix. Such faults reject one attempt and do not end the application by
-// themselves. All of them are reported at once, with their fields.
+// TestRefused checks faults that an edit can fix. Such faults reject one attempt, but do not fail the application
+// permanently. The message must contain all faults with their fields.
 func TestRefused(t *testing.T) {
 	const ingress = "ingressMetadata: {name: i}"
 	for name, c := range map[string]struct {
