@@ -19,10 +19,9 @@ const LabelClusterName = standalone.LabelClusterName
 // Adopt returns copies of those candidates that another operator created for the cluster. Each copy has the labels that
 // identify our own pods. Candidates are pods without our labels that name the cluster (LabelClusterName).
 //
-// A pod belongs to the cluster if it is controlled by the StatefulSet of its role. The caller must check who owns that
-// StatefulSet, because anybody may create a StatefulSet with that name. A pod that the StatefulSet controlled before
-// also belongs to the cluster if it has no controller now, because the pods have no controller while their StatefulSet
-// is being replaced.
+// A pod belongs to the cluster if the StatefulSet of its role controls it. The caller must check the owner of this
+// StatefulSet, because anybody may create a StatefulSet with the same name. While the StatefulSet is being replaced,
+// its pods have no controller. Such pods also belong to the cluster.
 func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []corev1.Pod) {
 	for i := range candidates {
 		pod := &candidates[i]
@@ -40,9 +39,9 @@ func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []
 	return out
 }
 
-// madeBySet reports whether the StatefulSet with the given name controls a pod, or controlled the pod before. A pod
-// without an owner counts as controlled before if its name is a name of that StatefulSet's pods and it has the label
-// that Kubernetes gives to pods of a StatefulSet.
+// madeBySet reports whether the StatefulSet with the given name controls a pod, or controlled it before. If a pod has
+// no owner, madeBySet concludes this from the pod's name and from the label that Kubernetes sets on the pods of a
+// StatefulSet.
 func madeBySet(pod *corev1.Pod, name string) bool {
 	if set := metav1.GetControllerOf(pod); set != nil {
 		return set.Kind == "StatefulSet" && set.Name == name

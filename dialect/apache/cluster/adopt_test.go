@@ -17,8 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// inheritedIn returns a change that gives a cluster the status that another operator would have written after the given
-// states.
+// inheritedIn returns a change that gives a cluster a status of another operator, with the given states in its history.
 func inheritedIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
 		s := &sc.Status
@@ -40,7 +39,7 @@ func (w *clusterWorld) inheritPods(workers int) {
 	}
 }
 
-// TestClusterTakenOver checks that the operator continues another operator's cluster, whatever its state.
+// TestClusterTakenOver checks that the operator continues another operator's cluster from each state.
 func TestClusterTakenOver(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -52,11 +51,11 @@ func TestClusterTakenOver(t *testing.T) {
 		reported []string
 	}{
 		{"running", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 2, "", "Submitted RunningHealthy", "True", []string{EventClusterTakenOver}},
-		{"running, as it was said before there were pods", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, -1, "", "Submitted RunningHealthy", "False",
+		{"running according to the status, but without pods", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, -1, "", "Submitted RunningHealthy", "False",
 			[]string{EventClusterTakenOver, EventClusterDegraded}},
-		{"running, a worker is gone", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 1, "", "Submitted RunningHealthy", "True",
+		{"running, with a missing worker", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 1, "", "Submitted RunningHealthy", "True",
 			[]string{EventClusterTakenOver, EventClusterDegraded}},
-		{"submitted, nothing was made", []sparkv1.ClusterStateSummary{"Submitted"}, -1, "", "Submitted", "False", []string{EventClusterTakenOver, EventClusterSubmitted}},
+		{"submitted, without objects", []sparkv1.ClusterStateSummary{"Submitted"}, -1, "", "Submitted", "False", []string{EventClusterTakenOver, EventClusterSubmitted}},
 		{"submitted, and running", []sparkv1.ClusterStateSummary{"Submitted"}, 2, "", "Submitted RunningHealthy", "True",
 			[]string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
 		{"no status, and running", nil, 2, "", "Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
@@ -103,7 +102,7 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.inheritPods(2)
 	w.pass()
 	if !w.sc.Status.Operator.Adopted {
-		t.Fatal("not known to be of another operator")
+		t.Fatal("the status does not record that another operator created the cluster")
 	}
 	w.now = w.now.Add(24 * time.Hour)
 	w.seen.Members[1].Generation = "of ours: made again by their set, as it is by now"
@@ -123,8 +122,8 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.wantEvents(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
 }
 
-// TestClusterLoopIsTakenOver checks the take-over of a cluster with the fault W1 of the other operator: a history that
-// grew until somebody stopped that operator.
+// TestClusterLoopIsTakenOver checks the take-over of a cluster whose history has thousands of states. A fault of the
+// other operator (W1) makes a history grow until somebody stops the operator.
 func TestClusterLoopIsTakenOver(t *testing.T) {
 	states := []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}
 	for range 5000 {
@@ -191,7 +190,7 @@ func TestAdoptClusterPods(t *testing.T) {
 }
 
 // TestClusterAuxiliaryObjects checks the labels of a cluster's objects. It also checks that existing objects do not
-// change before a decision about the cluster.
+// change before the first decision about the cluster.
 func TestClusterAuxiliaryObjects(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(1, 4), func(sc *sparkv1.SparkCluster) {
 		sc.Spec.SparkConf = map[string]string{"spark.authenticate.secret": "hush"}

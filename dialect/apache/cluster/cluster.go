@@ -22,9 +22,9 @@ type Options struct {
 	OperatorName string
 	// ClusterDomain is the domain of the names of Services; empty means "cluster.local".
 	ClusterDomain string
-	// MasterStart is the deadline for the master of a new cluster to become ready. It counts from the time at which the
-	// API server has accepted all objects. After an edit it is also the maximum time until the next pod that follows
-	// the edit is created. 0 means no deadline.
+	// MasterStart is the maximum time until the master of a new cluster is ready, counted from the time at which the
+	// API server has accepted all objects. During the rollout of an edit, it is also the maximum time between two pods
+	// that are replaced. 0 means no deadline.
 	MasterStart time.Duration
 	// Submitters selects the pods that may send applications to a master (standalone.Request). Empty means the drivers
 	// in the namespace.
@@ -47,9 +47,10 @@ type Clusters struct{ Options }
 // maxClusterWarnings is the maximum number of warnings about a spec that become events.
 const maxClusterWarnings = 5
 
-// Decide reads the cluster, runs the state machine with the last known state of the objects, and writes the result into
-// the status of sc in memory. The status of a cluster that is being deleted does not change. Later in the same pass,
-// AuxiliaryObjects.Decide handles the new state of the objects.
+// Decide reads the cluster, runs the state machine, and writes the result into the status of sc in memory. It uses the
+// state of the objects that the last pass stored. Later in the same pass, when the objects have been updated,
+// AuxiliaryObjects.Decide runs the state machine again with their new state. The status of a cluster that is being
+// deleted does not change.
 func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	want, made, _ := c.want(sc)
 	memory := decodeCluster(sc, seen)
@@ -70,7 +71,7 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 	if outlived := keptDespite(want, plan.Next); outlived != nil && !stalledReported(sc, *outlived) {
 		what := "the edited spec is invalid"
 		if sc.Status.ObservedGeneration == sc.Generation {
-			what = "its spec, which was not edited, is invalid now" // the rules of the platform changed
+			what = "its spec, which was not edited, is invalid now" // because the rules of the platform changed
 		}
 		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
 			Message: "the cluster continues; " + what + ": " + outlived.Message}})
@@ -92,8 +93,8 @@ func asPlan(plan cluster.Plan) lifecycle.Plan {
 		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
 }
 
-// want returns the desired state of the cluster and the rendered objects: the result made has them in a struct, and the
-// result all has the same objects in a list. If the spec is invalid, there are no rendered objects.
+// want returns the desired state of the cluster and the rendered objects. made contains the objects by their role, and
+// all lists the same objects. If the spec is invalid, both are empty.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
 	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, RestartRequest: lifecycle.RestartRequest(sc.Annotations), Start: c.MasterStart}
 	if want.Deleting {
@@ -124,8 +125,8 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 	return want, made, all
 }
 
-// faultsOf returns the faults of a cluster that could not be rendered. These are the faults that ValidateCluster finds
-// or, if it finds none, the given error of the rendering.
+// faultsOf returns the faults of a cluster that could not be rendered: those that ValidateCluster finds. If it finds
+// none, faultsOf returns err, the error of the rendering.
 func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
 	if faults := ValidateCluster(sc); len(faults) > 0 {
 		return faults
@@ -134,8 +135,9 @@ func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
 }
 
 // AuxiliaryObjects returns the objects of a cluster after Decide wrote its status. In phases in which the cluster's
-// objects must exist (Memory.Wants), these are all objects of the spec. In other phases the set is empty, so all
-// objects are deleted. If an edited spec is invalid, the objects of a running cluster stay as they are.
+// objects must exist (Memory.Wants), these are all objects of the spec. In other phases the set is empty, so the
+// operator deletes all objects. If an edited spec is invalid, the operator does not change the objects of a running
+// cluster.
 //
 // Inherited StatefulSets are kept, because their selectors are equal to those of the wanted StatefulSets. Their pods
 // run unchanged until the cluster is edited. If a StatefulSet cannot be updated to match an edit, another StatefulSet
@@ -152,7 +154,7 @@ func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Obse
 	}
 	want, _, made := c.want(sc)
 	if want.Invalid != nil {
-		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports it
+		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports the fault
 	}
 	var all []submit.Object
 	for _, object := range made {
@@ -168,8 +170,8 @@ func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Obse
 	}}
 }
 
-// stateOfObjects returns the combined state of all objects. If at least one object was rejected, the result is a
-// rejection. Otherwise it says whether all objects match the spec.
+// stateOfObjects returns the combined state of all objects: a rejection if the API server rejected at least one object,
+// and otherwise whether all objects match the spec.
 func stateOfObjects(all []submit.Object, live []lifecycle.AuxiliaryObject) cluster.Objects {
 	if causes := dialect.ObjectFailures(live); len(causes) > 0 {
 		cause := causes[0]
@@ -185,8 +187,8 @@ func stateOfObjects(all []submit.Object, live []lifecycle.AuxiliaryObject) clust
 	})}
 }
 
-// keptDespite returns the fault of an edited spec if a running cluster continues with its previous spec because of that
-// fault. It returns nil in all other cases.
+// keptDespite returns the fault of the spec if the cluster runs and the spec is invalid, and nil otherwise. Such a
+// cluster continues with its previous spec.
 func keptDespite(want cluster.Cluster, m cluster.Memory) *lifecycle.Cause {
 	if m.Phase == lifecycle.Running {
 		return want.Invalid

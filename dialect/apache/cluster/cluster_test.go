@@ -28,7 +28,7 @@ var clusterNoon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // testClusters are Clusters with the operator's default configuration.
 var testClusters = Clusters{Options{MasterStart: 5 * time.Minute, Trim: true}}
 
-// sparkCluster returns a cluster with a master and two workers, after applying the given changes to it.
+// sparkCluster returns a cluster with a master and two workers, to which the given changes are applied.
 func sparkCluster(change ...func(*sparkv1.SparkCluster)) *sparkv1.SparkCluster {
 	sc := &sparkv1.SparkCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "uid-c", Generation: 1, CreationTimestamp: metav1.NewTime(clusterNoon)},
@@ -179,7 +179,8 @@ func (w *clusterWorld) wantStates(want string) {
 	}
 }
 
-// wantConditions compares all conditions except ObjectsApplied with the wanted ones, in the form "Type=Status(Reason)".
+// wantConditions fails the test unless the conditions other than ObjectsApplied are the wanted ones, which have the
+// form "Type=Status(Reason)".
 func (w *clusterWorld) wantConditions(want ...string) {
 	w.t.Helper()
 	var got []string
@@ -332,7 +333,8 @@ func TestClusterThatCannotBeRendered(t *testing.T) {
 	w.wantStates("Submitted RunningHealthy")
 }
 
-// TestClusterRevives checks the histories of both attempts when an edit starts a failed cluster again.
+// TestClusterRevives checks the history of the failed attempt and the history of the next attempt, after an edit starts
+// a failed cluster again.
 func TestClusterRevives(t *testing.T) {
 	for _, trim := range []bool{true, false} {
 		w := newClusterWorld(t, makeInvalid)
@@ -363,7 +365,7 @@ func TestClusterRevives(t *testing.T) {
 	}
 }
 
-// TestClusterRefused checks that the operator tries a rejected object again forever, and that the status does not grow
+// TestClusterRefused checks that the operator retries a rejected object without end, and that the status does not grow
 // meanwhile.
 func TestClusterRefused(t *testing.T) {
 	w := newClusterWorld(t)
@@ -395,8 +397,8 @@ func TestClusterRefused(t *testing.T) {
 	w.wantEvents(EventClusterSubmitted, EventClusterRunning)
 }
 
-// TestClusterHistoryIsBounded checks that the history stays bounded even if the API server's answer changes each time
-// .
+// TestClusterHistoryIsBounded checks that the history has a maximum length even if each pass gets another answer from
+// the API server.
 func TestClusterHistoryIsBounded(t *testing.T) {
 	w := newClusterWorld(t)
 	for range 2 * maxClusterStates {
@@ -494,8 +496,8 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 	w.wantStates("Submitted RunningHealthy")
 }
 
-// TestAutoscaledCluster checks that the autoscaler's minimum is at least 1, and that the cluster waits for that many
-// workers.
+// TestAutoscaledCluster checks that the autoscaler's minimum is at least 1, and that the cluster counts as running once
+// this number of workers is ready.
 func TestAutoscaledCluster(t *testing.T) {
 	for _, tc := range []struct {
 		least, most int64
@@ -529,10 +531,10 @@ func TestClusterIsDeleted(t *testing.T) {
 		change(w.sc)
 		w.pass()
 		if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
-			t.Errorf("the status of one that is being deleted: %s", diff)
+			t.Errorf("the status of a cluster that is being deleted changed: %s", diff)
 		}
 		if !w.c.AuxiliaryObjects(w.sc, w.seen).Unsettled {
-			t.Error("its objects are Kubernetes' to delete")
+			t.Error("the operator changes objects that Kubernetes' garbage collector deletes")
 		}
 	}
 }
@@ -556,7 +558,7 @@ func TestClusterLaw(t *testing.T) {
 			copied.sc = w.sc.DeepCopy()
 			copied.store(object)
 			if diff := cmp.Diff(plan.Next, decodeCluster(copied.sc, w.seen)); diff != "" {
-				t.Fatalf("seed %d: what is stored is not what is read: %s", seed, diff)
+				t.Fatalf("seed %d: the memory differs after it is stored and read: %s", seed, diff)
 			}
 			w.pass()
 			phases[decodeCluster(w.sc, w.seen).Phase]++
@@ -603,8 +605,8 @@ func (w *clusterWorld) randomEvent(r *rand.Rand) {
 	}
 }
 
-// FuzzClusterStatus checks that two passes turn any status of any writer into a valid status of this API, and that a
-// third pass does not change that status.
+// FuzzClusterStatus checks that two passes turn any stored status into a valid status of this API, and that a third
+// pass does not change the result.
 func FuzzClusterStatus(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`, `{"operator":{"phase":"Elsewhere","generation":7}}`,

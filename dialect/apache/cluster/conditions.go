@@ -40,7 +40,7 @@ var passingConditions = []string{dialect.ConditionReconciling, dialect.Condition
 // ownConditions are all conditions that the operator writes for a cluster.
 var ownConditions = append([]string{ConditionObjects, ConditionProgressing, dialect.ConditionReady}, passingConditions...)
 
-// encodeClusterConditions sets the conditions that apply to the cluster and removes the others.
+// encodeClusterConditions sets the conditions that apply to the cluster, and removes the others of passingConditions.
 func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
 	var before []metav1.Condition
 	if seen.TransientError != nil {
@@ -80,8 +80,8 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
 }
 
-// holdRunning adds the conditions of a cluster in the phase Running to the map hold, from condition types to causes.
-// The result reports whether an edit is being rolled out.
+// holdRunning adds the conditions of a cluster in the phase Running to hold, which maps condition types to causes. It
+// reports whether an edit is being rolled out.
 func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluster.Memory, objects cluster.Objects) (moves bool) {
 	why := clusterAccount(m)
 	late := m.Cause.Reason == cluster.ReasonRolloutTimedOut
@@ -100,9 +100,9 @@ func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluste
 	return moves
 }
 
-// encodeClusterReady sets the condition Ready. It is True if the cluster runs, and its master and at least one worker
-// are ready; a cluster that wants no workers needs only the master. While Ready is True, another condition (Degraded)
-// reports what is missing.
+// encodeClusterReady sets the condition Ready. It is True if the cluster runs, its master is ready, and at least one
+// worker is ready. If the spec requests no workers, the master is sufficient. While Ready is True, the condition
+// Degraded reports missing pods.
 func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
 	s := &sc.Status
 	ready, text := metav1.ConditionFalse, ""
@@ -124,8 +124,8 @@ func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycl
 	setCluster(sc, dialect.ConditionReady, ready, why, now)
 }
 
-// clusterAccount returns the cause for which the cluster differs from its desired state, or for which it waits. If
-// nothing is missing, the cause says that the cluster is complete.
+// clusterAccount returns why the cluster is not in its desired state. If it is, the cause says that the cluster is
+// complete.
 func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	if m.Cause.Reason != "" {
 		return m.Cause
@@ -142,8 +142,8 @@ func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reasonMaking, Message: "the objects of the cluster are being created"}
 }
 
-// encodeObjects sets the condition ObjectsApplied, which reports whether the objects of the current generation exist.
-// The condition does not change while the objects are being created or updated.
+// encodeObjects sets the condition ObjectsApplied to True if all objects match the current spec, and to False if one
+// was rejected. While objects are being created or updated, the condition does not change.
 func encodeObjects(sc *sparkv1.SparkCluster, objects cluster.Objects, now time.Time) {
 	switch {
 	case objects.Refused != nil:
@@ -153,8 +153,8 @@ func encodeObjects(sc *sparkv1.SparkCluster, objects cluster.Objects, now time.T
 	}
 }
 
-// encodeRelease reports, in the condition Reconciling, how many objects and pods of a failed cluster remain, and why
-// some cannot be deleted.
+// encodeRelease writes into the condition Reconciling how many objects and pods of a failed cluster still exist, and
+// why objects cannot be deleted.
 func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, live []lifecycle.AuxiliaryObject, now time.Time) {
 	if meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionReconciling) == nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
 
-// decodeCluster returns the memory that rememberCluster stored, or a memory that follows from another operator's
-// status.
+// decodeCluster returns the memory that rememberCluster stored. If another operator wrote the status, it computes the
+// memory from this status.
 func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	o := sc.Status.Operator
 	if o == nil {
@@ -20,7 +20,7 @@ func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Me
 	}
 	phase := lifecycle.Phase(o.Phase)
 	if _, known := clusterStates[phase]; !known {
-		phase = lifecycle.New // a newer operator may have more phases
+		phase = lifecycle.New // a newer version of the operator may have stored a phase that this version lacks
 	}
 	return cluster.Memory{
 		Phase: phase, Since: dialect.DecodeTime(o.Since), Attempt: clusterAttempt(&sc.Status), Generation: o.Generation, RestartRequest: o.RestartRequest, Adopted: o.Adopted,
@@ -37,10 +37,10 @@ func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 	return 1
 }
 
-// takeClusterOver returns a memory that follows from another operator's status. If the status says that the cluster
-// runs, the phase is Running; this operator's next decision checks the pods, which the other operator never did. If the
-// status says that the other operator failed to create objects, the operator tries again. If the status has no state,
-// existing pods come from a pass of the other operator whose result was not stored.
+// takeClusterOver computes a memory from another operator's status. If the status has the state RunningHealthy, the
+// phase is Running. The other operator never checks the pods, but our next decision does. If the other operator failed
+// to create objects, our operator tries again. If the status has no state but pods exist, the other operator has
+// created them without storing a status.
 func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	left := sc.Status.CurrentState
 	if left == nil || left.CurrentStateSummary == "" {
@@ -60,7 +60,8 @@ func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.
 	return m
 }
 
-// knownObjects returns the last known state of the objects of the current spec, read from the condition ObjectsApplied.
+// knownObjects returns the state of the objects that the last pass stored in the condition ObjectsApplied. It is empty
+// if the spec was edited since.
 func knownObjects(sc *sparkv1.SparkCluster) cluster.Objects {
 	known := meta.FindStatusCondition(sc.Status.Conditions, ConditionObjects)
 	switch {

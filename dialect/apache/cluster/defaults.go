@@ -13,22 +13,22 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// settings returns the platform's defaults from which the objects of a cluster are rendered. Once all objects of a spec
-// have existed, these are the defaults in the status, because a change of the defaults must not replace the pods of a
-// cluster. After an edit of the spec, or when a failed cluster starts again, the present defaults are used.
+// settings returns the platform's defaults with which the objects of a cluster are rendered. Until all objects of a new
+// or edited spec exist, and when a failed cluster starts again, these are the present defaults. From then on, these are
+// the defaults in the status, so that a change of the defaults does not replace the pods of a running cluster.
 func (c Clusters) settings(sc *sparkv1.SparkCluster) *platform.Settings {
 	o := sc.Status.Operator
 	switch {
 	case o == nil && sc.Status.CurrentState != nil:
-		return nil // another operator created it
+		return nil // another operator created the cluster
 	case o != nil && o.Generation == sc.Generation && (o.BegunAt != nil || o.Adopted):
 		return platform.Recall(o.Defaults)
 	}
 	return c.Defaults.WithoutSecrets()
 }
 
-// withDefaults returns a copy of a cluster whose spec has the defaults, and the names of the settings that the
-// templates use. If there are no defaults, it returns sc itself.
+// withDefaults returns a copy of a cluster with the platform's defaults in its spec. filled are the names of the
+// default settings that it wrote into the pod templates. If there are no defaults, it returns sc itself.
 func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *sparkv1.SparkCluster, filled []string) {
 	if s == nil {
 		return sc, nil
@@ -64,7 +64,7 @@ func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *spark
 func fillMember(member *sparkv1.MemberSpec, s *platform.Settings, role string, container platform.Container) []string {
 	tree := map[string]any{}
 	if raw := apache.BytesOf(member.StatefulSetSpec); len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
-		return nil // the fault is reported
+		return nil // ValidateCluster reports the fault
 	}
 	template, isMap := tree["template"].(map[string]any)
 	if !isMap {
@@ -83,8 +83,8 @@ func fillMember(member *sparkv1.MemberSpec, s *platform.Settings, role string, c
 	return used
 }
 
-// withOrigins adds to the cluster's ConfigMap the version of the defaults and the origin of each default that the
-// cluster uses.
+// withOrigins annotates the cluster's ConfigMap with the version of the defaults, and with the origin of each default
+// that the cluster uses.
 func withOrigins(objects standalone.Objects, r standalone.Request, filled []string, own *sparkv1.SparkCluster, s *platform.Settings) {
 	if s == nil {
 		return

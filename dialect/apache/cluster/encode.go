@@ -36,7 +36,7 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 			enterCluster(s, state, clusterMessage(state, t, want), t.At)
 		}
 	}
-	// The states differ if another operator wrote the current one.
+	// The current state differs from the phase if another operator wrote it.
 	if state := clusterStates[m.Phase]; state != s.CurrentState.CurrentStateSummary {
 		enterCluster(s, state, clusterMessage(state, lifecycle.Transition{To: m.Phase, Cause: m.Cause}, want), now)
 	}
@@ -56,8 +56,8 @@ func firstSeen(sc *sparkv1.SparkCluster, now time.Time) time.Time {
 	return now
 }
 
-// clusterStates maps phases to states of this API. A running cluster that loses pods keeps its state; conditions report
-// the loss.
+// clusterStates maps phases to states of this API. If a running cluster loses pods, its state does not change, but
+// conditions report the loss.
 var clusterStates = map[lifecycle.Phase]sparkv1.ClusterStateSummary{
 	lifecycle.New:      sparkv1.ClusterSubmitted,
 	lifecycle.Resuming: sparkv1.ClusterSubmitted,
@@ -114,7 +114,7 @@ func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, m
 	s.CurrentState = &entry
 }
 
-// boundClusterStates removes the oldest states of a history above the maximum number.
+// boundClusterStates removes the oldest states of a history that has more than maxClusterStates states.
 func boundClusterStates(history map[string]sparkv1.ClusterState) {
 	keys := apache.KeysOf(history)
 	for _, key := range keys[:max(0, len(keys)-maxClusterStates)] {
@@ -122,8 +122,8 @@ func boundClusterStates(history map[string]sparkv1.ClusterState) {
 	}
 }
 
-// rollClusterOver prepares the status for the next attempt: the summary of the last attempt becomes the summary of the
-// previous attempt. If trim is true, the last attempt's states move into that summary too.
+// rollClusterOver prepares the status for the next attempt: currentAttemptSummary becomes previousAttemptSummary. If
+// trim is true, the states in the history move into previousAttemptSummary too.
 func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 	previous := &sparkv1.ClusterAttemptSummary{}
 	if last := s.CurrentAttemptSummary; last != nil && last.AttemptInfo != nil {
@@ -139,7 +139,7 @@ func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	var defaults *sparkv1.OperatorDefaults
 	if s.Operator != nil {
-		defaults = s.Operator.Defaults // Decide sets it
+		defaults = s.Operator.Defaults // Decide sets this field
 	}
 	s.Operator = &sparkv1.ClusterOperatorStatus{
 		Defaults: defaults, Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation,
@@ -153,8 +153,8 @@ func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	s.CurrentAttemptSummary.AttemptInfo = &sparkv1.ClusterAttemptInfo{ID: number, RestartCounter: number}
 }
 
-// encodeMembers counts the existing pods. If the spec is invalid, the number of wanted workers is unknown, so the
-// stored number is kept.
+// encodeMembers writes the numbers of desired and existing pods. If the spec is invalid, the desired number of workers
+// is unknown, so encodeMembers keeps the stored number.
 func encodeMembers(s *sparkv1.ClusterStatus, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed) {
 	masters, workers := sparkv1.MemberCounts{}, sparkv1.MemberCounts{}
 	if m.Wants() {
