@@ -10,24 +10,25 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// AuxiliaryObjects describe the auxiliary objects of an application, which accompany its driver, such as Services and
-// Ingresses. A SparkCluster has no driver, so all its objects are auxiliary.
+// AuxiliaryObjects describes the auxiliary objects that an application should have besides its driver, such as Services
+// and Ingresses. A SparkCluster has no driver, so all its objects are auxiliary.
 type AuxiliaryObjects struct {
 	// Objects are the wanted objects. The label lifecycle.ContentLabel of each object contains a digest of the object.
 	Objects []submit.Object
 	// Unsettled means that this pass changes none of the objects.
 	Unsettled bool
-	// KeepServices means that existing Services stay although no object is wanted: they are deleted together with the
-	// driver's pod. Ingresses and routes are deleted at once, because the next application may want the same address.
+	// KeepServices means that existing Services are kept although Objects is empty. They are deleted later, together
+	// with the driver pod. Ingresses and routes are deleted at once, because the next application may need the same
+	// address.
 	KeepServices bool
-	// ReadAddresses names those Services in Objects whose address is missing in the status.
+	// ReadAddresses contains the names of Services in Objects whose addresses are missing in the status.
 	ReadAddresses []string
 	// Record writes the state of the objects into the status of the custom resource, and returns the events to emit
 	// after the status is stored. Calling it twice has the same result as calling it once. It is nil if Unsettled is
 	// true.
 	Record func(live []lifecycle.AuxiliaryObject, now time.Time) []Event
-	// Decide replaces Record if a decision about the custom resource in the same pass depends on the state of the
-	// objects. Decide writes the result into the status, and returns additions to the plan of the first decision:
+	// Decide is set instead of Record if the pass must decide about the custom resource again, with the state of the
+	// objects. Decide writes the result into the status. It returns additions to the plan of the first decision:
 	// transitions, notices and the time of the requeue.
 	Decide func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan
 }

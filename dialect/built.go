@@ -16,8 +16,8 @@ type Built struct {
 	Objects submit.Objects
 }
 
-// NextAttempt returns the number of the attempt that a decision may launch. If the memory m already has the largest
-// possible number, the result is 1, but no attempt is launched (lifecycle.ReasonNoAttempts).
+// NextAttempt returns the number of the attempt that a decision may launch. If m.Attempt is the largest int32, the
+// result is 1, but the state machine launches no attempt (lifecycle.ReasonNoAttempts).
 func NextAttempt(m lifecycle.Memory) int32 { return max(m.Attempt+1, 1) }
 
 // AttachTo attaches the built objects to the action in the plan that launches the same attempt, if there is such an
@@ -30,8 +30,8 @@ func (b *Built) AttachTo(plan lifecycle.Plan) {
 	}
 }
 
-// Launched returns the objects of a launch. If objects were already built for the same attempt, id and submission time,
-// it returns a copy of them. Otherwise it calls build.
+// Launched returns the objects of a launch. If the action contains objects that were built for the same attempt, id and
+// submission time, it returns a copy of them. Otherwise it calls build.
 func Launched(action lifecycle.Action, id string, at time.Time, build func() (submit.Objects, *lifecycle.Cause, error)) (submit.Objects, error) {
 	if b, ok := action.Built.(*Built); ok && b.Attempt == action.Attempt && b.ID == id && b.At.Equal(at) {
 		return b.Objects.DeepCopy(), nil

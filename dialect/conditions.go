@@ -30,8 +30,8 @@ const (
 )
 
 // ReasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready, in
-// which the driver is ready but no executor was observed. The name of this phase is not used as the reason, because the
-// reason Ready would contradict the status False of the condition Ready.
+// which the driver is ready but no executor was observed. In other phases the reason is the name of the phase, but here
+// a condition Ready=False with the reason Ready would confuse.
 const ReasonAwaitingExecutors = "AwaitingExecutors"
 
 // PhaseCondition is the type and the status of a condition that a phase requires.
@@ -40,8 +40,8 @@ type PhaseCondition struct {
 	Status metav1.ConditionStatus
 }
 
-// PhaseConditions returns the conditions that the phase and the outcome in a memory require. All other conditions must
-// be absent from the status.
+// PhaseConditions returns the conditions that an application has in the phase and with the outcome of a memory. The
+// status must contain no other conditions of the operator, except those that other functions set (Degraded, Exposed).
 func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	submitted := PhaseCondition{ConditionSubmitted, yes}
@@ -52,7 +52,7 @@ func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 			out = append(out, PhaseCondition{ConditionRunning, yes})
 		}
 		return out
-	case lifecycle.Running, lifecycle.Partial, lifecycle.Below: // the dialect adds Degraded, since it knows the counts
+	case lifecycle.Running, lifecycle.Partial, lifecycle.Below: // the dialect, which knows the counts, adds Degraded
 		return []PhaseCondition{{ConditionReady, yes}, submitted, {ConditionRunning, yes}}
 	case lifecycle.Retained, lifecycle.Done:
 		if m.Outcome == lifecycle.Succeeded {
@@ -75,8 +75,8 @@ var validReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 // maxReason is the maximum length of a condition's reason in characters (metav1.Condition).
 const maxReason = 1024
 
-// UsableReason returns the given reason if a condition may have it, and "Pending" otherwise. Kubernetes or a webhook
-// may report a reason that the API server rejects in a condition.
+// UsableReason returns the given reason if it is valid in a condition, and "Pending" otherwise. The reasons of pods and
+// webhooks may contain characters that are not valid in conditions.
 func UsableReason(reason string) string {
 	if len(reason) > maxReason || !validReason.MatchString(reason) {
 		return "Pending"
@@ -84,12 +84,13 @@ func UsableReason(reason string) string {
 	return reason
 }
 
-// maxOthers is the maximum number of conditions of other writers that stay in a status. Kubernetes has no such limit,
-// but every pass copies and compares each condition.
+// maxOthers is the maximum number of conditions of other writers that the operator keeps in a status. There is a limit
+// because every pass copies and compares each condition.
 const maxOthers = 64
 
-// KeepConditions removes each of our own conditions (those whose types are in own) for which the function outdated
-// returns true. It also removes the conditions of other writers after the first maxOthers.
+// KeepConditions removes outdated conditions. own lists the types of the operator's conditions, and the function
+// outdated reports whether to remove a condition of such a type. Of other writers' conditions, KeepConditions keeps
+// only the first maxOthers.
 func KeepConditions(conditions *[]metav1.Condition, own []string, outdated func(kind string) bool) {
 	others := 0
 	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool {
@@ -130,8 +131,9 @@ func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) 
 	return UsableReason(reason), message
 }
 
-// WaitMessage returns a message that says what an application waits for in its phase, for use if there is no cause. The
-// message contains no number of running executors, because then each new executor would cost a status write.
+// WaitMessage returns a message that says what an application waits for in its phase. Callers use it if the memory has
+// no cause. The message does not contain the number of running executors, because each new executor would then change
+// the status and cost a write.
 func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 	switch m.Phase {
 	case lifecycle.Launched:
@@ -170,12 +172,13 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation
 	meta.SetStatusCondition(conditions, c)
 }
 
-// EncodeTransientError sets a condition that names the transient error that delays the operator. The condition is
-// Ready=False, or Degraded=True while the application runs. The memory does not contain the error, so the condition
-// disappears in the first pass without the error.
+// EncodeTransientError sets a condition with the transient error that delays the operator: Ready=False or, while the
+// application runs, Degraded=True. The error is not stored in the memory, so the first pass without it removes the
+// condition.
 //
 // The argument before holds the conditions of the previous status. If the previous condition has the same reason, its
-// message is kept, because the texts of the same error may differ from failure to failure.
+// message is kept. Otherwise the status would change in every pass, because the text of one error differs from failure
+// to failure.
 func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase, transient *lifecycle.TransientError, before []metav1.Condition, generation int64, now time.Time) {
 	if transient == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return

@@ -23,8 +23,8 @@ const (
 	LabelManaged = dialect.ManagedLabel
 )
 
-// The operator's own labels on pods that contain the versions in spec.runtimeVersions, which users declare for the
-// image. Only users read these labels, not the operator.
+// The operator's own labels on pods with the versions that users declare in spec.runtimeVersions. The operator itself
+// does not read these labels.
 const (
 	LabelScalaVersion = dialect.OwnPrefix + "scala-version"
 	LabelJDKVersion   = dialect.OwnPrefix + "jdk-version"

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// MaxMessage is the maximum length of a state's message, in bytes. The conditions contain the uncut message of the last
-// state.
+// MaxMessage is the maximum length of a state's message, in bytes. The message of the current state is also in the
+// conditions, where it is not cut.
 const MaxMessage = 1024
 
 // Timestamp returns a time in the format of this API: RFC 3339 in UTC, always with microseconds.
@@ -27,7 +27,7 @@ func ParseTimestamp(text string) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// KeyOf returns the number of an entry of a history from its key; -1 if the key is not a number.
+// KeyOf returns the number in the key of a history's entry, or -1 if the key is not a number.
 func KeyOf(key string) int64 {
 	n, err := strconv.ParseInt(key, 10, 64)
 	if err != nil || n < 0 {
@@ -36,8 +36,8 @@ func KeyOf(key string) int64 {
 	return n
 }
 
-// KeysOf returns the keys of a history in the order of its states. It skips keys that are not numbers, because no
-// operator wrote them.
+// KeysOf returns the keys of a history in the order of its states. It skips keys that are not numbers, which no
+// operator writes.
 func KeysOf[S any](history map[string]S) []string {
 	keys := slices.DeleteFunc(slices.Collect(maps.Keys(history)), func(key string) bool { return KeyOf(key) < 0 })
 	slices.SortFunc(keys, func(a, b string) int { return int(min(max(KeyOf(a)-KeyOf(b), -1), 1)) })
@@ -56,7 +56,7 @@ func Cut(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + CutMark
 }
 
-// BytesOf returns the JSON text of a raw field; nil if the field is not set.
+// BytesOf returns the JSON text of a raw field, or nil if the field is not set.
 func BytesOf(raw *runtime.RawExtension) []byte {
 	if raw == nil {
 		return nil

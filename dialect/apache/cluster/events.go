@@ -29,10 +29,11 @@ const (
 	EventClusterWarning           = "SparkClusterWarning"
 )
 
-// Events returns the events of a plan that Decide and AuxiliaryObjects.Decide returned, oldest first.
+// Events returns the events of a plan, oldest first. The plan contains what Decide and AuxiliaryObjects.Decide
+// returned.
 func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []dialect.Event) {
 	tell := plan.Notices
-	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // the take-over comes first
+	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // the event of the take-over precedes the transitions
 		out, tell = append(out, clusterNotice(tell[0])), tell[1:]
 	}
 	for _, t := range plan.Transitions {
@@ -75,8 +76,8 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 	return dialect.Event{}, false
 }
 
-// goodNews maps reasons of notices to reasons of events. Events about these notices have the type Normal, because they
-// require no action of the user.
+// goodNews maps the reason of a notice to the reason of its event, for events of the type Normal. They require no
+// action of the user.
 var goodNews = map[string]string{
 	cluster.ReasonEdited:    EventClusterSpecChanged,
 	cluster.ReasonRestarted: EventClusterRestartRequested,
@@ -85,7 +86,7 @@ var goodNews = map[string]string{
 	EventClusterTakenOver:   EventClusterTakenOver,
 }
 
-// badNews maps reasons of notices to reasons of events. Events about these notices have the type Warning.
+// badNews maps the reason of a notice to the reason of its event, for events of the type Warning.
 var badNews = map[string]string{
 	cluster.ReasonRolloutTimedOut: EventClusterRolloutTimedOut,
 	EventClusterInvalid:           EventClusterInvalid,

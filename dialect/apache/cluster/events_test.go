@@ -28,28 +28,28 @@ func TestClusterEvents(t *testing.T) {
 		plan lifecycle.Plan
 		want dialect.Event
 	}{
-		{"objects stand", planOf(lifecycle.New, lifecycle.Launched, ""), dialect.Event{Type: good, Reason: EventClusterSubmitted, Message: "all objects of the cluster exist"}},
-		{"the master is gone again", planOf(lifecycle.Started, lifecycle.Launched, ""), dialect.Event{}},
+		{"all objects exist", planOf(lifecycle.New, lifecycle.Launched, ""), dialect.Event{Type: good, Reason: EventClusterSubmitted, Message: "all objects of the cluster exist"}},
+		{"the master's pod no longer exists", planOf(lifecycle.Started, lifecycle.Launched, ""), dialect.Event{}},
 		{"the master is ready", planOf(lifecycle.Launched, lifecycle.Started, ""), dialect.Event{}},
-		{"refused", planOf(lifecycle.New, lifecycle.Waiting, cause.Reason), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure,
+		{"an object is rejected", planOf(lifecycle.New, lifecycle.Waiting, cause.Reason), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure,
 			Message: "an object of the cluster was rejected and will be retried: QuotaExceeded: no room"}},
-		{"runs", planOf(lifecycle.Started, lifecycle.Running, ""), dialect.Event{Type: good, Reason: EventClusterRunning, Message: "the master and 3 workers are ready"}},
+		{"the cluster runs", planOf(lifecycle.Started, lifecycle.Running, ""), dialect.Event{Type: good, Reason: EventClusterRunning, Message: "the master and 3 workers are ready"}},
 		{"failed", planOf(lifecycle.Launched, lifecycle.Ended, cluster.ReasonStartTimedOut), dialect.Event{Type: bad, Reason: EventClusterFailed,
 			Message: "the cluster failed and its objects are being deleted: MasterStartTimedOut: no room"}},
 		{"invalid", planOf(lifecycle.New, lifecycle.Ended, lifecycle.ReasonInvalid), dialect.Event{Type: bad, Reason: EventClusterInvalid,
 			Message: "the cluster failed and its objects are being deleted: InvalidSpec: no room"}},
 		{"released", planOf(lifecycle.Ended, lifecycle.Done, ""), dialect.Event{Type: good, Reason: EventClusterReleased, Message: "the cluster's objects are gone"}},
-		{"begun anew", planOf(lifecycle.Done, lifecycle.Resuming, ""), dialect.Event{Type: good, Reason: EventClusterRestarted, Message: "the cluster starts again, attempt 2"}},
+		{"started again", planOf(lifecycle.Done, lifecycle.Resuming, ""), dialect.Event{Type: good, Reason: EventClusterRestarted, Message: "the cluster starts again, attempt 2"}},
 		{"edited", notice(lifecycle.Application, false, cluster.ReasonEdited), dialect.Event{Type: good, Reason: EventClusterSpecChanged, Message: "no room"}},
 		{"rolled out", notice(lifecycle.Application, false, cluster.ReasonRolledOut), dialect.Event{Type: good, Reason: EventClusterRolledOut, Message: "no room"}},
 		{"recovered", notice(lifecycle.Application, false, cluster.ReasonRecovered), dialect.Event{Type: good, Reason: EventClusterRecovered, Message: "no room"}},
 		{"not rolled out", notice(lifecycle.Application, false, cluster.ReasonRolloutTimedOut), dialect.Event{Type: bad, Reason: EventClusterRolloutTimedOut, Message: "no room"}},
-		{"a pod of an edited cluster holds it up", notice(lifecycle.Members, false, cluster.ReasonRolloutTimedOut),
+		{"a pod delays the rollout of an edit", notice(lifecycle.Members, false, cluster.ReasonRolloutTimedOut),
 			dialect.Event{Type: bad, Reason: EventClusterRolloutTimedOut, Message: "no room"}},
 		{"a pod waits", notice(lifecycle.Members, true, "ImagePullBackOff"), dialect.Event{Type: bad, Reason: EventClusterPending, Message: "ImagePullBackOff: no room"}},
 		{"a pod is lost", notice(lifecycle.Members, false, "NodeLost"), dialect.Event{Type: bad, Reason: EventClusterDegraded, Message: "NodeLost: no room"}},
 		{"a worker is missing", notice(lifecycle.Application, false, cluster.ReasonWorkersNotReady), dialect.Event{Type: bad, Reason: EventClusterDegraded, Message: "WorkersNotReady: no room"}},
-		{"refused for another reason", notice(lifecycle.Application, true, "Forbidden"), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure, Message: "Forbidden: no room"}},
+		{"an object is rejected for another reason", notice(lifecycle.Application, true, "Forbidden"), dialect.Event{Type: bad, Reason: EventClusterSchedulingFailure, Message: "Forbidden: no room"}},
 	} {
 		sc := sparkCluster()
 		sc.Status.Workers = &sparkv1.MemberCounts{Ready: 3}

@@ -39,7 +39,7 @@ var clusterSamples = map[string]string{
 	"sparkConf":                                     `sparkConf: {spark.NAME: v}`,
 }
 
-// vainOfClusters lists the fields of a cluster's spec that have no effect.
+// vainOfClusters lists the fields of a cluster's spec that have no effect on any object.
 var vainOfClusters = []string{"runtimeVersions.scalaVersion", "runtimeVersions.jdkVersion"}
 
 // TestFieldsDocument compares the part of docs/fields-apache.md about clusters with the code, or writes it with

@@ -40,8 +40,8 @@ func TestFieldsWithoutEffectAreReported(t *testing.T) {
 	w.wantEvents()
 }
 
-// TestFieldsThatSayWhatHoldsAreNotReported checks that no warning reports a field whose value equals the value in the
-// built object, although the field has no effect.
+// TestFieldsThatSayWhatHoldsAreNotReported checks that a field without effect causes no warning if its value equals the
+// value in the built object.
 func TestFieldsThatSayWhatHoldsAreNotReported(t *testing.T) {
 	sc := fullCluster()
 	sc.Spec.MasterSpec.StatefulSetSpec = rawOf(`{"replicas":1,"podManagementPolicy":"Parallel"}`)

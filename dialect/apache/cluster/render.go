@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// objects renders all objects of a cluster. An error is a *dialect.FieldError. The spec can be rendered if and only if
-// ValidateCluster returns no fault.
+// objects renders all objects of a cluster. An error is a *dialect.FieldError. It returns an error exactly if
+// ValidateCluster returns a fault.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
 	own, defaults := cluster, c.settings(cluster)
 	cluster, filled := withDefaults(own, defaults)
@@ -64,8 +64,8 @@ func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 	return r
 }
 
-// restartOf returns the last restart request of a cluster. It is the request that the status remembers if the
-// annotation was removed, because the removal of the annotation must not replace the pods.
+// restartOf returns the last restart request of a cluster, from the annotation. If a user has removed the annotation,
+// it returns the request that the status stores, because the removal must not replace the pods.
 func restartOf(cluster *sparkv1.SparkCluster) string {
 	request := lifecycle.RestartRequest(cluster.Annotations)
 	if o := cluster.Status.Operator; request == "" && o != nil {
@@ -108,8 +108,8 @@ var clusterFields = map[string]string{
 	"Autoscaler":              "spec.workerSpec.horizontalPodAutoscalerSpec",
 }
 
-// clusterField returns the field of a SparkCluster that sets a configuration key or, if key is "", a field of a
-// standalone.Request.
+// clusterField returns the field of a SparkCluster that sets the given configuration key. If key is "", it returns the
+// field of the SparkCluster that sets the given field of a standalone.Request.
 func clusterField(key, field string) string {
 	if key != "" {
 		return "spec.sparkConf[" + conf.Shorten(key) + "]"

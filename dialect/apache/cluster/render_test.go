@@ -35,7 +35,7 @@ func fullCluster() *sparkv1.SparkCluster {
 	})
 }
 
-// TestClusterRequest checks that every field of the spec reaches the right field of the request.
+// TestClusterRequest checks that the request contains the value of every field of the spec, in the right field.
 func TestClusterRequest(t *testing.T) {
 	sc := fullCluster()
 	want := standalone.Request{
@@ -85,20 +85,20 @@ func TestClusterObjects(t *testing.T) {
 		"the budget":                o.Budget.Name == "c-worker-pdb",
 		"the options":               strings.Contains(o.Config.Data[standalone.OptionsKey], `"-Dspark.a=b"`),
 		"the secret":                o.Secret != nil && strings.Contains(string(o.Secret.Data[standalone.SecretOptionsKey]), `"-Dspark.ssl.keyPassword=p"`),
-		"the number at first":       *o.Workers.Spec.Replicas == 2,
+		"the initial workers":       *o.Workers.Spec.Replicas == 2,
 		"the image":                 o.Workers.Spec.Template.Spec.Containers[0].Image == "spark:4.1.4",
 		"the version":               o.Master.Spec.Template.Labels[standalone.LabelVersion] == "4.1.4",
-		"whose it is":               o.Master.Labels[apache.LabelAppUID] == "uid-c" && o.Master.Labels[apache.LabelManaged] == "true" && o.Master.Labels[apache.LabelOperatorName] == apache.DefaultOperatorName,
-		"the cluster that it is of": o.Master.Spec.Template.Labels[standalone.LabelClusterName] == "c",
+		"the operator's labels":     o.Master.Labels[apache.LabelAppUID] == "uid-c" && o.Master.Labels[apache.LabelManaged] == "true" && o.Master.Labels[apache.LabelOperatorName] == apache.DefaultOperatorName,
+		"the label of the cluster":  o.Master.Spec.Template.Labels[standalone.LabelClusterName] == "c",
 	} {
 		if !ok {
-			t.Errorf("%s: is not what was said", what)
+			t.Errorf("%s: the object does not have the value in the spec", what)
 		}
 	}
 }
 
-// TestClusterPodsAreSeen checks two kinds of metadata on a cluster's pods: the labels by which the operator finds the
-// pods, and the annotations by which the operator compares the pods with the spec.
+// TestClusterPodsAreSeen checks that a cluster's pods have the labels by which the operator finds them, and the
+// annotation by which the operator compares them with the spec.
 func TestClusterPodsAreSeen(t *testing.T) {
 	o, err := testClusters.objects(sparkCluster())
 	if err != nil {
@@ -111,10 +111,10 @@ func TestClusterPodsAreSeen(t *testing.T) {
 			t.Errorf("a pod of the %s is seen as %+v", role, m)
 		}
 		if template.Labels[lifecycle.AppUIDLabel] != "uid-c" {
-			t.Errorf("the pods of the %s do not say whose they are", role)
+			t.Errorf("the pods of the %s lack the UID of the cluster", role)
 		}
 		if _, attempt := template.Labels[lifecycle.AttemptLabel]; attempt {
-			t.Errorf("the pods of the %s would go with an attempt", role)
+			t.Errorf("the pods of the %s have the label of an attempt, so the operator would delete them with it", role)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestRestartChangesThePods checks that a restart request changes the digest in the pods' templates, that the request
-// is remembered, and that the removal of the annotation changes nothing.
+// TestRestartChangesThePods checks that a restart request changes the digest in the pods' templates, and that the
+// status stores the request. The removal of the annotation must change nothing.
 func TestRestartChangesThePods(t *testing.T) {
 	sc := sparkCluster()
 	made := func() map[lifecycle.Role]string {

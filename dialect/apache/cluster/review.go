@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// Review returns what the operator would report about the cluster before it creates anything.
+// Review returns the faults and warnings that the operator would report about the cluster before it creates an object.
 func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
 	if faults := dialect.OutOfBounds(sc.OutOfBounds); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
@@ -31,7 +31,7 @@ func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
 	return dialect.Review{Warnings: clusterWarnings(sc, made), Pods: func() []dialect.Pods { return podsOf(made) }}
 }
 
-// podsOf returns the pods of a cluster: its master, and the smallest number of workers that it ever wants.
+// podsOf returns the pods of a cluster: its master, and its minimum number of workers.
 func podsOf(made standalone.Objects) []dialect.Pods {
 	master, workers := made.Master.Spec, made.Workers.Spec
 	least := *workers.Replicas
@@ -61,12 +61,12 @@ func templateWarnings(field string, member *sparkv1.MemberSpec) []string {
 		Template *runtime.RawExtension `json:"template"`
 	}
 	if json.Unmarshal(apache.BytesOf(member.StatefulSetSpec), &statefulSet) != nil {
-		return nil // there is none, or a fault reports it
+		return nil // no template, or one that a fault reports
 	}
 	return dialect.TemplateWarnings(field+".statefulSetSpec.template", statefulSet.Template)
 }
 
-// RestartWarning returns a warning if the edit of the spec from old to edited replaces pods of a running cluster.
+// RestartWarning returns a warning if the cluster runs and the edit of its spec from old to edited replaces pods.
 // Otherwise it returns "".
 func (c Clusters) RestartWarning(old, edited *sparkv1.SparkCluster) string {
 	if decodeCluster(old, lifecycle.Observed{}).Phase != lifecycle.Running {

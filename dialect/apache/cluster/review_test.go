@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewHasTheMessageOfThePass checks that the faults of a review have the same message as those of a pass, and
-// that an unknown field of a template leads to a warning.
+// TestReviewHasTheMessageOfThePass checks that a review reports a fault with the same message as a pass, and that an
+// unknown field of a template causes a warning.
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	sc := sparkCluster(makeInvalid)
 	want, _, _ := testClusters.want(sc)

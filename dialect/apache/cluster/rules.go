@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// ruleFaults returns the faults that the rules of the platform find in a cluster with the given objects.
+// ruleFaults returns the violations of the platform's rules by a cluster with the given objects.
 func (c Clusters) ruleFaults(sc *sparkv1.SparkCluster, objects standalone.Objects) []*dialect.FieldError {
 	if c.Rules == nil {
 		return nil

@@ -6,15 +6,15 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
-// refusingRules are rules that refuse every custom resource.
+// refusingRules are rules that reject every custom resource.
 type refusingRules struct{ dialect.Rules }
 
 func (refusingRules) Faults(*dialect.Subject) []*dialect.FieldError {
 	return []*dialect.FieldError{{Field: "spec", Message: "is not allowed; ask the platform"}}
 }
 
-// TestRunningClusterContinuesUnderStricterRules checks that a running cluster keeps its objects when the rules of the
-// platform refuse its spec, that the refusal is reported once, and that a new cluster is refused.
+// TestRunningClusterContinuesUnderStricterRules checks that a running cluster keeps its objects when new rules of the
+// platform reject its spec, and that one event reports this. The same rules must reject a new cluster.
 func TestRunningClusterContinuesUnderStricterRules(t *testing.T) {
 	t.Parallel()
 	w := newClusterWorld(t)
@@ -49,6 +49,6 @@ func TestRunningClusterContinuesUnderStricterRules(t *testing.T) {
 	w.c.Rules = nil
 	w.pass()
 	if w.c.AuxiliaryObjects(w.sc.DeepCopy(), w.seen).Unsettled {
-		t.Error("the cluster stays as it is although it is allowed again")
+		t.Error("the objects of the cluster are not updated although the rules allow its spec again")
 	}
 }
