@@ -76,20 +76,20 @@ func TestClusterObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, ok := range map[string]bool{
-		"the master's StatefulSet":  o.Master.Name == "c-master" && o.Master.Labels["of"] == "master-set" && o.Master.Spec.MinReadySeconds == 1,
-		"the workers' StatefulSet":  o.Workers.Name == "c-worker" && o.Workers.Annotations["of"] == "worker-set" && o.Workers.Spec.MinReadySeconds == 2,
-		"the master's Service":      o.MasterService.Name == "c-master-svc" && o.MasterService.Annotations["of"] == "master-service" && o.MasterService.Spec.SessionAffinity == "None",
-		"the workers' Service":      o.WorkerService.Name == "c-worker-svc" && o.WorkerService.Labels["of"] == "worker-service" && *o.WorkerService.Spec.TrafficDistribution == "PreferClose",
-		"the autoscaler":            o.Autoscaler.Name == "c-worker-hpa" && *o.Autoscaler.Spec.MinReplicas == 1 && o.Autoscaler.Spec.MaxReplicas == 7 && len(o.Autoscaler.Spec.Metrics) == 0,
-		"the NetworkPolicy":         o.Policy.Name == "c-worker",
-		"the budget":                o.Budget.Name == "c-worker-pdb",
-		"the options":               strings.Contains(o.Config.Data[standalone.OptionsKey], `"-Dspark.a=b"`),
-		"the secret":                o.Secret != nil && strings.Contains(string(o.Secret.Data[standalone.SecretOptionsKey]), `"-Dspark.ssl.keyPassword=p"`),
-		"the initial workers":       *o.Workers.Spec.Replicas == 2,
-		"the image":                 o.Workers.Spec.Template.Spec.Containers[0].Image == "spark:4.1.4",
-		"the version":               o.Master.Spec.Template.Labels[standalone.LabelVersion] == "4.1.4",
-		"the operator's labels":     o.Master.Labels[apache.LabelAppUID] == "uid-c" && o.Master.Labels[apache.LabelManaged] == "true" && o.Master.Labels[apache.LabelOperatorName] == apache.DefaultOperatorName,
-		"the label of the cluster":  o.Master.Spec.Template.Labels[standalone.LabelClusterName] == "c",
+		"the master's StatefulSet": o.Master.Name == "c-master" && o.Master.Labels["of"] == "master-set" && o.Master.Spec.MinReadySeconds == 1,
+		"the workers' StatefulSet": o.Workers.Name == "c-worker" && o.Workers.Annotations["of"] == "worker-set" && o.Workers.Spec.MinReadySeconds == 2,
+		"the master's Service":     o.MasterService.Name == "c-master-svc" && o.MasterService.Annotations["of"] == "master-service" && o.MasterService.Spec.SessionAffinity == "None",
+		"the workers' Service":     o.WorkerService.Name == "c-worker-svc" && o.WorkerService.Labels["of"] == "worker-service" && *o.WorkerService.Spec.TrafficDistribution == "PreferClose",
+		"the autoscaler":           o.Autoscaler.Name == "c-worker-hpa" && *o.Autoscaler.Spec.MinReplicas == 1 && o.Autoscaler.Spec.MaxReplicas == 7 && len(o.Autoscaler.Spec.Metrics) == 0,
+		"the NetworkPolicy":        o.Policy.Name == "c-worker",
+		"the budget":               o.Budget.Name == "c-worker-pdb",
+		"the options":              strings.Contains(o.Config.Data[standalone.OptionsKey], `"-Dspark.a=b"`),
+		"the secret":               o.Secret != nil && strings.Contains(string(o.Secret.Data[standalone.SecretOptionsKey]), `"-Dspark.ssl.keyPassword=p"`),
+		"the initial workers":      *o.Workers.Spec.Replicas == 2,
+		"the image":                o.Workers.Spec.Template.Spec.Containers[0].Image == "spark:4.1.4",
+		"the version":              o.Master.Spec.Template.Labels[standalone.LabelVersion] == "4.1.4",
+		"the operator's labels":    o.Master.Labels[apache.LabelAppUID] == "uid-c" && o.Master.Labels[apache.LabelManaged] == "true" && o.Master.Labels[apache.LabelOperatorName] == apache.DefaultOperatorName,
+		"the label of the cluster": o.Master.Spec.Template.Labels[standalone.LabelClusterName] == "c",
 	} {
 		if !ok {
 			t.Errorf("%s: the object does not have the value in the spec", what)
