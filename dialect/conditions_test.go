@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestFalseReadyHasAnotherReasonThanReady checks that the condition Ready does not have the reason "Ready" while it is
-// False in the phase Ready.
+// TestFalseReadyHasAnotherReasonThanReady checks the phase Ready, in which the condition Ready is False. The condition
+// must not have the reason "Ready" then.
 func TestFalseReadyHasAnotherReasonThanReady(t *testing.T) {
 	memory := lifecycle.Memory{Phase: lifecycle.Ready}
 	for _, standing := range PhaseConditions(memory) {

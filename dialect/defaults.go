@@ -13,13 +13,13 @@ import (
 // propertiesFile is the key of Spark's configuration in the ConfigMap of a driver.
 const propertiesFile = "spark.properties"
 
-// ErrDefaultsChanged is the reason why an executor of a running attempt cannot be rendered: the attempt was rendered
-// with defaults that have changed since. It is not a fault of the custom resource.
+// ErrDefaultsChanged is returned if an executor of a running attempt is to be rendered, but the defaults have changed
+// since the attempt was launched. It is not a fault of the custom resource.
 var ErrDefaultsChanged = &submit.Error{Field: "Conf", Message: "the platform's defaults have changed since the launch", NotNative: true}
 
 // AnnotateDefaults adds annotations to the driver's ConfigMap: the version of the platform's defaults, and the origins
-// of the defaults that the attempt uses. If spark-submit creates the driver, there is no ConfigMap yet, and the
-// annotations are on the pod that runs spark-submit.
+// of the defaults that the attempt uses. If spark-submit creates the driver and its ConfigMap, the annotations are on
+// the pod that runs spark-submit instead.
 func AnnotateDefaults(objects submit.Objects, s *platform.Settings, used []string) {
 	for _, object := range objects.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data[propertiesFile] != "" {
@@ -32,9 +32,9 @@ func AnnotateDefaults(objects submit.Objects, s *platform.Settings, used []strin
 	}
 }
 
-// ExplainDefaults adds the origin of a default to each fault about that default. A fault is about a default if it is
-// about a configuration key that only the platform's defaults set; the origin is the entry of the operator's
-// configuration that sets the key. The argument own is the configuration that the custom resource sets.
+// ExplainDefaults extends the message of each fault that a default has caused. Such a fault names a configuration key
+// that the platform's defaults set, and the custom resource (own) does not. The added text names the origin: the entry
+// of the operator's configuration that sets the key.
 func ExplainDefaults(faults []*FieldError, s *platform.Settings, own map[string]string) {
 	for i, fault := range faults {
 		key, isKey := strings.CutPrefix(fault.Field, "spec.sparkConf[")

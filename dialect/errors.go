@@ -16,7 +16,7 @@ type FieldError struct {
 // Error returns the field's path and the message.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
-// Statement returns the error without the advice. The advice is the text after the last semicolon of the message.
+// Statement returns the error without its advice, which is the part of the message after the last semicolon.
 func (e *FieldError) Statement() string {
 	message := e.Error()
 	if i := strings.LastIndex(message, "; "); i > 0 {
@@ -25,7 +25,7 @@ func (e *FieldError) Statement() string {
 	return message
 }
 
-// AsFaults converts an error of a rendering to a list of faults; nil if err is nil.
+// AsFaults converts an error of rendering to a list of faults. It returns nil if err is nil.
 func AsFaults(err error) []*FieldError {
 	if err == nil {
 		return nil
@@ -36,7 +36,7 @@ func AsFaults(err error) []*FieldError {
 	return []*FieldError{{Field: "spec", Message: err.Error()}}
 }
 
-// Invalid returns the cause that reports the given faults of a spec; nil if there are no faults.
+// Invalid returns a cause whose message contains the given faults of a spec. It returns nil if there are no faults.
 func Invalid(faults []*FieldError) *lifecycle.Cause {
 	if len(faults) == 0 {
 		return nil

@@ -47,8 +47,8 @@ func Warning(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
-// NoticeEvent returns the event for a notice. A notice reports a fact that changes no phase. If the notice is about the
-// custom resource itself, the event has the reason of the notice.
+// NoticeEvent returns the event for a notice. A notice reports something that did not change the phase. If it is about
+// the custom resource itself, the event usually has the reason of the notice.
 func NoticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
@@ -59,9 +59,9 @@ func NoticeEvent(n lifecycle.Notice) Event {
 	case n.Part == lifecycle.Application:
 		return Event{Type: corev1.EventTypeWarning, Reason: n.Cause.Reason, Message: n.Cause.Message}
 	case n.Part == lifecycle.SubmitterPod:
-		reason, n.Name = EventSubmitterPending, "" // the cause names it
+		reason, n.Name = EventSubmitterPending, "" // the cause already contains the pod's name
 	case n.Part == lifecycle.Executors && n.Waits:
-		reason, n.Name = EventExecutorPending, "" // the cause names it
+		reason, n.Name = EventExecutorPending, "" // the cause already contains the pod's name
 	case n.Part == lifecycle.Executors:
 		reason = EventExecutorFailed
 	case n.Waits:
@@ -74,8 +74,8 @@ func NoticeEvent(n lifecycle.Notice) Event {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
 }
 
-// EndEvent returns a warning that says how an attempt failed. The second result is false for an attempt that succeeded,
-// because a later event reports the success.
+// EndEvent returns the warning for the end of a failed attempt. For an attempt that succeeded, the second result is
+// false, because a later event reports the success.
 func EndEvent(t lifecycle.Transition) (Event, bool) {
 	switch t.Outcome {
 	case lifecycle.Succeeded:

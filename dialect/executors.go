@@ -10,9 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// A Tally counts each executor of an attempt exactly once, even if status.executorState does not list all executors.
-// The size of a Tally grows with the gaps in Spark's executor numbers and with the failed pods that still exist, not
-// with the number of executors.
+// A Tally counts each executor of an attempt exactly once, even if status.executorState does not list all executors. It
+// stays small even with many executors, because it stores ranges of executor numbers. It grows only with the gaps in
+// these numbers and with the failed pods that still exist.
 type Tally struct {
 	seen          IDSet // all executors that were ever observed
 	Failed        IDSet // failed executors whose pods still exist
@@ -31,7 +31,7 @@ func DecodeTally(o *statusv1.OperatorExecutors) Tally {
 // Has reports whether an executor was counted.
 func (t Tally) Has(id int64) bool { return t.seen.Has(id) }
 
-// Encode returns the tally in the form in which a status stores it; nil if the tally is empty.
+// Encode returns the tally in the form in which a status stores it, or nil if the tally is empty.
 func (t Tally) Encode() *statusv1.OperatorExecutors {
 	if len(t.seen) == 0 {
 		return nil
@@ -43,8 +43,8 @@ func (t Tally) Encode() *statusv1.OperatorExecutors {
 }
 
 // ExecutorsOf returns the observed executors that belong to the attempt in the memory. If the driver succeeded,
-// executors that still run count as completed at once. Otherwise the operator would write the status of each
-// application again when Kubernetes has deleted the executors.
+// executors that still run count as completed at once. This saves one status write for each application, because the
+// counts do not change again when Kubernetes has deleted the executors.
 func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Executor {
 	over := m.Outcome == lifecycle.Succeeded && !m.Phase.Live()
 	var pods []lifecycle.Executor
@@ -71,7 +71,7 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 	now, counted := before.Next(*last, pods)
 	most := MaxExecutorNotices
 	if len(before.Failed) >= MaxRanges {
-		most = 0 // the set is full: executors that were reported may be missing from it
+		most = 0 // the set is full, so it may lack executors that were already reported
 	}
 	for i := range pods {
 		pod := &pods[i]
@@ -86,10 +86,10 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 	return counts, notices
 }
 
-// Next returns the tally after counting the existing pods, and the new counts, which follow from the new tally and the
-// last counts. An executor whose pod no longer exists counts as completed, unless the last observation showed that the
-// executor had failed or was leaving. The reason is that Spark and the operator delete executors that are no longer
-// needed, while a failure is observed before the pod is deleted.
+// Next adds the existing pods to the tally. It returns the new tally and the new counts. If the pod of an executor no
+// longer exists, the executor counts as failed if it had failed or was leaving when it was last observed, and as
+// completed otherwise. This is correct because the operator observes a failure before the pod is deleted, and pods
+// without a failure are deleted when Spark or the operator no longer needs them.
 func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Tally, statusv1.ExecutorCounts) {
 	now := Tally{seen: t.seen, failedAndGone: t.failedAndGone + t.Failed.len() + t.Leaving.len()}
 	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)
@@ -118,8 +118,8 @@ func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Ta
 	return now, counts
 }
 
-// IsLeaving reports whether an executor that has not ended yet will be lost, because its node is lost or because the
-// pod was evicted or preempted.
+// IsLeaving reports whether the operator expects an executor to fail, because its node is lost or because its pod was
+// evicted or preempted.
 func IsLeaving(e *lifecycle.Executor) bool {
 	switch e.Phase {
 	case lifecycle.DriverUnknown:
@@ -132,7 +132,7 @@ func IsLeaving(e *lifecycle.Executor) bool {
 
 // ExecutorID returns the number at the end of an executor's pod name, <prefix>-exec-<number> (KubernetesClusterManager
 // and ExecutorPodsAllocator count from 1). For other names, such as those of a StatefulSet's pods, it returns a hash of
-// the name that is larger than any number of Spark.
+// the name. A hash is always larger than the numbers that Spark uses.
 func ExecutorID(name string) int64 {
 	if i := strings.LastIndex(name, "exec-"); i >= 0 {
 		if n, err := strconv.ParseUint(name[i+len("exec-"):], 10, 31); err == nil {

@@ -15,7 +15,7 @@ import (
 
 // Exposed is the input from which Record computes an application's condition Exposed.
 type Exposed struct {
-	// Objects are the auxiliary objects that are wanted.
+	// Objects are the auxiliary objects that the application should have.
 	Objects []submit.Object
 	// Problems are the causes for which requested objects cannot exist.
 	Problems []lifecycle.Cause
@@ -37,8 +37,8 @@ func withInheritedAsCurrent(live []lifecycle.AuxiliaryObject) []lifecycle.Auxili
 	return out
 }
 
-// Record sets the condition Exposed from the state of the objects. It returns a warning event if the condition became
-// False, or is still False with another cause.
+// Record sets the condition Exposed according to the state of the objects. It returns a warning event if the condition
+// becomes False, or if it stays False with another reason or message.
 func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.AuxiliaryObject, now time.Time) []Event {
 	live = withInheritedAsCurrent(live)
 	reason, message := "", ""
@@ -47,7 +47,7 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 			message += "; "
 		}
 		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
-		// A list may be as long as the custom resource, and the API server's answer may be even longer.
+		// A spec may request many objects, and the API server's answers may be long.
 		if len(message) > lifecycle.MaxMessage {
 			message = lifecycle.Cause{Message: message}.Bounded().Message
 			break
@@ -74,7 +74,7 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 		meta.RemoveStatusCondition(conditions, ConditionExposed)
 		return nil
 	case missing:
-		return nil // not decided yet; the condition stays as it is
+		return nil // some objects are still being created; the condition does not change
 	}
 	before := meta.FindStatusCondition(*conditions, ConditionExposed)
 	changed := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
@@ -85,7 +85,7 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
 }
 
-// FindObject returns the state of the object with the given kind and name; nil if the list does not contain it.
+// FindObject returns the state of the object with the given kind and name, or nil if the list does not contain it.
 func FindObject(live []lifecycle.AuxiliaryObject, kind, name string) *lifecycle.AuxiliaryObject {
 	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == kind && s.Name == name })
 	if i < 0 {

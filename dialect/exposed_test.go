@@ -16,7 +16,7 @@ import (
 )
 
 // TestExposed checks that the condition Exposed is True once all objects exist, even if another operator created them.
-// If an object cannot exist, the condition is False, and one event reports this.
+// If an object cannot be created, the condition must be False, and one event must report this.
 func TestExposed(t *testing.T) {
 	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "ui"}}}
 	wanted := []submit.Object{service}
@@ -31,18 +31,18 @@ func TestExposed(t *testing.T) {
 		message string
 		notices int
 	}{
-		"nothing is wanted":        {},
-		"on its way":               {exposed: Exposed{Objects: wanted}},
-		"it stands":                {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionTrue, "Exposed", "", 0},
-		"another operator's":       {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{left}, metav1.ConditionTrue, "Exposed", "", 0},
-		"somebody else's":          {Exposed{Objects: wanted, Live: true}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "the application continues to run; Service ui: not ours", 1},
-		"of one that is over":      {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "Service ui: not ours", 1},
-		"a wish that cannot be":    {Exposed{Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}, {Reason: "X", Message: "b"}}}, nil, metav1.ConditionFalse, "Invalid", "a; b", 1},
-		"some of it, and a remark": {Exposed{Objects: wanted, Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionFalse, "Invalid", "a", 1},
+		"nothing is wanted":                             {},
+		"an object that does not exist yet":             {exposed: Exposed{Objects: wanted}},
+		"an object that exists":                         {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionTrue, "Exposed", "", 0},
+		"an inherited object":                           {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{left}, metav1.ConditionTrue, "Exposed", "", 0},
+		"an object with a name that is taken":           {Exposed{Objects: wanted, Live: true}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "the application continues to run; Service ui: not ours", 1},
+		"an object of an application that has ended":    {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "Service ui: not ours", 1},
+		"requests that cannot be fulfilled":             {Exposed{Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}, {Reason: "X", Message: "b"}}}, nil, metav1.ConditionFalse, "Invalid", "a; b", 1},
+		"an object that exists, and an invalid request": {Exposed{Objects: wanted, Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionFalse, "Invalid", "a", 1},
 	} {
 		var conditions []metav1.Condition
 		c.exposed.Generation = 3
-		for i := range 2 { // told again it changes nothing
+		for i := range 2 { // a second call must change nothing
 			notices := c.exposed.Record(&conditions, c.states, time.Unix(int64(i), 0))
 			if want := c.notices * (1 - i); len(notices) != want {
 				t.Errorf("%s: %d events, want %d", name, len(notices), want)
@@ -64,8 +64,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestExposedIsBounded checks that the condition stays small enough to be stored, however long the API server's
-// rejections are.
+// TestExposedIsBounded checks that the condition stays small enough to be stored even if the API server's answers are
+// very long.
 func TestExposedIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for name, exposed := range map[string]struct {

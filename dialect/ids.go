@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// MaxRanges is the maximum number of ranges in a stored IDSet. It limits the text of the IDSet to about 10 kB. The
-// executors that an application creates mostly form one range, because Spark numbers executors from 1. A gap appears if
-// the API server rejected an executor's pod.
+// MaxRanges is the maximum number of ranges in a stored IDSet, which limits its text to about 10 kB. Usually the
+// executors of an application form one range, because Spark numbers them from 1. The numbers have a gap if the API
+// server rejected an executor's pod.
 const MaxRanges = 500
 
-// MaxID is larger than every executor number. Larger numbers in a status are ignored, so that arithmetic on values from
-// other writers cannot overflow.
+// MaxID is larger than every executor number. ParseIDs ignores larger numbers. Another client could write them into a
+// status, and arithmetic on them could overflow.
 const MaxID = 1 << 40
 
-// An IDSet is a set of executor numbers: ranges in ascending order that neither touch nor overlap.
+// An IDSet is a set of executor numbers. It consists of ranges in ascending order, with a gap between any two of them.
 type IDSet []idRange
 
 type idRange struct{ from, to int64 } // both inclusive
 
-// ParseIDs parses a text that String returned. It drops everything that String never returns: text that is not a range
-// of natural numbers, ranges out of order, and ranges beyond MaxRanges.
+// ParseIDs parses a text that String returned. It ignores parts that String never returns: text that is not a range of
+// numbers, ranges out of order, numbers above MaxID, and ranges after the first MaxRanges.
 func ParseIDs(text string) IDSet {
 	var set IDSet
 	for part := range strings.SplitSeq(text, ",") {
@@ -55,8 +55,7 @@ func (s IDSet) String() string {
 	return strings.Join(parts, ",")
 }
 
-// find returns the index of the first range whose end is id or a larger number, and reports whether that range contains
-// id.
+// find returns the index of the first range that does not end before id, and reports whether this range contains id.
 func (s IDSet) find(id int64) (at int, in bool) {
 	at, _ = slices.BinarySearchFunc(s, id, func(r idRange, id int64) int { return cmp.Compare(r.to, id) })
 	return at, at < len(s) && s[at].from <= id
@@ -99,9 +98,9 @@ func (s IDSet) len() (n int64) {
 	return n
 }
 
-// closed returns the set with at most limit ranges. It merges the ranges with the lowest numbers, so that the set then
-// also contains the numbers between these ranges. This is harmless, because an executor with such a low number would
-// have been observed long ago if it existed.
+// closed returns the set with at most limit ranges. If there are more, it merges the lowest ranges into one, which then
+// contains the numbers in the gaps too. This is harmless: an executor with such a low number would have been observed
+// long ago if it existed.
 func (s IDSet) closed(limit int) IDSet {
 	if over := len(s) - limit; over > 0 {
 		s[over].from = s[0].from

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestKeepConditions checks that KeepConditions keeps conditions of other writers, up to the maximum, and removes our
-// own conditions that no longer apply.
+// TestKeepConditions checks that KeepConditions removes the operator's own outdated conditions, and keeps the
+// conditions of other writers up to the maximum number.
 func TestKeepConditions(t *testing.T) {
 	for _, test := range []struct{ theirs, want int }{{0, 0}, {3, 3}, {maxOthers, maxOthers}, {20000, maxOthers}} {
 		var conditions []metav1.Condition

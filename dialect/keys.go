@@ -13,8 +13,8 @@ const OwnPrefix = "sparkoperator.dev/"
 // ManagedLabel is the label of every object that the operator creates for a custom resource of either API group.
 const ManagedLabel = OwnPrefix + "managed"
 
-// ReservedKeys returns an error for each of the given keys that only the operator may set. The argument field is the
-// path of the user's field that contains the keys, and what is "labels" or "annotations".
+// ReservedKeys returns an error for each of the given keys that begins with OwnPrefix. Only the operator may set such
+// keys. The argument field is the path of the field that contains the keys, and what is "labels" or "annotations".
 func ReservedKeys(field, what string, keys []string) (wrong []*FieldError) {
 	for _, key := range keys {
 		if strings.HasPrefix(key, OwnPrefix) {

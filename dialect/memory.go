@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// EncodeMemory stores those parts of a memory for which a status has no other field.
+// EncodeMemory stores a memory in the operator's part of a status. It leaves out values that other fields of the status
+// contain.
 func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.SuspendedRuns
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = EncodeTime(m.Since), EncodeTime(m.SubmittedAt), EncodeTime(m.EndedAt), EncodeTime(m.NextAttempt)
@@ -23,7 +24,7 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Cause = EncodeCause(m.Cause)
 }
 
-// DecodeMemory reads into m what EncodeMemory stored.
+// DecodeMemory reads the values that EncodeMemory stored into m.
 func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), DecodeTime(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = DecodeTime(o.SubmittedAt), DecodeTime(o.EndedAt), DecodeTime(o.NextAttemptTime)
@@ -36,7 +37,7 @@ func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Cause = DecodeCause(o.Cause)
 }
 
-// EncodeCause returns a cause in the form in which a status stores it; nil for the zero Cause.
+// EncodeCause returns a cause in the form in which a status stores it, or nil for the zero Cause.
 func EncodeCause(cause lifecycle.Cause) *statusv1.OperatorCause {
 	if cause == (lifecycle.Cause{}) {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// OutOfBounds returns the fault of a custom resource whose spec could not be read; nil if text is "". The argument text
-// is the value of the custom resource's field OutOfBounds, which the package bounds sets. If there is such a fault, no
-// other fault is reported, because a spec that could not be read is empty.
+// OutOfBounds returns the fault of a custom resource whose spec could not be decoded. The argument text is the custom
+// resource's field OutOfBounds, which UnmarshalJSON sets. If text is "", the spec was decoded, and the result is nil.
+// Callers report no other faults together with this one, because a spec that could not be decoded is empty.
 func OutOfBounds(text string) []*FieldError {
 	if text == "" {
 		return nil
@@ -19,19 +19,19 @@ func OutOfBounds(text string) []*FieldError {
 	return []*FieldError{{Field: field, Message: message}}
 }
 
-// UnreadableSpec returns the desired state for a decision about a custom resource whose spec could not be read. The
-// argument app was read from the empty spec, fault is the field OutOfBounds of the custom resource, and edited reports
-// whether the spec was edited after the status was written.
+// UnreadableSpec returns the desired state for a decision about a custom resource whose spec could not be decoded. The
+// argument app is the desired state according to the empty spec, and fault is the custom resource's field OutOfBounds.
+// The argument edited reports whether the spec was edited after the last status write.
 //
-// A running attempt continues if nobody edited the spec, because the limits may be newer than the application. The
-// restarts and deadlines in the spec are unknown, so the desired state has no restarts and only the deadline of the
-// whole run from the operator's configuration. The hash of the spec depends on the fault, so that an edit is noticed
-// and reported.
+// If nobody edited the spec, a running attempt continues, because its spec may have been valid before a new version of
+// the operator introduced the limit. The desired state has no restarts, and its only deadline is that of the whole run
+// from the operator's configuration, because the spec's own settings are unknown. After an edit, the hash of the fault
+// stands for the hash of the spec, so that the operator notices and reports the edit.
 func UnreadableSpec(app lifecycle.App, fault string, edited bool, m lifecycle.Memory) lifecycle.App {
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
 	app.Deadlines = lifecycle.Deadlines{Run: app.Deadlines.Run}
 	app.InitialExecutors, app.MinExecutors = 0, 0
-	app.RestartRequest = "" // nothing could be launched; the request is carried out when the spec can be read
+	app.RestartRequest = "" // no attempt can be launched now; the request is carried out when the spec can be decoded
 	switch version, _, ok := strings.Cut(app.SpecHash, ":"); {
 	case !ok:
 	case m.Phase.Live() && !edited:

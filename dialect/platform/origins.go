@@ -12,19 +12,19 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// maxOrigins is the largest size of the annotation with the origins, in bytes.
+// maxOrigins is the maximum size of OriginsAnnotation, in bytes.
 const maxOrigins = 16 << 10
 
-// restOfOrigins is the key of the annotation's entry that counts the defaults that did not fit into it.
+// restOfOrigins is a key in OriginsAnnotation. Its value is the number of defaults for which the annotation has no
+// room.
 const restOfOrigins = "..."
 
-// ConfSetting returns the name of the setting of a configuration key.
+// ConfSetting returns the name of the setting that is the default of a Spark configuration key.
 func ConfSetting(key string) string { return "sparkConf[" + key + "]" }
 
-// Used returns the names of the settings that an attempt uses. These are the settings of its templates (filled, the
-// result of Fill), and the settings of the configuration keys that have their default value in the attempt's
-// configuration. The function value returns the attempt's value of a key, and isOwn reports whether the custom resource
-// itself sets a key.
+// Used returns the names of the settings that an attempt uses: the settings that Fill wrote into its templates
+// (filled), and the defaults in its Spark configuration. The function value returns the value of a key in this
+// configuration, and isOwn reports whether the custom resource itself sets a key.
 func (s *Settings) Used(filled []string, value func(key string) (string, bool), isOwn func(key string) bool) []string {
 	if s == nil {
 		return nil
@@ -38,8 +38,8 @@ func (s *Settings) Used(filled []string, value func(key string) (string, bool), 
 	return used
 }
 
-// Annotate sets the annotations of a driver's ConfigMap: the version of the settings and the origins of the settings in
-// used. If the origins are too large, the last ones are only counted.
+// Annotate sets the annotations VersionAnnotation and OriginsAnnotation of a driver's ConfigMap. The origins are those
+// of the settings in used. If they exceed maxOrigins, the last ones are replaced by their number.
 func (s *Settings) Annotate(object metav1.Object, used []string) {
 	if s == nil {
 		return
@@ -76,7 +76,7 @@ func (s *Settings) originsOf(used []string) string {
 	return string(text)
 }
 
-// Origins returns the origins in the annotations of a driver's ConfigMap, by the names of the settings.
+// Origins returns the origins in OriginsAnnotation of a driver's ConfigMap, keyed by the names of the settings.
 func Origins(annotations map[string]string) map[string]string {
 	var origins map[string]string
 	if json.Unmarshal([]byte(annotations[OriginsAnnotation]), &origins) != nil {
@@ -87,7 +87,8 @@ func Origins(annotations map[string]string) map[string]string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Values returns the values of all settings as text, by the names of the settings. Values that look secret are hidden.
+// Values returns the values of all settings as text, keyed by the names of the settings. It hides values that may be
+// secret (conf.Redact).
 func (s *Settings) Values() map[string]string {
 	values := map[string]string{}
 	if s == nil {
@@ -114,7 +115,7 @@ func (s *Settings) Values() map[string]string {
 	return values
 }
 
-// limits returns the time-outs and the time to live that are set, by the names of the settings.
+// limits returns the timeouts and the time to live that are set, keyed by the names of the settings.
 func (s *Settings) limits() map[string]*int64 {
 	all := map[string]*int64{
 		"timeouts.driverStartSeconds": s.Timeouts.DriverStartSeconds, "timeouts.driverReadySeconds": s.Timeouts.DriverReadySeconds,
@@ -125,8 +126,8 @@ func (s *Settings) limits() map[string]*int64 {
 	return all
 }
 
-// UsedLimits returns the names of those time-outs of the settings that an application does not set itself. The time to
-// live counts as a time-out. The argument own holds the application's values, by the same names.
+// UsedLimits returns the names of the timeouts (and the time to live) for which an application uses the default,
+// because it does not set them itself. The argument own holds the application's values, keyed by the same names.
 func (s *Settings) UsedLimits(own map[string]*int64) (used []string) {
 	for _, name := range sortedKeys(s.limits()) {
 		if limit, known := own[name]; known && limit == nil {

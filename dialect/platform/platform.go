@@ -1,5 +1,5 @@
-// Package platform merges a platform's default settings into custom resources. A default is used only if the custom
-// resource does not set the same thing itself. The package is pure.
+// Package platform merges a platform's default settings into custom resources. It uses a default only if the custom
+// resource does not set the value itself. The package is pure: its functions read nothing but their arguments.
 //
 // The settings of an attempt are fixed at its launch. A part of them, and their version, is stored in the status
 // (Remember), because later decisions about the attempt need them after the operator's configuration has changed.
@@ -19,17 +19,18 @@ import (
 
 // Annotations of an attempt's objects.
 const (
-	// VersionAnnotation is an annotation of the driver pod and its ConfigMap: the version of the settings.
+	// VersionAnnotation is an annotation of the driver pod and its ConfigMap. Its value is the version of the settings.
 	VersionAnnotation = "sparkoperator.dev/defaults"
-	// OriginsAnnotation is an annotation of the driver's ConfigMap. It is a JSON object that maps each default that the
-	// attempt uses to the entry of the operator's configuration that sets it.
+	// OriginsAnnotation is an annotation of the driver's ConfigMap. Its value is a JSON object with an entry for each
+	// default that the attempt uses. The entry's value is the part of the operator's configuration that sets the
+	// default.
 	OriginsAnnotation = "sparkoperator.dev/defaults-origins"
 )
 
 // ImageKey is the configuration key of the image of drivers and executors.
 const ImageKey = "spark.kubernetes.container.image"
 
-// Settings are the default settings of the custom resources in one namespace. The zero value changes nothing.
+// Settings are the default settings of the custom resources in one namespace. The zero value has no defaults.
 type Settings struct {
 	// Version identifies the content. It does not depend on the origins.
 	Version string `json:"-"`
@@ -37,7 +38,8 @@ type Settings struct {
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 	// Images maps lines of Spark, such as "4.1", to images. The empty line stands for all other lines.
 	Images map[string]string `json:"images,omitempty"`
-	// Driver and Executor are settings of pods: of drivers, Connect servers and masters, and of executors and workers.
+	// Driver contains the settings of pods of drivers, Connect servers and masters. Executor contains those of
+	// executors and workers.
 	Driver   Pod `json:"driver,omitzero"`
 	Executor Pod `json:"executor,omitzero"`
 	// PullSecrets are the image pull secrets of pods that have none.
@@ -51,7 +53,7 @@ type Settings struct {
 
 // Pod contains default settings of pods of one role.
 type Pod struct {
-	// Labels, Annotations and NodeSelector are merged by key: the application's entries win.
+	// Labels, Annotations and NodeSelector are merged by key. The application's entries take precedence.
 	Labels       map[string]string `json:"labels,omitempty"`
 	Annotations  map[string]string `json:"annotations,omitempty"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
@@ -79,8 +81,9 @@ type Timeouts struct {
 	RunSeconds *int64 `json:"runSeconds,omitempty"`
 }
 
-// Image returns the default image of a version of Spark and the name of its setting, or "" if there is none. A version
-// such as "4.1.4" belongs to the line "4.1", and replaces "{{SPARK_VERSION}}" in the image.
+// Image returns the default image for a version of Spark, and the name of the setting that contains it. Both are "" if
+// there is no such image. The version "4.1.4" gets the image of the line "4.1", in which it replaces
+// "{{SPARK_VERSION}}".
 func (s *Settings) Image(version string) (image, setting string) {
 	if s == nil {
 		return "", ""
@@ -100,9 +103,9 @@ func (s *Settings) Image(version string) (image, setting string) {
 	return image, setting
 }
 
-// Conf returns the application's own Spark configuration with the defaults for keys that it does not have. isSet
-// reports whether another field of the application sets a key; it may be nil. If there are no defaults, the result is
-// own itself.
+// Conf returns own, the application's Spark configuration, with the defaults added. It leaves out a default if own has
+// the key, or if another field of the application sets it (isSet, which may be nil). If there are no defaults, the
+// result is own itself.
 func (s *Settings) Conf(own map[string]string, isSet func(key string) bool) map[string]string {
 	if s == nil || len(s.SparkConf) == 0 {
 		return own
@@ -127,14 +130,14 @@ func With(own map[string]string, key, value string) map[string]string {
 	return changed
 }
 
-// keptPrefixes are prefixes of the configuration keys that decisions about a launched attempt read.
+// keptPrefixes are the prefixes of configuration keys that the operator still needs after an attempt was launched.
 var keptPrefixes = []string{
 	"spark.executor.instances", "spark.dynamicAllocation.", "spark.ui.",
-	// The Services of a Connect server have its ports.
+	// ports of a Connect server, which its Services expose
 	"spark.connect.grpc.binding.port", "spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port",
 }
 
-// afterLaunch returns the part of the settings that decisions about a launched attempt read.
+// afterLaunch returns the settings that the operator still needs after an attempt was launched.
 func (s *Settings) afterLaunch() *Settings {
 	kept := &Settings{Timeouts: s.Timeouts}
 	for key, value := range s.SparkConf {
@@ -148,8 +151,8 @@ func (s *Settings) afterLaunch() *Settings {
 	return kept
 }
 
-// Remember returns what the status of a launched attempt stores about its settings: their version, and the part of them
-// that decisions about the attempt read. If there are no settings, it returns nil.
+// Remember returns the part of the settings that the status of a launched attempt stores: their version, and the values
+// that the operator still needs after the launch. If s is nil, it returns nil.
 func (s *Settings) Remember() *statusv1.OperatorDefaults {
 	if s == nil {
 		return nil
@@ -157,8 +160,8 @@ func (s *Settings) Remember() *statusv1.OperatorDefaults {
 	return s.afterLaunch().stored(s.Version)
 }
 
-// RememberAll returns what the status of a cluster stores about its settings: their version and all of them, because
-// the objects of a cluster are rendered again in every pass. If there are no settings, it returns nil.
+// RememberAll returns the settings in the form in which the status of a cluster stores them: their version and all
+// values, because every pass renders the objects of a cluster again. If s is nil, it returns nil.
 func (s *Settings) RememberAll() *statusv1.OperatorDefaults {
 	if s == nil {
 		return nil
@@ -169,13 +172,13 @@ func (s *Settings) RememberAll() *statusv1.OperatorDefaults {
 func (s *Settings) stored(version string) *statusv1.OperatorDefaults {
 	text, err := json.Marshal(s)
 	if err != nil || string(text) == "{}" {
-		text = nil // a setting without JSON cannot come from a configuration file
+		text = nil // empty settings; an error is impossible, because all settings come from a configuration file
 	}
 	return &statusv1.OperatorDefaults{Version: version, Settings: string(text)}
 }
 
-// WithoutSecrets returns the settings without the configuration that looks secret. The status of a cluster contains its
-// settings, and no status may contain a secret.
+// WithoutSecrets returns the settings without configuration keys whose values may be secret (conf.Redact). The status
+// of a cluster stores its settings, and a status must not contain secrets.
 func (s *Settings) WithoutSecrets() *Settings {
 	if s == nil {
 		return nil
@@ -186,7 +189,7 @@ func (s *Settings) WithoutSecrets() *Settings {
 	return &plain
 }
 
-// Recall returns the settings that Remember or RememberAll stored; nil if none are stored.
+// Recall returns the settings that Remember or RememberAll stored, or nil if none are stored.
 func Recall(stored *statusv1.OperatorDefaults) *Settings {
 	if stored == nil {
 		return nil
