@@ -6,9 +6,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Pods are equal pods that a custom resource needs when it starts.
+// Pods is a group of equal pods that a custom resource needs when it starts.
 type Pods struct {
-	// Role is the role of one of the pods, such as "driver" or "executor".
+	// Role is the role of the pods, such as "driver" or "executor".
 	Role string
 	// Pod is one of the pods, in the form in which it will be created.
 	Pod *corev1.Pod
@@ -16,8 +16,8 @@ type Pods struct {
 	Count int32
 }
 
-// DriverAndExecutors returns the pods of a submission: the driver, and the executors with which Spark starts. If driver
-// is nil, DriverAndExecutors renders the driver. It omits a pod that cannot be rendered.
+// DriverAndExecutors returns the pods of a submission: the driver, and the given number of executors. If driver is nil,
+// it renders the driver pod too. It leaves out pods that cannot be rendered.
 func DriverAndExecutors(r submit.Request, driver *corev1.Pod, executors int32) (pods []Pods) {
 	if driver == nil {
 		var err error

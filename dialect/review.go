@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// Review is what the operator would report about a custom resource before anything is created for it. The admission
-// webhook reports the review when the custom resource is written. A pass reports the same faults with the reason
+// Review contains the faults and warnings of a custom resource that are known before any object is created. The
+// admission webhook reports them when the custom resource is written. A pass reports the same faults with the reason
 // InvalidSpec.
 type Review struct {
 	// Faults are the reasons why the operator would reject the spec; empty if the operator would accept it.
@@ -17,14 +17,14 @@ type Review struct {
 	// Warnings name settings that have no effect or may be meant differently. If there are faults, there are no
 	// warnings.
 	Warnings []string
-	// Pods renders the pods that must fit into the namespace at the same time before everything runs that the spec
-	// requests at the start. It is nil if there are faults. The result lacks the pods that cannot be rendered.
+	// Pods renders the pods that the custom resource needs at its start, so that callers can compare them with quotas.
+	// It is nil if there are faults. The result lacks pods that cannot be rendered.
 	Pods func() []Pods
 }
 
-// TemplateWarnings returns a warning for each field of a pod template that does not exist in a pod at that place. The
-// API server drops such a field without a message. For a template that cannot be parsed the result is empty, because
-// validation reports that fault.
+// TemplateWarnings returns a warning for each unknown or misplaced field of a pod template, because the API server
+// drops such fields without a message. If the template cannot be parsed, it returns nil, because validation reports
+// this fault.
 func TemplateWarnings(field string, raw *runtime.RawExtension) (warnings []string) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil

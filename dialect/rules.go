@@ -18,7 +18,7 @@ type Rules interface {
 	ExposureFaults(*Exposing) []*FieldError
 }
 
-// Subject holds the parts of a custom resource that rules of the platform can judge: its labels, its Spark
+// Subject holds the parts of a custom resource to which rules of the platform can apply: its labels, its Spark
 // configuration, and the pods that the operator and the driver would create.
 type Subject struct {
 	// Labels are the labels of the custom resource.
@@ -57,8 +57,8 @@ type Pod struct {
 	Spec   *corev1.PodSpec
 }
 
-// Workers is the largest number of executors or workers that one custom resource may have at a time. Field is the field
-// of the custom resource that limits it.
+// Workers contains the maximum number of executors or workers that a custom resource may have at the same time. Field
+// is the field of the custom resource that sets the maximum.
 type Workers struct {
 	Field string
 	Max   int64
@@ -66,8 +66,8 @@ type Workers struct {
 	Unlimited bool
 }
 
-// Exposing is an Ingress or a route that the custom resource requests. It has only the values that the custom resource
-// sets, and not those that the operator's configuration sets.
+// Exposing is an Ingress or a route that the custom resource requests. It contains only values from the custom
+// resource, not values from the operator's configuration.
 type Exposing struct {
 	Kind string
 	// Hosts are the host names. An empty value means all hosts.
@@ -79,8 +79,9 @@ type Exposing struct {
 	AnnotationsField string
 }
 
-// ExecutorCount returns the largest number of executors for a Spark configuration. The function get returns the value
-// of a key. The argument fallback is the number of executors if the configuration sets no number.
+// ExecutorCount returns the maximum number of executors with a Spark configuration, and whether the number is
+// unlimited. The function get returns the value of a key. The argument fallback is the number of executors if the
+// configuration sets none.
 func ExecutorCount(get func(key string) (string, bool), fallback int64) (most int64, unlimited bool) {
 	number := func(key string, fallback int64) int64 {
 		text, _ := get(key)
@@ -98,8 +99,8 @@ func ExecutorCount(get func(key string) (string, bool), fallback int64) (most in
 	return most, most >= math.MaxInt32
 }
 
-// PodOf returns a pod for the rules. The Spark container is the last one, because Spark appends its own container to
-// those of a template.
+// PodOf returns a Pod for the rules. It takes the image of the last container, because Spark puts its own container
+// after the other containers of a template.
 func PodOf(role, field string, meta *metav1.ObjectMeta, spec *corev1.PodSpec) Pod {
 	p := Pod{Role: role, Field: field, ImageField: field, AccountField: field, Meta: meta, Spec: spec}
 	if n := len(spec.Containers); n > 0 {

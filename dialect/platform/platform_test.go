@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// full returns settings that use every field of a pod.
+// full returns settings that have a default for every field of Pod.
 func full() *Settings {
 	pod := Pod{
 		Labels: map[string]string{"team": "platform"}, Annotations: map[string]string{"note": "default"}, NodeSelector: map[string]string{"pool": "spark"},
@@ -37,7 +37,7 @@ func TestFill(t *testing.T) {
 				"securityContext":{"fsGroup":185},"tolerations":[{"key":"spot","operator":"Exists"}]}}`,
 			used: "labels[team] annotations[note] nodeSelector[pool] tolerations priorityClassName podSecurityContext.fsGroup imagePullSecrets securityContext.allowPrivilegeEscalation securityContext.runAsNonRoot env[HTTP_PROXY] env[REGION]",
 		},
-		"everything is the application's": {
+		"the application sets every field itself": {
 			template: `{"metadata":{"annotations":{"note":"mine"},"labels":{"team":"mine"}},"spec":{"containers":[{"name":"spark","env":[{"name":"HTTP_PROXY"},{"name":"REGION","value":""}],
 				"securityContext":{"allowPrivilegeEscalation":true,"runAsNonRoot":false}}],"imagePullSecrets":[{"name":"mine"}],"nodeSelector":{"pool":"mine"},"priorityClassName":"mine",
 				"securityContext":{"fsGroup":1},"tolerations":[{"key":"spot","operator":"Exists"}]}}`,
@@ -54,11 +54,11 @@ func TestFill(t *testing.T) {
 			template: `{"spec":{"containers":[{"name":"a"},{"name":"spark"}]}}`, settings: &Settings{Driver: Pod{Env: full().Driver.Env[1:]}},
 			want: `{"spec":{"containers":[{"name":"a"},{"name":"spark","env":[{"name":"REGION","value":"eu"}]}]}}`, used: "env[REGION]",
 		},
-		"a sidecar is not the daemon": {
+		"a sidecar is not taken for the Spark container": {
 			template: `{"spec":{"containers":[{"name":"a"}]}}`, settings: &Settings{}, container: Container{Name: "spark", Alone: true, Image: "i", ImageSetting: "images[4.1]"},
 			want: `{"spec":{"containers":[{"image":"i","name":"spark"},{"name":"a"}]}}`, used: "images[4.1]",
 		},
-		"a container without a name is the daemon": {
+		"a container without a name is the Spark container": {
 			template: `{"spec":{"containers":[{"name":"a"},{"resources":{}}]}}`, settings: &Settings{}, container: Container{Name: "spark", Alone: true, Image: "i", ImageSetting: "images[4.1]"},
 			want: `{"spec":{"containers":[{"name":"a"},{"resources":{},"image":"i"}]}}`, used: "images[4.1]",
 		},
@@ -70,7 +70,7 @@ func TestFill(t *testing.T) {
 			template: `{"spec":{"activeDeadlineSeconds":9007199254740993}}`, settings: &Settings{Driver: Pod{PriorityClassName: "batch"}},
 			want: `{"spec":{"activeDeadlineSeconds":9007199254740993,"priorityClassName":"batch"}}`, used: "priorityClassName",
 		},
-		"elsewhere in the spec": {
+		"fields that the application sets elsewhere": {
 			settings: &Settings{PullSecrets: []string{"a"}, Driver: Pod{PriorityClassName: "a", Env: full().Driver.Env, SecurityContext: full().Driver.SecurityContext, PodSecurityContext: full().Driver.PodSecurityContext}},
 			taken:    Taken{Env: func(name string) bool { return name == "REGION" || name == "HTTP_PROXY" }, PullSecrets: true, Priority: true, Security: true, PodSecurity: true},
 		},
@@ -162,7 +162,7 @@ func TestConf(t *testing.T) {
 	}
 }
 
-// TestRemember checks that a status stores only the part of the settings that decisions after a launch read.
+// TestRemember checks that a status stores only the settings that the operator still needs after a launch.
 func TestRemember(t *testing.T) {
 	s := full()
 	s.SparkConf = map[string]string{"spark.ui.port": "4050", "spark.eventLog.dir": "s3a://x", "spark.dynamicAllocation.enabled": "true"}
@@ -201,7 +201,8 @@ func TestWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestOriginsAreBounded checks that an annotation with many origins stays small, and says how many are missing.
+// TestOriginsAreBounded checks that the annotation with the origins has a maximum size, and that it contains the number
+// of origins that are left out.
 func TestOriginsAreBounded(t *testing.T) {
 	s := &Settings{Version: "v", SparkConf: map[string]string{}, Origins: map[string]string{}}
 	for i := range 2000 {

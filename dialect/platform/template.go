@@ -11,31 +11,32 @@ import (
 
 // Container names the Spark container in a pod template.
 type Container struct {
-	// Name is the container's name, and the name of a container that is added to a template without one.
+	// Name is the name of the Spark container. A Spark container that Fill adds to a template gets this name too.
 	Name string
-	// Alone means that only a container with this name, or without any name, is the Spark container. Otherwise the
-	// first container is, if none has the name.
+	// Alone decides which container is the Spark container if none has the name. If true, it is the container without a
+	// name, if any. If false, it is the first container.
 	Alone bool
-	// Image is the default of the container's image, and ImageSetting the name of its setting. If Image is empty, the
-	// template has no default of its image.
+	// Image is the default image of the container, and ImageSetting is the name of the setting that contains it. If
+	// Image is empty, there is no default image.
 	Image, ImageSetting string
 }
 
-// Taken reports which default settings of a pod an application sets elsewhere than in the pod's template.
+// Taken reports which settings of a pod the application already sets outside the pod's template, so that Fill does not
+// add their defaults.
 type Taken struct {
 	// Env reports whether the application sets an environment variable. It may be nil.
 	Env func(name string) bool
 	// Key reports whether the application sets a key of one of the fields labels, annotations and nodeSelector. It may
 	// be nil.
 	Key func(field, key string) bool
-	// PullSecrets, Priority and Security report whether the application sets the image pull secrets, the priority class
-	// and the container's security context.
+	// PullSecrets, Priority, Security and PodSecurity report whether the application sets the image pull secrets, the
+	// priority class, the container's security context and the pod's security context.
 	PullSecrets, Priority, Security, PodSecurity bool
 }
 
-// Fill adds the defaults to a pod template, for everything that the template does not set. It returns the new template
-// as JSON, and the names of the settings that it used; each name begins with the given role. If raw is not a JSON
-// object, Fill returns it unchanged, because validation reports that fault.
+// Fill adds the defaults to a pod template, except for fields that the template sets itself. It returns the new
+// template as JSON, and the names of the settings that it used. Most names begin with the given role. If raw is not a
+// JSON object, Fill returns it unchanged, because validation reports this fault.
 func (s *Settings) Fill(raw []byte, role string, container Container, taken Taken) (filled []byte, used []string) {
 	if s == nil {
 		return raw, nil
@@ -55,7 +56,8 @@ func (s *Settings) Fill(raw []byte, role string, container Container, taken Take
 	return text, used
 }
 
-// FillTree changes a decoded pod template as Fill does, and returns the names of the settings that it used.
+// FillTree adds the defaults to a decoded pod template in place, by the same rules as Fill. It returns the names of the
+// settings that it used.
 func (s *Settings) FillTree(tree map[string]any, role string, container Container, taken Taken) []string {
 	if s == nil {
 		return nil
@@ -91,7 +93,7 @@ const (
 	Executor = "executor"
 )
 
-// Pod returns the settings of the pods of a role.
+// Pod returns the default settings of the pods with the given role.
 func (s *Settings) Pod(role string) *Pod {
 	if role == Executor {
 		return &s.Executor
@@ -99,8 +101,8 @@ func (s *Settings) Pod(role string) *Pod {
 	return &s.Driver
 }
 
-// FillFields returns a copy of a struct of the Kubernetes API with the defaults for fields that it does not set, and
-// the names of the settings that it used. If own or the defaults are nil, it returns own.
+// FillFields returns a copy of own, a struct of the Kubernetes API, in which unset fields have their defaults. It also
+// returns the names of the settings that it used. If own or defaults is nil, it returns own.
 func FillFields[T any](setting string, own, defaults *T) (*T, []string) {
 	if own == nil || defaults == nil {
 		return own, nil
@@ -129,7 +131,7 @@ func (f *filler) use(setting string) {
 	f.used = append(f.used, setting)
 }
 
-// entries adds the entries of a map that the template does not have.
+// entries adds default entries to a map of the template, such as labels. It skips keys that the map already has.
 func (f *filler) entries(tree map[string]any, section, field string, defaults map[string]string) {
 	for _, key := range sortedKeys(defaults) {
 		if has(peek(tree, section, field), key) || f.taken.Key != nil && f.taken.Key(field, key) {
@@ -160,8 +162,8 @@ func (f *filler) tolerations(tree map[string]any, defaults []corev1.Toleration) 
 	}
 }
 
-// fields adds the fields of a struct that the template does not set. It leaves out fields that contradict fields which
-// the template sets.
+// fields adds default fields to a struct of the template, such as a security context. It skips fields that the template
+// sets, and defaults that contradict them.
 func (f *filler) fields(tree map[string]any, section, field, setting string, defaults map[string]any) {
 	own := peek(tree, section, field)
 	for _, name := range sortedKeys(defaults) {
@@ -173,8 +175,8 @@ func (f *filler) fields(tree map[string]any, section, field, setting string, def
 	}
 }
 
-// contradicts reports whether a default of a security context would make a pod invalid or keep it from starting because
-// of what the application itself sets in that context.
+// contradicts reports whether a default of a security context contradicts a field that the application sets in it. The
+// pod would then be invalid, or its containers would not start.
 func contradicts(own map[string]any, name string, value any) bool {
 	switch name {
 	case "runAsNonRoot":
@@ -275,7 +277,7 @@ func below(tree map[string]any, path ...string) map[string]any {
 	return tree
 }
 
-// has reports whether an object has a field whose value is neither null nor empty.
+// has reports whether an object has the field, and its value is neither null nor an empty list.
 func has(tree map[string]any, field string) bool {
 	switch value := tree[field].(type) {
 	case nil:
@@ -306,7 +308,7 @@ func jsonOf(value any) string {
 	return string(text)
 }
 
-// TakenByConf returns what an application sets for the pods of a role in its Spark configuration.
+// TakenByConf returns the settings of a role's pods that an application sets in its Spark configuration.
 func TakenByConf(own map[string]string, role string) Taken {
 	set := func(keys ...string) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { _, set := own[key]; return set })

@@ -9,7 +9,7 @@ import (
 )
 
 // TestOwnAccountIsRefused checks that an application in the operator's namespace may not run its pods with the
-// operator's own service account. In other namespaces an account with that name belongs to somebody else and is
+// operator's own service account. In other namespaces, an account with the same name is another account, which is
 // accepted.
 func TestOwnAccountIsRefused(t *testing.T) {
 	own := dialect.ServiceAccount{Namespace: "jobs", Name: "operator"}

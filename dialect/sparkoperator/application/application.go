@@ -33,7 +33,7 @@ type Options struct {
 	// MaxTrackedExecutors is the maximum number of entries in status.executorState; 0 means none. The counts always
 	// include all executors.
 	MaxTrackedExecutors int
-	// Limits are the deadlines of applications that set none; 0 means no deadline.
+	// Limits are the deadlines of applications that do not set their own; 0 means no deadline.
 	Limits lifecycle.Deadlines
 	// Master is the URL of the API server that drivers use; empty means DefaultMaster.
 	Master string
@@ -46,12 +46,12 @@ type Options struct {
 	// Authenticate makes drivers and executors authenticate each other and encrypt their traffic, unless an application
 	// sets the keys for this itself.
 	Authenticate bool
-	// Submission is the submission mode of applications that set none; empty means Auto. Native also overrides the
-	// applications' own mode: the operator then creates all driver pods and never uses spark-submit.
+	// Submission is the submission mode of applications that do not set one; empty means Auto. Native also overrides
+	// the mode that an application sets: the operator then creates all driver pods and never uses spark-submit.
 	Submission v1beta2.SubmissionMode
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
 	RunnerAccount string
-	// Admission lists what can change the executors' pods at admission.
+	// Admission lists the mechanisms that can change executor pods at admission: a policy and a webhook.
 	Admission admit.Available
 	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
@@ -60,7 +60,7 @@ type Options struct {
 	// Defaults are the platform's defaults in the application's namespace; nil if there are none.
 	Defaults *platform.Settings
 
-	// declared is set while the spec of the application has the platform's defaults.
+	// declared is set while the platform's defaults are merged into the application's spec.
 	declared *declared
 }
 
@@ -103,9 +103,9 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	return plan
 }
 
-// nextAttempt renders an attempt and returns its objects (built). submitter is the reason if spark-submit has to create
-// the driver pod. invalid is the reason if the spec can never be launched. invalid depends neither on the attempt nor
-// on the time, so every other attempt would fail as well.
+// nextAttempt renders an attempt into built. If spark-submit has to create the driver pod, submitter is the reason. If
+// the spec cannot be launched, invalid is the reason. It does not depend on the attempt or the time, so every other
+// attempt would fail too.
 func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	objects, submitter, faults := d.tryAttempt(app, attempt, now)
 	if invalid := dialect.Invalid(faults); invalid != nil {
@@ -114,8 +114,8 @@ func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now t
 	return &dialect.Built{Attempt: attempt, ID: submissionID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
-// tryAttempt validates the application and renders an attempt. It returns the attempt's objects, the reason if
-// spark-submit has to create the driver pod, and the faults that make every launch of the spec impossible.
+// tryAttempt validates the application and renders an attempt. It returns the attempt's objects, and the reason if
+// spark-submit has to create the driver pod. If it returns faults, the spec cannot be launched.
 func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, []*dialect.FieldError) {
 	d, app = d.launching(app)
 	if faults := Validate(app); len(faults) > 0 {
@@ -128,10 +128,10 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 	return objects, submitter, d.explained(d.ruleFaults(app, attempt, now, objects, submitter))
 }
 
-// Executor returns the executor pod that the driver of an attempt would create, as far as it can be computed without
-// the driver (submit.Executor). The operator never creates this pod. id is the executor's id, and driver is the driver
-// pod's UID. The error is a *FieldError that names the user's field, or a *submit.Error if only spark-submit could
-// build the submission (NotNative).
+// Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,
+// but sends it to the API server in a dry run. Some values are known only to the driver; submit.Executor says which. id
+// is the executor's id, and driver is the driver pod's UID. An error is a *FieldError that names the field to correct,
+// or a *submit.Error with NotNative if the operator cannot build the submission and only spark-submit can.
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !d.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged
@@ -154,10 +154,10 @@ func (d Dialect) executor(app *v1beta2.SparkApplication, attempt int32, id int, 
 	return pod, err
 }
 
-// Render returns the objects of a Create action: either the objects of an attempt's launch, or the driver's
-// PodDisruptionBudget, which is then the only element of Objects.Before. If spark-submit creates the driver pod,
-// Objects.Driver is the pod that runs spark-submit, and Objects.Before contains a Secret for it. An error is a
-// *FieldError that names the user's field.
+// Render returns the objects of a Create action. If the action launches an attempt, these are the attempt's objects. If
+// spark-submit creates the driver pod, Objects.Driver is the pod that runs spark-submit, and Objects.Before contains a
+// Secret for it. If the action creates the driver's PodDisruptionBudget, the budget is the only element of
+// Objects.Before. An error is a *FieldError that names the field to correct.
 func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	switch {
 	case action.Verb == lifecycle.Create && action.Part == lifecycle.DriverBudget:

@@ -11,12 +11,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// AuxiliaryObjects returns the auxiliary objects that an application wants, according to the status that Decide has
-// written. They are wanted from the launch of an attempt to its end.
+// AuxiliaryObjects returns the auxiliary objects that should exist according to the status that Decide has written.
+// They should exist from the launch of an attempt to its end.
 //
-// After the end, the existing Services stay as long as the driver pod, so that the end of an attempt costs no deletion
-// and the next attempt can use the same Services. The number of driver pods therefore limits the number of cluster IP
-// addresses in use.
+// After the end, existing Services are kept until the driver pod is deleted. This saves their deletion at the end of an
+// attempt, and the next attempt can use the same Services. Because Services do not outlive their driver pods, the
+// number of driver pods limits the number of cluster IP addresses in use.
 func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.AuxiliaryObjects {
 	d, restore := d.asLaunched(app)
 	defer restore()
@@ -46,8 +46,8 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 	return wanted
 }
 
-// uiOf returns a copy of the status's driver info (known) in which the UI's Service, address and link are set from the
-// auxiliary objects that exist (live).
+// uiOf returns a copy of known, the driver info in the status, with the Service, the address and the link of the UI. It
+// takes them from live, the auxiliary objects that exist.
 func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.AuxiliaryObject) v1beta2.DriverInfo {
 	info := withoutUI(known)
 	if service := dialect.FindObject(live, "Service", e.Service); service != nil && service.Current {
@@ -80,7 +80,8 @@ func hostPort(host string, port int32) string {
 	return host + ":" + strconv.Itoa(int(port))
 }
 
-// recordExposed sets the condition Exposed. It returns a warning event if an auxiliary object is rejected or faulty.
+// recordExposed sets the condition Exposed. It returns a warning event if the API server rejected an auxiliary object,
+// or if the spec requests an object that cannot be created.
 func recordExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 	exposed := dialect.Exposed{Objects: e.Objects, Problems: e.Problems, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
 	return exposed.Record(&app.Status.Conditions, live, now)

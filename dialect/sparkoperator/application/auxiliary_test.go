@@ -23,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// standingIn sets the phase of an application's first attempt and returns the application.
+// standingIn puts an application into the given phase of its first attempt, and returns it.
 func standingIn(app *v1beta2.SparkApplication, phase lifecycle.Phase) *v1beta2.SparkApplication {
 	encodeMemory(&app.Status, lifecycle.Memory{Phase: phase, Attempt: 1, AttemptID: lifecycle.AttemptID(string(app.UID), 1), Runs: 1, Submissions: 1, SubmittedAt: t0})
 	return app
@@ -86,48 +86,48 @@ func TestExposure(t *testing.T) {
 		wrong []string // reason and words of each message
 	}{
 		{"nothing is switched on", sparkoperator.UI{}, ``, nil, nil},
-		{"nothing is switched on, and something asked", sparkoperator.UI{}, `sparkUIOptions: {servicePort: 80}`, nil, []string{"SwitchedOff: spec.sparkUIOptions: ", "ui.service: true", "controller.uiService.enable=true"}},
+		{"nothing is switched on, but the spec requests a Service", sparkoperator.UI{}, `sparkUIOptions: {servicePort: 80}`, nil, []string{"SwitchedOff: spec.sparkUIOptions: ", "ui.service: true", "controller.uiService.enable=true"}},
 		{"the Service", only, ``, []string{svc}, nil},
 		{"everything", fullUI(), ``, []string{svc, ing, route}, nil},
 		{"no UI", fullUI(), `{sparkConf: {spark.ui.enabled: " False "}, sparkUIOptions: {servicePort: 80, route: {}}}`, nil, nil},
 		{"the UI's own port", only, `sparkConf: {spark.ui.port: "4050"}`, []string{"Service pi-ui-svc ClusterIP spark-driver-ui-port 4050->4050"}, nil},
 		{"the UI's own port, and options", outside, `{sparkConf: {spark.ui.port: "4050"}, sparkUIOptions: {serviceType: NodePort}}`,
 			[]string{"Service pi-ui-svc NodePort spark-driver-ui-port 4050->4050"}, nil},
-		{"a port of the Service's", only, `{sparkConf: {spark.ui.port: "4050"}, sparkUIOptions: {servicePort: 80, servicePortName: web}}`,
+		{"the Service's own port", only, `{sparkConf: {spark.ui.port: "4050"}, sparkUIOptions: {servicePort: 80, servicePortName: web}}`,
 			[]string{"Service pi-ui-svc ClusterIP web 80->4050"}, nil},
-		{"any port", fullUI(), `sparkConf: {spark.ui.port: "0"}`, nil, []string{"InvalidPort: spec.sparkConf[spark.ui.port]: ", "makes Spark choose a free port"}},
-		{"a port that is none", only, `sparkConf: {spark.ui.port: http}`, nil, []string{`InvalidPort: spec.sparkConf[spark.ui.port]: "http" is not a port`}},
+		{"a UI port that Spark chooses", fullUI(), `sparkConf: {spark.ui.port: "0"}`, nil, []string{"InvalidPort: spec.sparkConf[spark.ui.port]: ", "makes Spark choose a free port"}},
+		{"an invalid port", only, `sparkConf: {spark.ui.port: http}`, nil, []string{`InvalidPort: spec.sparkConf[spark.ui.port]: "http" is not a port`}},
 		{"a port too large", only, `sparkConf: {spark.ui.port: "70000"}`, nil, []string{`spec.sparkConf[spark.ui.port]: 70000 is not a port; write a number from 1 to 65535`}},
 		{"a Service's port too large", only, `sparkUIOptions: {servicePort: 70000}`, nil, []string{`InvalidPort: spec.sparkUIOptions.servicePort: 70000`}},
 		{"a Service's port too small", only, `sparkUIOptions: {servicePort: -1}`, nil, []string{`spec.sparkUIOptions.servicePort: -1`}},
 		{"the application's own Ingress", fullUI(), `sparkUIOptions: {ingressAnnotations: {from: application}, ingressTLS: [{secretName: mine}]}`,
 			[]string{svc, "Ingress pi-ui-ingress spark.example.com/jobs/pi(/|$)(.*) to pi-ui-svc:4040 class=nginx from=application tls=mine", route}, nil},
-		{"Ingresses, but no address", inside, `sparkUIOptions: {ingressTLS: [{secretName: mine}]}`, []string{svc}, nil},
-		{"an address that does not suit this name", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}." + strings.Repeat("a", 64) + ".com"}}, ``, []string{svc},
+		{"Ingresses without an address", inside, `sparkUIOptions: {ingressTLS: [{secretName: mine}]}`, []string{svc}, nil},
+		{"an address that is invalid with this name", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}." + strings.Repeat("a", 64) + ".com"}}, ``, []string{svc},
 			[]string{"InvalidAddress: ui.ingress.urlFormat of the operator's configuration: ", "is not a host name"}},
 		{"an address without a host", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "/{{$appName}}"}}, ``, []string{svc}, []string{"needs a host before the path"}},
 
-		{"a route that nobody may make", only, `sparkUIOptions: {route: {}}`, []string{svc}, []string{"SwitchedOff: spec.sparkUIOptions.route: ", "ui.route.enabled: true", "controller.uiRoute.enable=true"}},
+		{"a route that is switched off", only, `sparkUIOptions: {route: {}}`, []string{svc}, []string{"SwitchedOff: spec.sparkUIOptions.route: ", "ui.route.enabled: true", "controller.uiRoute.enable=true"}},
 		{"a route without a Gateway", inside, `sparkUIOptions: {route: {hostnames: [a.b]}}`, []string{svc}, []string{"NoGateway: spec.sparkUIOptions.route.parentRefs: "}},
-		{"a route to everything", inside, `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, []string{svc}, []string{"InvalidAddress: spec.sparkUIOptions.route.hostnames: "}},
-		{"a route of the application's", inside, `sparkUIOptions: {route: {parentRefs: [{name: g}, {name: h}], hostnames: [a.b, c.d]}}`,
+		{"a route without a host", inside, `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, []string{svc}, []string{"InvalidAddress: spec.sparkUIOptions.route.hostnames: "}},
+		{"a route that the application configures", inside, `sparkUIOptions: {route: {parentRefs: [{name: g}, {name: h}], hostnames: [a.b, c.d]}}`,
 			[]string{svc, "HTTPRoute pi-ui-route [a.b c.d]/ at [g h]"}, nil},
-		{"hosts of the application's", fullUI(), `sparkUIOptions: {route: {hostnames: [a.b]}}`, []string{svc, ing, "HTTPRoute pi-ui-route [a.b]/jobs/pi at [public]"}, nil},
-		{"Gateways of the application's", fullUI(), `sparkUIOptions: {route: {parentRefs: [{name: mine}]}}`,
+		{"hosts that the application sets", fullUI(), `sparkUIOptions: {route: {hostnames: [a.b]}}`, []string{svc, ing, "HTTPRoute pi-ui-route [a.b]/jobs/pi at [public]"}, nil},
+		{"Gateways that the application sets", fullUI(), `sparkUIOptions: {route: {parentRefs: [{name: mine}]}}`,
 			[]string{svc, ing, "HTTPRoute pi-ui-route [spark.example.com]/jobs/pi at [mine]"}, nil},
 		{"a route of any host", sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}, ``,
 			[]string{svc, "HTTPRoute pi-ui-route []/pi at [g]"}, nil},
 		{"a route of another path", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "a.b/{{$appName}}"}, Route: &sparkoperator.UIRoute{URLFormat: "/x/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}, ``,
 			[]string{svc, "Ingress pi-ui-ingress a.b/pi(/|$)(.*) to pi-ui-svc:4040 class= from="}, []string{"InvalidAddress: ui.route.urlFormat of the operator's configuration: ", `"/x/pi" has another path`}},
-		{"a route's address that is none", sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "a b", Parents: []expose.Parent{{Name: "g"}}}}, ``, []string{svc},
+		{"an invalid address of a route", sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "a b", Parents: []expose.Parent{{Name: "g"}}}}, ``, []string{svc},
 			[]string{"InvalidAddress: ui.route.urlFormat of the operator's configuration: ", "is not a URL"}},
 
 		{"ports of the driver", sparkoperator.UI{Outside: true}, `driverIngressOptions: [{servicePort: 9090, servicePortName: rpc}, {servicePort: 9091, servicePortName: web, serviceType: NodePort}]`,
 			[]string{"Service pi-driver-9090 ClusterIP rpc 9090->9090", "Service pi-driver-9091 NodePort web 9091->9091"}, nil},
-		{"types that lead outside", only, `{sparkUIOptions: {serviceType: LoadBalancer}, driverIngressOptions: [{servicePort: 9091, servicePortName: web, serviceType: NodePort}]}`,
+		{"Service types that are reachable from outside the cluster", only, `{sparkUIOptions: {serviceType: LoadBalancer}, driverIngressOptions: [{servicePort: 9091, servicePortName: web, serviceType: NodePort}]}`,
 			[]string{svc, "Service pi-driver-9091 ClusterIP web 9091->9091"}, []string{"SwitchedOff: spec.sparkUIOptions.serviceType: ", "type LoadBalancer",
 				"exposure.enabled: true", "controller.exposure.enable=true", "SwitchedOff: spec.driverIngressOptions[0].serviceType: ", "type NodePort"}},
-		{"a type that leads elsewhere", outside, `{sparkUIOptions: {serviceType: ExternalName}, driverIngressOptions: [{servicePort: 9091, servicePortName: web, serviceType: ExternalName}]}`,
+		{"a Service type that redirects traffic", outside, `{sparkUIOptions: {serviceType: ExternalName}, driverIngressOptions: [{servicePort: 9091, servicePortName: web, serviceType: ExternalName}]}`,
 			nil, []string{"InvalidSpec: spec.sparkUIOptions.serviceType: is refused", "InvalidSpec: spec.driverIngressOptions[0].serviceType: is refused"}},
 		{"ports of a driver without a UI", sparkoperator.UI{}, `{sparkConf: {spark.ui.enabled: "false"}, driverIngressOptions: [{servicePort: 9090, servicePortName: rpc}]}`,
 			[]string{"Service pi-driver-9090 ClusterIP rpc 9090->9090"}, nil},
@@ -138,9 +138,9 @@ func TestExposure(t *testing.T) {
 				"Service pi-driver-1 ClusterIP a 1->1", "Ingress pi-ing-1 pi.example.com/ to pi-driver-1:1 class=nginx from=operator tls=operators",
 				"Service pi-driver-2 ClusterIP b 2->2", "Ingress pi-ing-2 example.com/jobs/b(/|$)(.*) to pi-driver-2:2 class=nginx from=entry tls=own",
 			}, nil},
-		{"Ingresses that nobody may make", sparkoperator.UI{}, `driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: a.b}]`,
+		{"Ingresses that are switched off", sparkoperator.UI{}, `driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: a.b}]`,
 			[]string{"Service pi-driver-1 ClusterIP a 1->1"}, []string{"SwitchedOff: spec.driverIngressOptions[0].ingressURLFormat: ", "ui.ingress.enabled: true", "controller.uiIngress.enable=true"}},
-		{"entries that cannot be", inside, `driverIngressOptions: [{servicePort: 0, servicePortName: a}, {servicePort: 5, servicePortName: a}, {servicePort: 5, servicePortName: b},
+		{"invalid entries", inside, `driverIngressOptions: [{servicePort: 0, servicePortName: a}, {servicePort: 5, servicePortName: a}, {servicePort: 5, servicePortName: b},
 			{servicePort: 6, servicePortName: c, ingressURLFormat: /x}, {servicePort: 7, servicePortName: c, ingressURLFormat: "{{$app}}.b"},
 			{servicePort: 8, servicePortName: c, ingressURLFormat: a.b/x}, {servicePort: 9, servicePortName: c, ingressURLFormat: http://a.b/x/}]`,
 			[]string{svc, "Service pi-driver-5 ClusterIP a 5->5", "Service pi-driver-6 ClusterIP c 6->6", "Service pi-driver-7 ClusterIP c 7->7",
@@ -194,8 +194,8 @@ func TestExposure(t *testing.T) {
 	}
 }
 
-// checkIdentity checks that an auxiliary object has the labels and the owner reference by which the operator and tools
-// of this API find it, and a digest that shows whether its content is as wanted.
+// checkIdentity checks that an auxiliary object has the labels and the owner reference by which the operator and other
+// tools find it. It also checks that the object has the digest by which the operator detects changes of the content.
 func checkIdentity(t *testing.T, app *v1beta2.SparkApplication, object submit.Object) {
 	t.Helper()
 	for key, want := range map[string]string{
@@ -260,8 +260,8 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 	}
 }
 
-// TestAuxiliaryObjectsByPhase checks that auxiliary objects are wanted from the launch to the end of an attempt. After
-// the end, the Service stays as long as the driver pod of that attempt exists.
+// TestAuxiliaryObjectsByPhase checks that auxiliary objects exist from the launch to the end of an attempt, and that
+// Services are kept after the end until the attempt's driver pod is deleted.
 func TestAuxiliaryObjectsByPhase(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	beside := func(attempt int32) lifecycle.Observed {
@@ -300,8 +300,8 @@ func TestAuxiliaryObjectsByPhase(t *testing.T) {
 	}
 }
 
-// TestContentTellsDifferences checks that equal objects have the same digest, and different objects have different
-// digests.
+// TestContentTellsDifferences checks that two objects have the same digest if they are equal, and different digests
+// otherwise.
 func TestContentTellsDifferences(t *testing.T) {
 	d := Dialect{Options{UI: fullUI()}}
 	digests := func(change ...func(*v1beta2.SparkApplication)) (all []string) {
@@ -344,17 +344,17 @@ func TestUIConf(t *testing.T) {
 		name, spec, want string
 		ui               sparkoperator.UI
 	}{
-		{"nothing leads to it", ``, "", sparkoperator.UI{Service: true}},
+		{"no Ingress and no route", ``, "", sparkoperator.UI{Service: true}},
 		{"a path", ``, reported, fullUI()},
 		{"a host of its own", ``, "", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}}},
-		{"no Service, so nothing", ``, "", sparkoperator.UI{Ingress: fullUI().Ingress}},
+		{"no Service", ``, "", sparkoperator.UI{Ingress: fullUI().Ingress}},
 		{"no UI", `sparkConf: {spark.ui.enabled: "false"}`, "", fullUI()},
 		{"a route alone", ``, reported, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}", Parents: []expose.Parent{{Name: "g"}}}}},
-		{"a route that is asked for", `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, reported, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}"}}},
-		{"the user's word", `sparkConf: {spark.ui.proxyBase: /mine}`, "spark.ui.proxyBase=/mine spark.ui.proxyRedirectUri=/", fullUI()},
-		{"the user's word on redirects", `sparkConf: {spark.ui.proxyRedirectUri: https://x}`, "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=https://x", fullUI()},
+		{"a route that the spec requests", `sparkUIOptions: {route: {parentRefs: [{name: g}]}}`, reported, sparkoperator.UI{Service: true, Route: &sparkoperator.UIRoute{URLFormat: "/{{$appNamespace}}/{{$appName}}"}}},
+		{"a path that the user sets", `sparkConf: {spark.ui.proxyBase: /mine}`, "spark.ui.proxyBase=/mine spark.ui.proxyRedirectUri=/", fullUI()},
+		{"a redirect that the user sets", `sparkConf: {spark.ui.proxyRedirectUri: https://x}`, "spark.ui.proxyBase=/jobs/pi spark.ui.proxyRedirectUri=https://x", fullUI()},
 		{"ports of the driver change nothing", `driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: a.b/c}]`, "", sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{}}},
-		{"the id is known before the launch", ``, "spark.ui.proxyBase=/" + appID(lifecycle.AttemptID("11111111-2222-4333-8444-555555555555", 1)) + " spark.ui.proxyRedirectUri=/",
+		{"an id in the path", ``, "spark.ui.proxyBase=/" + appID(lifecycle.AttemptID("11111111-2222-4333-8444-555555555555", 1)) + " spark.ui.proxyRedirectUri=/",
 			sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "a.b/{{$appId}}"}}},
 	} {
 		app := appOf(t, "spec: {"+test.spec+"}")
@@ -398,8 +398,8 @@ func uiKeys(objects submit.Objects) string {
 	return strings.Join(slices.Compact(found), " ")
 }
 
-// TestSurrounded checks that the status and one event report which auxiliary objects exist and which were rejected. The
-// status contains a name or an address only while it is right.
+// TestSurrounded checks that the status reports the auxiliary objects that exist, with their current names and
+// addresses, and that one event reports a rejected object.
 func TestSurrounded(t *testing.T) {
 	stands := func(kind, name string) lifecycle.AuxiliaryObject {
 		return lifecycle.AuxiliaryObject{Kind: kind, Name: name, Current: true}
@@ -420,24 +420,24 @@ func TestSurrounded(t *testing.T) {
 		events                  int
 		says                    string
 	}{
-		{"on its way", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc"}, {Kind: "Ingress", Name: "pi-ui-ingress"}}, "", "", "", "", "", "", 0, ""},
-		{"made", []lifecycle.AuxiliaryObject{service, ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
-		{"there", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
-		{"the Ingress is refused", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}, route},
+		{"not created yet", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc"}, {Kind: "Ingress", Name: "pi-ui-ingress"}}, "", "", "", "", "", "", 0, ""},
+		{"created", []lifecycle.AuxiliaryObject{service, ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
+		{"unchanged", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
+		{"the Ingress is rejected", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}, route},
 			"pi-ui-svc", "10.0.0.7:4040", "pi-ui-route", address, metav1.ConditionFalse, "Forbidden", 1, "Ingress pi-ui-ingress: no"},
-		{"still", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}, route},
+		{"rejected again", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}, route},
 			"pi-ui-svc", "10.0.0.7:4040", "pi-ui-route", address, metav1.ConditionFalse, "Forbidden", 0, "the application continues to run; "},
-		{"for another reason", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "theirs"}}, route},
+		{"rejected for another reason", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "theirs"}}, route},
 			"pi-ui-svc", "10.0.0.7:4040", "pi-ui-route", address, metav1.ConditionFalse, "NameTaken", 1, "theirs"},
 		{"tried again", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), {Kind: "Ingress", Name: "pi-ui-ingress"}, route},
 			"pi-ui-svc", "10.0.0.7:4040", "pi-ui-route", address, metav1.ConditionFalse, "NameTaken", 0, "theirs"},
-		{"put right", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
+		{"corrected", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route}, "pi-ui-svc", "10.0.0.7:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
 		{"another address", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "fd00::7"}, ingress, route},
 			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionTrue, "Exposed", 0, ""},
-		{"what is not wanted stays", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route, {Kind: "Ingress", Name: "pi-ing-1", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
+		{"an object that cannot be deleted", []lifecycle.AuxiliaryObject{stands("Service", "pi-ui-svc"), ingress, route, {Kind: "Ingress", Name: "pi-ing-1", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
 			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionFalse, "OperatorForbidden", 1, "Ingress pi-ing-1: may not delete"},
 		{"over", nil, "pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, "", "", 0, ""},
-		{"over, and something stays", []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
+		{"over, with an object that cannot be deleted", []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "pi-ui-ingress", Cause: lifecycle.Cause{Reason: "OperatorForbidden", Message: "may not delete"}}},
 			"pi-ui-svc", "[fd00::7]:4040", "pi-ui-ingress", address, metav1.ConditionFalse, "OperatorForbidden", 1, "Ingress pi-ui-ingress: may not delete"},
 		{"suspended", nil, "", "", "", "", "", "", 0, ""},
 	} {
@@ -463,22 +463,21 @@ func TestSurrounded(t *testing.T) {
 		}
 		for _, event := range reported {
 			if event.Type != corev1.EventTypeWarning || event.Reason != c.Reason || event.Message != c.Message {
-				t.Errorf("%d, %s: told %+v", i, step.name, event)
+				t.Errorf("%d, %s: event %+v", i, step.name, event)
 			}
 		}
 		// Recording the same states again changes nothing, so no status is written.
 		settled := app.Status.DeepCopy()
 		if again := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now.Add(time.Hour)); len(again) > 0 {
-			t.Errorf("%d, %s: told again: %v", i, step.name, again)
+			t.Errorf("%d, %s: events for the same states: %v", i, step.name, again)
 		}
 		if diff := cmp.Diff(settled, &app.Status); diff != "" {
-			t.Errorf("%d, %s: the same again changes the status:\n%s", i, step.name, diff)
+			t.Errorf("%d, %s: recording the same states again changes the status:\n%s", i, step.name, diff)
 		}
 	}
 }
 
-// TestDecideKeepsWhatIsExposed checks that a decision about the driver leaves the address of the UI and the condition
-// Exposed unchanged.
+// TestDecideKeepsWhatIsExposed checks that Decide does not change the address of the UI or the condition Exposed.
 func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	app := sample()

@@ -21,7 +21,7 @@ import (
 // Batch is the part of the operator's configuration about batch schedulers.
 type Batch struct {
 	// Enabled allows gang scheduling of applications. If false, spec.batchScheduler only sets the scheduler name of the
-	// pods, and a warning reports it.
+	// pods, and a warning reports this.
 	Enabled bool
 	// Default is the batch scheduler of applications that set no scheduler; empty means none.
 	Default string
@@ -39,9 +39,9 @@ const (
 	batchOptionsField = "spec.batchSchedulerOptions"
 )
 
-// batchScheduler returns the name of an application's batch scheduler: the scheduler that the spec names, or else the
-// operator's default. The default applies only if the application sets no scheduler for its pods in any other field.
-// The result is empty if the application uses no batch scheduler.
+// batchScheduler returns the name of the application's batch scheduler, or "" if it has none. This is the scheduler
+// that the spec names. If the spec names none, it is the operator's default, unless another field sets a different
+// scheduler for the application's pods.
 func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 	if name := sparkoperator.StringValue(app.Spec.BatchScheduler); name != "" {
 		return name
@@ -86,8 +86,8 @@ const (
 	coschedulingGang gangKind = "coscheduling"
 )
 
-// gangOf returns an application's batch scheduler and the kind of its gang. It returns an error if the operator does
-// not know the scheduler.
+// gangOf returns an application's batch scheduler and its kind of gang scheduling. If the operator does not support the
+// scheduler, it returns an error.
 func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind gangKind, err error) {
 	scheduler = d.batchScheduler(app)
 	switch {
@@ -106,9 +106,9 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}
 }
 
-// schedule sets the scheduler of the request's pods, and the labels and annotations that make the pods a gang. It sets
-// them by configuration keys, which Spark applies over a template. If the application itself sets a group for its
-// driver, the pods keep that group.
+// schedule sets the scheduler of the request's pods, and the labels and annotations that make the pods a gang. It uses
+// configuration keys, because they override a pod template. If the application itself sets the group of its driver, the
+// pods keep their own groups.
 func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) error {
 	scheduler, kind, err := d.gangOf(app)
 	if err != nil || scheduler == "" {
@@ -144,13 +144,15 @@ func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group str
 	}
 }
 
-// ownGroup reports whether the application itself sets the label or annotation that names its driver's group, or
-// enables Spark's own feature step for Volcano, which creates a group. what is "label" or "annotation".
+// ownGroup reports whether the application itself determines its driver's group. It may set the label or annotation
+// that names the group, or enable Spark's own feature step for Volcano, which creates a group. what is "label" or
+// "annotation".
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
 	return setsKey(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }
 
-// setsKey reports whether the spec sets a label or an annotation for the pods of a role.
+// setsKey reports whether the spec sets a label or an annotation of a role's pods in a typed field, a template or
+// sparkConf.
 func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	pod := &spec.Driver.SparkPodSpec
 	if role == "executor" {
@@ -219,9 +221,9 @@ func asUserError(app *v1beta2.SparkApplication, err error) error {
 	return err
 }
 
-// podGroup returns the object that describes the gang to the scheduler. It returns no object if the scheduler needs
-// none, or if the application sets its own group. The object is created before the driver pod and deleted with the
-// attempt.
+// podGroup returns the PodGroup from which the scheduler learns about the gang. It returns no object if the scheduler
+// needs none, or if the application sets its own group. The operator creates the PodGroup before the driver pod and
+// deletes it with the attempt.
 func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit.Request) ([]submit.Object, error) {
 	_, kind, err := d.gangOf(app)
 	if err != nil {
@@ -255,8 +257,8 @@ func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit
 	return []submit.Object{gang.Coscheduling(g)}, nil
 }
 
-// validBatchOptions rejects options that the scheduler's API or Spark would reject later, with a message that does not
-// name the user's field.
+// validBatchOptions returns an error for the first invalid option. The scheduler's API or Spark would reject the option
+// later, but their messages would not name the user's field.
 func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfiguration) error {
 	if options == nil {
 		return nil
@@ -286,8 +288,8 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 	return nil
 }
 
-// batchWarnings returns warnings about the application's batch scheduling fields that have no effect, either with its
-// scheduler or with the operator's configuration.
+// batchWarnings returns a warning for each batch scheduling field of the application that has no effect, because its
+// scheduler does not support the field or because the operator's configuration switches batch schedulers off.
 func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string) {
 	scheduler, kind, err := d.gangOf(app)
 	switch {
@@ -295,7 +297,7 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 		return nil
 	case scheduler != "" && !d.Batch.Enabled:
 		warnings = append(warnings, fmt.Sprintf("%s: batch schedulers are switched off by the operator's configuration (batchScheduler.enabled): "+
-			"driver and executors are given to the scheduler %q and to no group or queue", batchField, conf.Shorten(scheduler)))
+			"the pods get the scheduler name %q, but no group and no queue", batchField, conf.Shorten(scheduler)))
 	}
 	options := app.Spec.BatchSchedulerOptions
 	if options == nil {
@@ -315,14 +317,14 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 		case kind == noGang:
 			warnings = append(warnings, fmt.Sprintf("%s.%s: has no effect without a batch scheduler", batchOptionsField, o.name))
 		default:
-			warnings = append(warnings, fmt.Sprintf("%s.%s: has no meaning for %s", batchOptionsField, o.name, kind))
+			warnings = append(warnings, fmt.Sprintf("%s.%s: has no effect with %s", batchOptionsField, o.name, kind))
 		}
 	}
 	return warnings
 }
 
-// mayMake reports whether the operator has the right to create an object of Spark's own feature steps. It has this
-// right only for a PodGroup of Volcano (VolcanoFeatureStep), and only if batch scheduling is enabled.
+// mayMake reports whether the operator may create the given object for one of Spark's own feature steps. Its RBAC rules
+// allow this only for a PodGroup of Volcano (VolcanoFeatureStep), and only if batch scheduling is enabled.
 func (b Batch) mayMake(object submit.Object) bool {
 	return b.Enabled && object.GetObjectKind().GroupVersionKind() == gang.VolcanoKind
 }

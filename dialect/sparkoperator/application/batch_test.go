@@ -70,33 +70,33 @@ func minResources(t testing.TB, objects submit.Objects) map[string]string {
 // TestGangSums compares the resources that a PodGroup requests with sums computed by hand.
 func TestGangSums(t *testing.T) {
 	for _, c := range []struct{ name, piece, cpu, memory string }{
-		{"one of each with a gigabyte", `{}`, "2", "2816Mi"},
+		{"a driver and an executor with 1 GiB each", `{}`, "2", "2816Mi"},
 		{"three executors", `{executor: {instances: 3}}`, "4", "5632Mi"},
-		{"512m are mebibytes, and 384 more the least beside them", `{driver: {memory: 512m}, executor: {memory: 512m}}`, "2", "1792Mi"},
-		{"a number is mebibytes to Spark", `{executor: {memory: "2048"}}`, "2", "3840Mi"},
-		{"a tenth of ten gigabytes", `{driver: {memory: 10g}, executor: {memory: 10g}}`, "2", "22Gi"},
-		{"what is said beside it", `{driver: {memory: 1g, memoryOverhead: 1g}, executor: {memory: 1g, memoryOverhead: "100"}}`, "2", "3172Mi"},
-		{"a factor of both", `{memoryOverheadFactor: "0.5", driver: {memory: 2g}, executor: {memory: 4g}}`, "2", "9Gi"},
-		{"factors of their own", `{memoryOverheadFactor: "0.5", driver: {memory: 2g}, executor: {memory: 4g},
+		{"512 MiB, and the minimum overhead of 384 MiB", `{driver: {memory: 512m}, executor: {memory: 512m}}`, "2", "1792Mi"},
+		{"a number without a unit, which is MiB to Spark", `{executor: {memory: "2048"}}`, "2", "3840Mi"},
+		{"10 GiB, and an overhead of a tenth", `{driver: {memory: 10g}, executor: {memory: 10g}}`, "2", "22Gi"},
+		{"an overhead that the user sets", `{driver: {memory: 1g, memoryOverhead: 1g}, executor: {memory: 1g, memoryOverhead: "100"}}`, "2", "3172Mi"},
+		{"a factor for driver and executor", `{memoryOverheadFactor: "0.5", driver: {memory: 2g}, executor: {memory: 4g}}`, "2", "9Gi"},
+		{"separate factors for driver and executor", `{memoryOverheadFactor: "0.5", driver: {memory: 2g}, executor: {memory: 4g},
 			sparkConf: {spark.driver.memoryOverheadFactor: "1", spark.executor.memoryOverheadFactor: "0.25"}}`, "2", "9Gi"},
-		{"smaller minimums, since 4.0", `{sparkConf: {spark.driver.minMemoryOverhead: 128m, spark.executor.minMemoryOverhead: 64m}}`, "2", "2278Mi"},
-		{"which 3.5 does not know", `{sparkVersion: 3.5.8, sparkConf: {spark.driver.minMemoryOverhead: 128m, spark.executor.minMemoryOverhead: 64m}}`, "2", "2816Mi"},
-		{"Python takes four tenths, and its own", `{mainApplicationFile: "local:///a.py", driver: {memory: 2g}, executor: {memory: 2g},
+		{"smaller minimum overheads, which Spark 4.0 supports", `{sparkConf: {spark.driver.minMemoryOverhead: 128m, spark.executor.minMemoryOverhead: 64m}}`, "2", "2278Mi"},
+		{"smaller minimum overheads, which Spark 3.5 ignores", `{sparkVersion: 3.5.8, sparkConf: {spark.driver.minMemoryOverhead: 128m, spark.executor.minMemoryOverhead: 64m}}`, "2", "2816Mi"},
+		{"Python, with an overhead of four tenths and its own memory", `{mainApplicationFile: "local:///a.py", driver: {memory: 2g}, executor: {memory: 2g},
 			sparkConf: {spark.executor.pyspark.memory: 512m}}`, "2", "6246Mi"},
-		{"beside the heap", `{sparkConf: {spark.memory.offHeap.enabled: "true", spark.memory.offHeap.size: 1g}}`, "2", "3840Mi"},
-		{"beside the heap, switched off", `{sparkConf: {spark.memory.offHeap.size: 1g}}`, "2", "2816Mi"},
+		{"off-heap memory", `{sparkConf: {spark.memory.offHeap.enabled: "true", spark.memory.offHeap.size: 1g}}`, "2", "3840Mi"},
+		{"off-heap memory, switched off", `{sparkConf: {spark.memory.offHeap.size: 1g}}`, "2", "2816Mi"},
 		{"cores", `{driver: {cores: 2}, executor: {cores: 4, instances: 2}}`, "10", "4224Mi"},
-		{"what is asked for in their place", `{driver: {cores: 2, coreRequest: 250m}, executor: {cores: 4, coreRequest: 1500m, instances: 2}}`, "3250m", "4224Mi"},
-		{"limits are none of it", `{driver: {coreLimit: "4"}, executor: {coreLimit: "4", memoryLimit: 8g}}`, "2", "2816Mi"},
-		{"dynamic allocation begins with the most of three", `{dynamicAllocation: {enabled: true, initialExecutors: 2, minExecutors: 3, maxExecutors: 50}, executor: {instances: 1}}`, "4", "5632Mi"},
-		{"dynamic allocation from nothing", `{dynamicAllocation: {enabled: true, maxExecutors: 50}, executor: {instances: 0}}`, "1", "1408Mi"},
-		{"by sparkConf alone", `{executor: {instances: null}, sparkConf: {spark.executor.instances: "4", spark.executor.memory: 2g, spark.executor.cores: "2", spark.driver.memory: 3g}}`, "9", "13184Mi"},
-		{"a driver that does the work itself", `{driver: {kubernetesMaster: "local[2]"}, executor: {instances: 5}}`, "1", "1408Mi"},
-		{"a sidecar of each", `{driver: {sidecars: [{name: s, image: i, resources: {requests: {cpu: 100m, memory: 64Mi}}}]},
+		{"core requests instead of cores", `{driver: {cores: 2, coreRequest: 250m}, executor: {cores: 4, coreRequest: 1500m, instances: 2}}`, "3250m", "4224Mi"},
+		{"limits, which do not count", `{driver: {coreLimit: "4"}, executor: {coreLimit: "4", memoryLimit: 8g}}`, "2", "2816Mi"},
+		{"dynamic allocation, with the largest of three numbers", `{dynamicAllocation: {enabled: true, initialExecutors: 2, minExecutors: 3, maxExecutors: 50}, executor: {instances: 1}}`, "4", "5632Mi"},
+		{"dynamic allocation without initial executors", `{dynamicAllocation: {enabled: true, maxExecutors: 50}, executor: {instances: 0}}`, "1", "1408Mi"},
+		{"sizes in sparkConf only", `{executor: {instances: null}, sparkConf: {spark.executor.instances: "4", spark.executor.memory: 2g, spark.executor.cores: "2", spark.driver.memory: 3g}}`, "9", "13184Mi"},
+		{"a driver without executors", `{driver: {kubernetesMaster: "local[2]"}, executor: {instances: 5}}`, "1", "1408Mi"},
+		{"a sidecar in each pod", `{driver: {sidecars: [{name: s, image: i, resources: {requests: {cpu: 100m, memory: 64Mi}}}]},
 			executor: {instances: 2, sidecars: [{name: s, image: i, resources: {requests: {cpu: 200m, memory: 32Mi}}}]}}`, "3500m", "4352Mi"},
 		{"an init container that needs more than the rest", `{driver: {initContainers: [{name: a, image: i, resources: {requests: {cpu: 4}}}]}}`, "5", "2816Mi"},
-		{"what a template adds", `{executor: {instances: 2, template: {spec: {containers: [{name: spark-kubernetes-executor}, {name: s, image: i, resources: {requests: {cpu: 1}}}]}}}}`, "5", "4224Mi"},
-		{"what the user says", `{batchSchedulerOptions: {resources: {cpu: 7, memory: 3Gi}}}`, "7", "3Gi"},
+		{"a sidecar in a template", `{executor: {instances: 2, template: {spec: {containers: [{name: spark-kubernetes-executor}, {name: s, image: i, resources: {requests: {cpu: 1}}}]}}}}`, "5", "4224Mi"},
+		{"resources that the user sets", `{batchSchedulerOptions: {resources: {cpu: 7, memory: 3Gi}}}`, "7", "3Gi"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, scheduler := range []string{"volcano", "coscheduler"} {
@@ -165,7 +165,7 @@ func TestScheduledAsOne(t *testing.T) {
 		executor    map[string]string
 		group       string // kind of API and name
 	}{
-		{"nobody", `{}`, gangs(), "", nil, nil, ""},
+		{"no scheduler", `{}`, gangs(), "", nil, nil, ""},
 		{"Volcano", `{batchScheduler: volcano}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
 		{"coscheduling", `{batchScheduler: coscheduler}`, gangs(), "coscheduler",
@@ -185,24 +185,24 @@ func TestScheduledAsOne(t *testing.T) {
 		{"another than the default", `{batchScheduler: yunikorn}`, gangs(byDefault("volcano")), "yunikorn",
 			map[string]string{"yunikorn.apache.org/task-group-name": "spark-driver"}, map[string]string{"yunikorn.apache.org/task-group-name": "spark-executor"}, ""},
 		{"a choice is not overruled by the default", `{driver: {schedulerName: mine}, executor: {schedulerName: mine}}`, gangs(byDefault("volcano")), "mine", nil, nil, ""},
-		{"a choice of the default's", `{driver: {schedulerName: volcano}}`, gangs(byDefault("volcano")), "volcano",
+		{"the default scheduler, chosen in another field", `{driver: {schedulerName: volcano}}`, gangs(byDefault("volcano")), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
-		{"a choice by a template", `{driver: {template: {spec: {schedulerName: mine, containers: [{name: spark-kubernetes-driver}]}}}, executor: {schedulerName: mine}}`,
+		{"another scheduler, chosen in a template", `{driver: {template: {spec: {schedulerName: mine, containers: [{name: spark-kubernetes-driver}]}}}, executor: {schedulerName: mine}}`,
 			gangs(byDefault("volcano")), "mine", nil, nil, ""},
 
-		{"a group of its own", `{batchScheduler: volcano, driver: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
+		{"a group that the application sets", `{batchScheduler: volcano, driver: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "mine"}, nil, ""},
-		{"a group of its own, by sparkConf", `{batchScheduler: volcano, sparkConf: {spark.kubernetes.driver.annotation.scheduling.k8s.io/group-name: mine}}`, gangs(), "volcano",
+		{"a group that the application sets in sparkConf", `{batchScheduler: volcano, sparkConf: {spark.kubernetes.driver.annotation.scheduling.k8s.io/group-name: mine}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "mine"}, nil, ""},
-		{"a group of its own, by a template", `{batchScheduler: volcano, driver: {template: {metadata: {annotations: {scheduling.k8s.io/group-name: mine}}, spec: {containers: [{name: spark-kubernetes-driver}]}}}}`,
+		{"a group that the application sets in a template", `{batchScheduler: volcano, driver: {template: {metadata: {annotations: {scheduling.k8s.io/group-name: mine}}, spec: {containers: [{name: spark-kubernetes-driver}]}}}}`,
 			gangs(), "volcano", map[string]string{volcanoKey: "mine"}, nil, ""},
-		{"a group of its executors' own", `{batchScheduler: volcano, executor: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
+		{"a group that the application sets for its executors", `{batchScheduler: volcano, executor: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "mine"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
-		{"a label of its own", `{batchScheduler: tuned, driver: {labels: {scheduling.x-k8s.io/pod-group: mine}}}`, gangs(), "tuned",
+		{"a group label that the application sets", `{batchScheduler: tuned, driver: {labels: {scheduling.x-k8s.io/pod-group: mine}}}`, gangs(), "tuned",
 			map[string]string{schedulingKey: "mine"}, nil, ""},
 
 		{"switched off", `{batchScheduler: volcano, batchSchedulerOptions: {queue: q}}`, Dialect{}, "volcano", nil, nil, ""},
-		{"switched off, a name that nobody knows", `{batchScheduler: whoever}`, Dialect{}, "whoever", nil, nil, ""},
+		{"switched off, with an unknown scheduler", `{batchScheduler: whoever}`, Dialect{}, "whoever", nil, nil, ""},
 		{"switched off, with a default", `{}`, Dialect{Options{Batch: Batch{Default: "volcano"}}}, "", nil, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -280,14 +280,14 @@ func TestYuniKornTaskGroups(t *testing.T) {
 		name, piece string
 		want        []group
 	}{
-		{"as it comes", `{}`, []group{
+		{"the defaults", `{}`, []group{
 			{Name: "spark-driver", MinMember: 1, MinResource: map[string]string{"cpu": "1", "memory": "1408Mi"}},
 			{Name: "spark-executor", MinMember: 1, MinResource: map[string]string{"cpu": "1", "memory": "1408Mi"}},
 		}},
-		{"no executors to begin with", `{dynamicAllocation: {enabled: true}, executor: {instances: 0}}`, []group{
+		{"no initial executors", `{dynamicAllocation: {enabled: true}, executor: {instances: 0}}`, []group{
 			{Name: "spark-driver", MinMember: 1, MinResource: map[string]string{"cpu": "1", "memory": "1408Mi"}},
 		}},
-		{"where and how many", `{driver: {labels: {team: a}, nodeSelector: {pool: a}},
+		{"labels, node selectors and numbers", `{driver: {labels: {team: a}, nodeSelector: {pool: a}},
 			executor: {instances: 5, cores: 2, memory: 4g, nodeSelector: {pool: b}, tolerations: [{key: spot, operator: Exists}]}}`, []group{
 			{Name: "spark-driver", MinMember: 1, MinResource: map[string]string{"cpu": "1", "memory": "1408Mi"}, NodeSelector: map[string]string{"pool": "a"}, Labels: map[string]string{"team": "a"}},
 			{Name: "spark-executor", MinMember: 5, MinResource: map[string]string{"cpu": "2", "memory": "4505Mi"}, NodeSelector: map[string]string{"pool": "b"},
@@ -331,13 +331,13 @@ func TestPodGroupIsOurs(t *testing.T) {
 
 func TestBatchRefusals(t *testing.T) {
 	for _, c := range []struct{ name, piece, field, says string }{
-		{"nobody knows it", `{batchScheduler: whoever}`, "spec.batchScheduler", `"whoever" is not a batch scheduler that the operator supports; it supports volcano, yunikorn, coscheduler, tuned`},
-		{"no queue of Volcano", `{batchScheduler: volcano, batchSchedulerOptions: {queue: A B}}`, "spec.batchSchedulerOptions.queue", `"A B" is not a valid queue name`},
-		{"no queue of YuniKorn", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: a/b}}`, "spec.batchSchedulerOptions.queue", `"a/b" is not a valid queue name`},
-		{"no priority class", `{batchScheduler: volcano, batchSchedulerOptions: {priorityClassName: High}}`, "spec.batchSchedulerOptions.priorityClassName", "not a valid priority class"},
+		{"an unknown scheduler", `{batchScheduler: whoever}`, "spec.batchScheduler", `"whoever" is not a batch scheduler that the operator supports; it supports volcano, yunikorn, coscheduler, tuned`},
+		{"an invalid queue for Volcano", `{batchScheduler: volcano, batchSchedulerOptions: {queue: A B}}`, "spec.batchSchedulerOptions.queue", `"A B" is not a valid queue name`},
+		{"an invalid queue for YuniKorn", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: a/b}}`, "spec.batchSchedulerOptions.queue", `"a/b" is not a valid queue name`},
+		{"an invalid priority class", `{batchScheduler: volcano, batchSchedulerOptions: {priorityClassName: High}}`, "spec.batchSchedulerOptions.priorityClassName", "not a valid priority class"},
 		{"a negative amount", `{batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`, "spec.batchSchedulerOptions.resources[cpu]", "is negative"},
-		{"a size that is none, whoever schedules", `{batchScheduler: volcano, driver: {memory: 1.5g}}`, "spec.driver.memory", ""},
-		{"an executor's size that is none", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
+		{"an invalid size of the driver", `{batchScheduler: volcano, driver: {memory: 1.5g}}`, "spec.driver.memory", ""},
+		{"an invalid size of an executor", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
 	} {
 		_, err := gangs().Render(appOf(t, "spec: "+c.piece), createAttempt(1), t0)
 		field, ok := errors.AsType[*sparkoperator.FieldError](err)
@@ -359,13 +359,13 @@ func TestBatchWarnings(t *testing.T) {
 		want        []string // what each says
 	}{
 		{"nothing", `{}`, gangs(), nil},
-		{"Volcano has it all", `{batchScheduler: volcano, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(), nil},
-		{"YuniKorn has queues", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(),
-			[]string{"priorityClassName: has no meaning for YuniKorn", "resources: has no meaning for YuniKorn"}},
-		{"coscheduling has sums", `{batchScheduler: tuned, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(),
-			[]string{"queue: has no meaning for coscheduling", "priorityClassName: has no meaning for coscheduling"}},
-		{"options of nobody", `{batchSchedulerOptions: {queue: q}}`, gangs(), []string{"queue: has no effect without a batch scheduler"}},
-		{"empty options of nobody", `{batchSchedulerOptions: {}}`, gangs(), nil},
+		{"Volcano supports all options", `{batchScheduler: volcano, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(), nil},
+		{"YuniKorn supports only queues", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(),
+			[]string{"priorityClassName: has no effect with YuniKorn", "resources: has no effect with YuniKorn"}},
+		{"coscheduling supports only resources", `{batchScheduler: tuned, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(),
+			[]string{"queue: has no effect with coscheduling", "priorityClassName: has no effect with coscheduling"}},
+		{"options without a scheduler", `{batchSchedulerOptions: {queue: q}}`, gangs(), []string{"queue: has no effect without a batch scheduler"}},
+		{"empty options without a scheduler", `{batchSchedulerOptions: {}}`, gangs(), nil},
 		{"switched off", `{batchScheduler: volcano}`, Dialect{}, []string{"switched off by the operator's configuration (batchScheduler.enabled)"}},
 		{"switched off, with options", `{batchScheduler: volcano, batchSchedulerOptions: {queue: q}}`, Dialect{}, []string{"switched off", "queue: has no effect"}},
 	} {
