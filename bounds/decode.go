@@ -41,7 +41,7 @@ const (
 // is the length of the spec's JSON in bytes, or 0 if the spec was not decoded. Decode returns an error if the text is
 // not a JSON object, if it contains spec or status twice, or if its metadata cannot be decoded.
 func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specBytes int, err error) {
-	if string(bytes.TrimSpace(data)) == "null" { // null changes nothing, as for any type
+	if string(bytes.TrimSpace(data)) == "null" { // decoding null changes nothing, as with every Go type
 		return "", 0, nil
 	}
 	parts, err := split(data, kind)
@@ -164,7 +164,7 @@ func (s *scanner) metadata() (labels span, f *Fault) {
 	for !s.closed('}') {
 		key, isKey := s.key()
 		if !isKey {
-			continue // no JSON
+			continue // invalid JSON, which the decoder reports
 		}
 		s.space()
 		from := s.at

@@ -75,8 +75,8 @@ type patch struct {
 	with     string
 }
 
-// value reads one value and checks its limits. The argument most is the own limit of the field that contains the value.
-// If most is 0, the general limit of the value's sort applies, such as MaxItems for a list.
+// value reads one value and checks its limits. If the field that contains the value has its own limit, the argument
+// most is this limit. If most is 0, the general limit of the value's sort applies, such as MaxItems for a list.
 func (s *scanner) value(shape *Shape, most int) *Fault {
 	s.space()
 	if s.at >= len(s.in) {
@@ -295,9 +295,9 @@ func (s *scanner) key() ([]byte, bool) {
 	return raw, true
 }
 
-// under returns the shape of the value at a key of an object, the own limit of this value's field or 0, and whether the
-// key is a field of a Go type. The argument raw is the key as it is written in JSON, with its escapes. A key that
-// differs from a field only in case counts as the field, because encoding/json accepts it.
+// under returns the shape of the value at a key of an object, and whether the key is a field of a Go type. The second
+// result is the field's own limit, or 0 if it has none. The argument raw is the key as it is written in JSON, with its
+// escapes. A key that differs from a field only in case counts as the field, because encoding/json accepts it.
 func (shape *Shape) under(raw []byte) (*Shape, int, bool) {
 	switch shape.sort {
 	case table:

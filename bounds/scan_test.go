@@ -64,8 +64,8 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 		{"list with a limit of its own", `{"few":["a","b","c","d"]}`, "spec.few", "more than 3 items"},
 		{"long map", `{"labels":` + entries(MaxEntries+1) + `}`, "spec.labels", "more than 2000 entries"},
 		{"list in maps", `{"lists":{"a":[{"b":` + repeated("1", MaxItems+1) + `}]}}`, "spec.lists[a][0][b]", "more than 1000 items"},
-		{"list of what no type knows", `{"raw":{"x":` + repeated("1", MaxItems+1) + `}}`, "spec.raw.x", "more than 1000 items"},
-		{"map of what no type knows", `{"raw":{"x":` + entries(MaxEntries+1) + `}}`, "spec.raw.x", "more than 2000 entries"},
+		{"list in a field without a type", `{"raw":{"x":` + repeated("1", MaxItems+1) + `}}`, "spec.raw.x", "more than 1000 items"},
+		{"map in a field without a type", `{"raw":{"x":` + entries(MaxEntries+1) + `}}`, "spec.raw.x", "more than 2000 entries"},
 		{"long text", `{"short":"abcdef"}`, "spec.short", "has 6 characters, and at most 5"},
 		{"long time", `{"template":{"metadata":{"creationTimestamp":"` + long + `"}}}`, "spec.template.metadata.creationTimestamp", "at most 253"},
 		{"deep", strings.Repeat(`{"inner":`, 100) + "1" + strings.Repeat("}", 100), "spec" + strings.Repeat(".inner", 64), "more than 64 lists and objects deep"},
@@ -78,7 +78,7 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 				t.Fatal("no fault")
 			}
 			if test.path != "" && f.Path != test.path || !strings.Contains(f.Message, test.message) || !strings.Contains(f.Message, "; ") {
-				t.Errorf("%v\nwant path %s and message %q with a way out", f, test.path, test.message)
+				t.Errorf("%v\nwant path %s and message %q with advice", f, test.path, test.message)
 			}
 		})
 	}
@@ -86,15 +86,15 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 
 func TestCheckFindsNothing(t *testing.T) {
 	for name, in := range map[string]string{
-		"empty":                      `{}`,
-		"null":                       `null`,
-		"blanks":                     " {\n\t\"few\" : [ \"a\" , \"b\" ] , \"labels\" : { } }\r\n",
-		"as many as there may be":    `{"few":["a","b","c"],"short":"abcde","labels":` + entries(MaxEntries) + `,"containers":` + repeated("{}", MaxItems) + `}`,
-		"characters, not bytes":      `{"short":"äöü\u00e4\ud83d\ude00"}`,
-		"quantities":                 `{"limits":{"cpu":1,"memory":"2Gi","x":null,"y":"1e99","z":"` + strings.Repeat("9", 64) + `"}}`,
-		"a key of a map is no field": `{"labels":{"limits":"1e2000000000"}}`,
-		"text that looks like one":   `{"raw":{"x":"1e2000000000"},"bytes":"` + strings.Repeat("A", 5000) + `"}`,
-		"no JSON":                    `{"limits":{"cpu"`,
+		"empty":                             `{}`,
+		"null":                              `null`,
+		"blanks":                            " {\n\t\"few\" : [ \"a\" , \"b\" ] , \"labels\" : { } }\r\n",
+		"the maximum numbers":               `{"few":["a","b","c"],"short":"abcde","labels":` + entries(MaxEntries) + `,"containers":` + repeated("{}", MaxItems) + `}`,
+		"characters, not bytes":             `{"short":"äöü\u00e4\ud83d\ude00"}`,
+		"quantities":                        `{"limits":{"cpu":1,"memory":"2Gi","x":null,"y":"1e99","z":"` + strings.Repeat("9", 64) + `"}}`,
+		"a map with the key limits":         `{"labels":{"limits":"1e2000000000"}}`,
+		"a text that looks like a quantity": `{"raw":{"x":"1e2000000000"},"bytes":"` + strings.Repeat("A", 5000) + `"}`,
+		"no JSON":                           `{"limits":{"cpu"`,
 	} {
 		if f := Check([]byte(in), sampleShape, "spec"); f != nil {
 			t.Errorf("%s: %v", name, f)

@@ -22,9 +22,9 @@ const (
 	anything sort = iota // a value of unknown type, or of a type that has no limits
 	text
 	quantity
-	list   // of elem
-	table  // of elem, by keys that users choose
-	object // with the fields of a struct
+	list   // a list with items of the shape elem
+	table  // a map from keys that users choose to values of the shape elem
+	object // an object with the fields of a struct
 )
 
 // Shape describes a Go type into which a JSON value is decoded, as far as the limits need it. It is derived once for
@@ -40,7 +40,7 @@ type Shape struct {
 type member struct {
 	name  []byte
 	shape *Shape
-	max   int  // the own limit of items, entries or characters; 0: the general limit of the sort
+	max   int  // the field's own limit of items, entries or characters; 0: the general limit of the sort
 	raw   bool // kept as raw JSON and decoded later, into the type that shape describes
 }
 

@@ -17,9 +17,9 @@ import (
 type Exposed struct {
 	// Objects are the auxiliary objects that the application should have.
 	Objects []submit.Object
-	// Problems are the causes for which requested objects cannot exist.
+	// Problems are the reasons why requested objects cannot be created.
 	Problems []lifecycle.Cause
-	// Live is true if the application continues to run even if objects are missing.
+	// Live is true while the application runs. The message of the condition then says that it continues to run.
 	Live bool
 	// Generation is the generation of the custom resource.
 	Generation int64

@@ -72,10 +72,10 @@ func TestExposedIsBounded(t *testing.T) {
 		Exposed
 		states []lifecycle.AuxiliaryObject
 	}{
-		"one long name":   {Exposed: Exposed{Live: true, Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
-		"many entries":    {Exposed: Exposed{Live: true, Problems: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is not a valid Service name"}}, 20_000)}},
-		"a long refusal":  {states: []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
-		"the last of two": {Exposed: Exposed{Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
+		"one long name":         {Exposed: Exposed{Live: true, Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
+		"many entries":          {Exposed: Exposed{Live: true, Problems: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is not a valid Service name"}}, 20_000)}},
+		"a long rejection":      {states: []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
+		"a long second message": {Exposed: Exposed{Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
 	} {
 		var conditions []metav1.Condition
 		notices := exposed.Record(&conditions, exposed.states, time.Unix(0, 0))
@@ -87,7 +87,7 @@ func TestExposedIsBounded(t *testing.T) {
 			t.Errorf("%s: the message has %d bytes, of at most %d", name, len(got.Message), limit)
 		}
 		if again := exposed.Record(&conditions, exposed.states, time.Unix(1, 0)); len(again) > 0 {
-			t.Errorf("%s: it is told again", name)
+			t.Errorf("%s: a second call returns events", name)
 		}
 	}
 }

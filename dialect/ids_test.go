@@ -30,20 +30,20 @@ func TestIDsAreASet(t *testing.T) {
 		for range 120 {
 			id := r.Int64N(most)
 			if got := set.Add(id); got == want[id] {
-				t.Fatalf("life %d: adding %d to %s says %v", seed, id, set, got)
+				t.Fatalf("seed %d: adding %d to %s returns %v", seed, id, set, got)
 			}
 			want[id] = true
 			if int64(len(want)) != set.len() {
-				t.Fatalf("life %d: %s has %d, want %d", seed, set, set.len(), len(want))
+				t.Fatalf("seed %d: %s has %d numbers, want %d", seed, set, set.len(), len(want))
 			}
 		}
 		for id := range most + 2 {
 			if set.Has(id) != want[id] {
-				t.Fatalf("life %d: %s has %d: %v", seed, set, id, set.Has(id))
+				t.Fatalf("seed %d: %s has %d: %v", seed, set, id, set.Has(id))
 			}
 		}
 		if diff := cmp.Diff(set.String(), ParseIDs(set.String()).String()); diff != "" || !slices.Equal(set, ParseIDs(set.String())) {
-			t.Fatalf("life %d: written and read (-want +got):\n%s", seed, diff)
+			t.Fatalf("seed %d: written and read (-want +got):\n%s", seed, diff)
 		}
 	}
 }

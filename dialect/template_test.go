@@ -10,7 +10,7 @@ import (
 
 func TestTemplateContainer(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"spec":{"containers":[{"name":"spark"},{"name":"b"}]}}`: "", // Spark takes it anyway
+		`{"spec":{"containers":[{"name":"spark"},{"name":"b"}]}}`: "", // Spark uses the first container by default
 		`{"spec":{"containers":[{"name":"a"},{"name":"spark"}]}}`: "spark",
 		`{"spec":{"containers":[{"name":"a"}]}}`:                  "",
 		`{}`:                                                      "", `[`: "",
@@ -29,12 +29,12 @@ func TestPrivilegeEscalation(t *testing.T) {
 		context *corev1.SecurityContext
 		want    *bool
 	}{
-		"none":               {nil, nil},
-		"nothing said":       {&corev1.SecurityContext{Privileged: new(false)}, nil},
-		"said":               {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Privileged: new(true)}, new(false)},
-		"privileged":         {&corev1.SecurityContext{Privileged: new(true)}, new(true)},
-		"an admin":           {&corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN", "CAP_SYS_ADMIN"}}}, new(true)},
-		"another mighty one": {&corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}}, nil},
+		"no context":                           {nil, nil},
+		"a context without the setting":        {&corev1.SecurityContext{Privileged: new(false)}, nil},
+		"a context with the setting":           {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Privileged: new(true)}, new(false)},
+		"privileged":                           {&corev1.SecurityContext{Privileged: new(true)}, new(true)},
+		"a capability that implies escalation": {&corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN", "CAP_SYS_ADMIN"}}}, new(true)},
+		"another capability":                   {&corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}}, nil},
 	} {
 		if diff := cmp.Diff(c.want, PrivilegeEscalation(c.context)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -213,8 +213,7 @@ type life struct {
 	completed         bool
 }
 
-// pod holds the changes of a pod's phase, and the writes of the application's status that contain the pod's
-// state.
+// pod holds the changes of a pod's phase, and the writes of the application's status that contain the pod's state.
 type pod struct{ changes, statuses []change }
 
 type change struct {

@@ -305,7 +305,7 @@ func executors(app *v1beta2.SparkApplication, p *corev1.Pod, program load.Progra
 	if err != nil {
 		return nil, err
 	}
-	app.Status.SparkApplicationID = p.Labels[selector] // the status may be older or newer
+	app.Status.SparkApplicationID = p.Labels[selector] // the stored status may belong to another attempt
 	for id := range program.Executors {
 		made, err := application.Dialect{}.Executor(app, int32(attempt), id+1, p.UID, time.Time{})
 		if err != nil {

@@ -168,8 +168,8 @@ func (r *rig) install() {
 	})
 }
 
-// waitFor polls until done returns true. The text condition says in the error what was awaited if the scenario's time
-// limit ends first.
+// waitFor polls until done returns true. If the scenario's time limit ends first, waitFor ends the scenario with an
+// error that contains the text condition.
 func (r *rig) waitFor(condition string, done func() bool) {
 	for !done() {
 		if r.ctx.Err() != nil {

@@ -28,24 +28,30 @@ type Size struct {
 	// Ease is the pause between a forced garbage collection and the reading of a program's memory.
 	Ease time.Duration
 
+	// Burst and Lives are the numbers of applications in the scenarios with these names.
 	Burst, Lives int
 	// Order is the sequence of programs in the scenario lives: o is the operator, and p is the plain program. With the
 	// order "oppo", a machine that steadily becomes slower or faster affects both programs alike.
 	Order string
 	// Half is the duration of the measurement at half of the operator's rate. If it is 0, this measurement is omitted.
-	Half                        time.Duration
-	Levels                      [3]int // live applications
-	Probe, Pressing             int
-	Finished                    int
-	Failovers                   int
-	Deleted                     int
+	Half   time.Duration
+	Levels [3]int // live applications at each level of the scenario standing
+	// Probe and Pressing are the numbers of applications that measureBeside creates: of short applications, and of
+	// applications at full rate.
+	Probe, Pressing int
+	Finished        int // applications in the scenario finished
+	Failovers       int // kills of the leader
+	Deleted         int // applications in the scenario deletion
+	// HostilePods and HostileMaps are the numbers of unrelated pods and large ConfigMaps in the scenario hostile.
+	// HostileStarts is the number of operators that it starts one after the other, and HostileProbe is the number of
+	// applications that each of them manages.
 	HostilePods, HostileMaps    int
 	HostileStarts, HostileProbe int
-	Crowd                       int
+	Crowd                       int // applications that wait in the scenario fairness
 	Schedules                   int
 	// ScheduleRoom is the minimum time for creating the schedules before they are due.
 	ScheduleRoom time.Duration
-	BenchTime    string
+	BenchTime    string // the option -benchtime of go test
 	// Sparks lists the versions whose spark-submit is measured, and Submits is the number of submissions of each.
 	Sparks  []string
 	Submits int

@@ -59,7 +59,7 @@ type rig struct {
 	Size
 	ctx   context.Context
 	run   *report.Run
-	name  string // of the scenario
+	name  string // the name of the scenario
 	load  dynamic.Interface
 	nodes *node.Cluster
 	used  int // the number of names that unusedName has returned

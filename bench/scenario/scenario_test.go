@@ -35,9 +35,9 @@ func TestPlansAreComplete(t *testing.T) {
 	}
 	lives := completeLives("team", Plans["full"].Lives)
 	if n := lives.Count(); n != 400 || len(lives.Namespaces()) != 10 {
-		t.Errorf("%d lives over %v", n, lives.Namespaces())
+		t.Errorf("%d applications in the namespaces %v", n, lives.Namespaces())
 	}
 	if len(completeLives("few", 5).Applications()) != 5 {
-		t.Error("5 lives are not 5")
+		t.Error("a load of 5 applications does not have 5")
 	}
 }

@@ -51,11 +51,11 @@ func TestUnusedFlagsAreLogged(t *testing.T) {
 	}
 	for _, want := range []string{"--kube-api-qps", "--submitter-max-retries", "RestSubmitter", "SPARK_SUBMIT_OPTS"} {
 		if strings.Count(out, want) < 1 {
-			t.Errorf("%s is not told:\n%s", want, out)
+			t.Errorf("%s is not logged:\n%s", want, out)
 		}
 	}
 	if strings.Contains(out, "secret") {
-		t.Error("the variable's value is told")
+		t.Error("the value of the variable is logged")
 	}
 }
 
@@ -76,11 +76,11 @@ func TestUnusedPropertiesAreLogged(t *testing.T) {
 	}
 	for _, want := range []string{"spark.kubernetes.operator.api.retryMaxAttempts", "spark.kubernetes.operator.mine", "there is no such property", "team-a", "workers", "7"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("%s is not told:\n%s", want, out)
+			t.Errorf("%s is not logged:\n%s", want, out)
 		}
 	}
 	if strings.Contains(out, "secret") {
-		t.Error("a property's value is told")
+		t.Error("the value of a property is logged")
 	}
 	if _, err := execute(t, "controller", "start", "--apache-properties"); err == nil || !strings.Contains(err.Error(), "/opt/spark-operator/conf/spark-operator.properties") {
 		t.Errorf("%v, want it to name where that operator's chart mounts them", err)
@@ -129,12 +129,12 @@ func TestStartReportsFaults(t *testing.T) {
 		{"no kubeconfig file", []string{"controller", "start", "--kubeconfig", "/does/not/exist"}, "/does/not/exist"},
 		{"an argument", []string{"controller", "start", "now"}, "now"},
 		{"an unknown command", []string{"controler"}, "controler"},
-		{"the webhook, which there is not", []string{"webhook", "start"}, `unknown command "webhook" for "spark-operator"`},
-		{"the webhook, by the flags of the kubeflow operator", []string{"webhook", "start", "--webhook-port=9443"}, `unknown command "webhook" for "spark-operator"`},
-		{"a flag that there never was", []string{"controller", "start", "--controller-treads=3"}, "controller-treads"},
+		{"the command webhook, which does not exist", []string{"webhook", "start"}, `unknown command "webhook" for "spark-operator"`},
+		{"the command webhook with a flag of the kubeflow operator", []string{"webhook", "start", "--webhook-port=9443"}, `unknown command "webhook" for "spark-operator"`},
+		{"an unknown flag", []string{"controller", "start", "--controller-treads=3"}, "controller-treads"},
 		{"a bad value of a flag", []string{"controller", "start", "--controller-threads=0x"}, "0x"},
-		{"a flag's field", []string{"controller", "start", "--controller-threads=-1"}, "controller.workers"},
-		{"no cluster, by flags", []string{"controller", "start", "--namespaces=default", "--leader-election=false", "--kube-api-qps=20"}, "KUBECONFIG"},
+		{"an invalid value of the field that a flag sets", []string{"controller", "start", "--controller-threads=-1"}, "controller.workers"},
+		{"no cluster, with flags", []string{"controller", "start", "--namespaces=default", "--leader-election=false", "--kube-api-qps=20"}, "KUBECONFIG"},
 	} {
 		if _, err := execute(t, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want it to name %q", test.name, err, test.want)

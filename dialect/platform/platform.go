@@ -42,7 +42,7 @@ type Settings struct {
 	// executors and workers.
 	Driver   Pod `json:"driver,omitzero"`
 	Executor Pod `json:"executor,omitzero"`
-	// PullSecrets are the image pull secrets of pods that have none.
+	// PullSecrets are the default image pull secrets of pods.
 	PullSecrets []string `json:"imagePullSecrets,omitempty"`
 	Timeouts    Timeouts `json:"timeouts,omitzero"`
 	// TimeToLiveSeconds is how long an application is kept after its end; nil if there is no default.
@@ -57,12 +57,12 @@ type Pod struct {
 	Labels       map[string]string `json:"labels,omitempty"`
 	Annotations  map[string]string `json:"annotations,omitempty"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// Tolerations are added to the application's.
+	// Tolerations are added to the application's own tolerations.
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
-	// PriorityClassName is for pods that have no priority class.
+	// PriorityClassName is the default priority class of pods.
 	PriorityClassName string `json:"priorityClassName,omitempty"`
-	// SecurityContext is for the Spark container, PodSecurityContext for the pod. Each of their fields is a default of
-	// its own.
+	// SecurityContext is for the Spark container, and PodSecurityContext is for the pod. Each of their fields is a
+	// separate default.
 	SecurityContext    *corev1.SecurityContext    `json:"securityContext,omitempty"`
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 	// Env are environment variables of the Spark container, merged by name.

@@ -59,8 +59,8 @@ func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 }
 
 // attemptsByID returns the attempts that may have inherited pods, as a map from spark.app.id to the attempt's number.
-// One is the last attempt in the status. If the other operator wrote the status, it may have launched the next attempt
-// without storing the launch, so the map has the next attempt too.
+// It contains the last attempt in the status. If the other operator wrote the status, it also contains the next
+// attempt, because the other operator may have launched this attempt without storing the launch.
 func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	last, attempts := lastAttempt(&app.Status), map[string]int32{}
 	if o := app.Status.Operator; o == nil {

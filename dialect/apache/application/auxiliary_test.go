@@ -195,21 +195,21 @@ func TestExposed(t *testing.T) {
 		return withExposure.AuxiliaryObjects(app).Record(states, noon)
 	}
 	if notices := tell(); len(notices) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
-		t.Errorf("before anything is known: %v, %v", notices, app.Status.Conditions)
+		t.Errorf("before an object exists: events %v, conditions %v", notices, app.Status.Conditions)
 	}
 	service, door := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true}, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "door", Current: true}
 	if notices := tell(service, door); len(notices) > 0 || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
-		t.Errorf("as wanted: %v, %v", notices, app.Status.Conditions)
+		t.Errorf("all objects exist: events %v, conditions %v", notices, app.Status.Conditions)
 	}
 	door.Current, door.Cause = false, lifecycle.Cause{Reason: "NameTaken", Message: "it is somebody else's"}
 	for i, want := range []int{1, 0} {
 		notices := tell(service, door)
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 		if len(notices) != want || c.Status != metav1.ConditionFalse || c.Reason != "NameTaken" || !strings.Contains(c.Message, "Ingress door: it is somebody else's") || c.ObservedGeneration != 7 {
-			t.Errorf("told %d times: %v, %+v", i+1, notices, c)
+			t.Errorf("pass %d after the rejection: events %v, condition %+v", i+1, notices, c)
 		}
 	}
-	// An edit of a running application may contain anything: its valid entries are created.
+	// After an edit with an invalid entry, the objects of the valid entries still exist.
 	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
 	s := withExposure.AuxiliaryObjects(app)
 	notices := s.Record([]lifecycle.AuxiliaryObject{service, {Kind: "Ingress", Name: "door", Current: true}}, noon)
@@ -218,7 +218,7 @@ func TestExposed(t *testing.T) {
 	}
 	app.Status.Operator.Phase = string(lifecycle.Done)
 	if notices := withExposure.AuxiliaryObjects(app).Record(nil, noon); len(notices) > 0 || len(app.Status.Conditions) > 0 {
-		t.Errorf("when it is over: %v, %v", notices, app.Status.Conditions)
+		t.Errorf("after the end: events %v, conditions %v", notices, app.Status.Conditions)
 	}
 }
 
@@ -246,7 +246,7 @@ spec:
 	}, noon)
 	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 	if len(notices) != 1 || notices[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse || c.Reason != "SwitchedOff" {
-		t.Fatalf("told: %v, %+v", notices, c)
+		t.Fatalf("events %v, condition %+v", notices, c)
 	}
 	for _, want := range []string{
 		"spec.driverServiceIngressList[0]: ", "no Ingress door", "spec.driverServiceIngressList[0].serviceSpec.type: ", "spec.driverHttpRouteList[0]: ",

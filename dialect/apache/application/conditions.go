@@ -29,7 +29,7 @@ var ownConditions = []string{dialect.ConditionExposed, ConditionEdited}
 func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
 	s := &app.Status
 	if wanted.Thresholds != nil {
-		wanted.InitialExecutors = wanted.Thresholds.Init // the application counts as started with this number, even if Spark requests more
+		wanted.InitialExecutors = wanted.Thresholds.Init // even if Spark requests more
 	}
 	hold := dialect.PhaseConditions(m)
 	lack := shortageOf(wanted, m)

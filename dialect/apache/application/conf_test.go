@@ -120,7 +120,7 @@ func TestConfiguration(t *testing.T) {
 			"spark.submit.pyFiles": "local:///app.py", "spark.jars": absent, "spark.kubernetes.resource.type": "python",
 			"spark.kubernetes.driver.annotateExitException": absent,
 		}},
-		"Python with its own list": {python + `
+		"Python with files in sparkConf": {python + `
   pyFiles: local:///app.py
   sparkConf: {spark.submit.pyFiles: local:///lib.zip}
 `, map[string]string{"spark.submit.pyFiles": "local:///lib.zip"}},
@@ -129,7 +129,7 @@ func TestConfiguration(t *testing.T) {
   jars: ""
   pyFiles: local:///app.py,local:///lib.zip,local:///b.egg
 `, map[string]string{"spark.submit.pyFiles": "local:///lib.zip,local:///b.egg"}},
-		"Python with none": {`
+		"Python without more files": {`
   mainClass: org.apache.spark.deploy.PythonRunner
   jars: ""
   pyFiles: local:///app.py
@@ -140,7 +140,7 @@ func TestConfiguration(t *testing.T) {
 		"several jars": {`
   jars: local:///a.jar, local:///b.jar
 `, map[string]string{"spark.jars": "local:///b.jar,local:///a.jar"}},
-		"a class of the image": {`
+		"a class in the image": {`
   jars: ""
 `, map[string]string{"spark.jars": "", "spark.kubernetes.resource.type": "java"}},
 		"a privileged driver of Spark 4.3": {`

@@ -96,14 +96,14 @@ func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 // conflicting entries. In an earlier version, 10,000 entries took 72 s in every pass.
 func TestExposedEntriesCostLinearTime(t *testing.T) {
 	for name, change := range map[string]func([]sparkv1.DriverServiceIngress){
-		"right":    func([]sparkv1.DriverServiceIngress) {},
-		"one name": func(all []sparkv1.DriverServiceIngress) { all[len(all)-1].IngressMetadata.Name = "ui-0" },
-		"all clash": func(all []sparkv1.DriverServiceIngress) {
+		"valid":        func([]sparkv1.DriverServiceIngress) {},
+		"one conflict": func(all []sparkv1.DriverServiceIngress) { all[len(all)-1].IngressMetadata.Name = "ui-0" },
+		"only conflicts": func(all []sparkv1.DriverServiceIngress) {
 			for i := range all {
 				all[i].IngressMetadata.Name = "ui"
 			}
 		},
-		"first is long": func(all []sparkv1.DriverServiceIngress) {
+		"a long first entry": func(all []sparkv1.DriverServiceIngress) {
 			all[0].ServiceSpec.Raw = []byte(fmt.Sprintf(`{"ports":[{"port":4040}],"externalIPs":["1"%s]}`, strings.Repeat(`,"1"`, 10*len(all))))
 			for i := range all {
 				all[i].ServiceMetadata.Name = "ui"

@@ -24,7 +24,7 @@ func TestDefaults(t *testing.T) {
 	for name, change := range map[string]func(*sparkv1.SparkApplication){
 		"none":  func(*sparkv1.SparkApplication) {},
 		"empty": tolerating(sparkv1.ApplicationTolerations{}),
-		"the definition's": tolerating(sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartCounterResetMillis: new(int64(-1))},
+		"the defaults of the definition": tolerating(sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartCounterResetMillis: new(int64(-1))},
 			ResourceRetainDurationMillis: new(int64(-1)), TTLAfterStopMillis: new(int64(-1))}),
 	} {
 		if diff := cmp.Diff(want, trimmed.app(pi(change))); diff != "" {
@@ -85,7 +85,7 @@ func TestTolerations(t *testing.T) {
 			func(a *lifecycle.App) {
 				a.Retain, a.TTL = lifecycle.Retention{Policy: lifecycle.RetainAlways, For: seconds(5)}, seconds(5)
 			}},
-		{"retained for less long than the application", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
+		{"retained for a shorter time than the application", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
 			ResourceRetainDurationMillis: millis(4000), TTLAfterStopMillis: millis(5000)},
 			func(a *lifecycle.App) {
 				a.Retain, a.TTL = lifecycle.Retention{Policy: lifecycle.RetainAlways, For: seconds(4)}, seconds(5)

@@ -33,9 +33,9 @@ func (a Applications) launching(app *sparkv1.SparkApplication) (Applications, *s
 	return a, &merged
 }
 
-// asLaunched merges defaults into the sparkConf of app: those with which the attempt in the status was launched. The
-// returned Applications value has the default deadlines of this attempt. The caller must call restore, which resets
-// sparkConf.
+// asLaunched restores the defaults with which the attempt in the status was launched: it merges them into the sparkConf
+// of app. The returned Applications value has the default deadlines of this attempt. The caller must call restore,
+// which resets sparkConf.
 func (a Applications) asLaunched(app *sparkv1.SparkApplication) (launched Applications, restore func()) {
 	settings := a.Defaults
 	if o := app.Status.Operator; o != nil && o.Attempt > 0 {

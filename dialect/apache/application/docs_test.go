@@ -37,7 +37,7 @@ func TestApplicationsPage(t *testing.T) {
 		"spark.kubernetes.executor.useDriverPodIP", "spark.kubernetes.executor.deleteOnTermination",
 	} {
 		if _, set := got[key]; !set || !strings.Contains(page, "| `"+key+"` |") {
-			t.Errorf("%s is set: %v, and told: %v", key, set, strings.Contains(page, "| `"+key+"` |"))
+			t.Errorf("%s is set: %v, and on the page: %v", key, set, strings.Contains(page, "| `"+key+"` |"))
 		}
 	}
 	_, rest, _ = strings.Cut(rest, "```yaml\n")

@@ -65,7 +65,7 @@ func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
 
 // launchEvent returns the event of a submission. Its message says whether spark-submit or the operator itself submits
 // the driver. If the launch was not stored and the driver was found later, this is unknown, and the message does not
-// say it. The second result is false if the transition is no launch, but the return of the driver's lost node.
+// say it. The second result is false if nothing was launched, because the driver's node was lost and is back.
 func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Unknown:

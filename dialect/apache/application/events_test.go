@@ -43,14 +43,14 @@ func TestEvents(t *testing.T) {
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Warning SparkDriverFailed", "Normal SparkApplicationPendingRerun",
 				"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
-		{"a refusal", nil, func(l *life) { l.rejected().passWithoutObjects(time.Second) },
+		{"a rejection", nil, func(l *life) { l.rejected().passWithoutObjects(time.Second) },
 			[]string{"Warning SparkApplicationSubmissionFailed", "Warning SparkApplicationFailed"}},
-		{"no restart is left after a success", []func(*sparkv1.SparkApplication){restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(0)) })},
+		{"success, with no restart left", []func(*sparkv1.SparkApplication){restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(0)) })},
 			func(l *life) {
 				l.passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 			},
 			[]string{"Normal SparkApplicationSubmitted", "Normal SparkDriverRunning", "Normal SparkApplicationCompleted"}},
-		{"executors that are too few", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
+		{"too few executors", []func(*sparkv1.SparkApplication){tolerating(sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{
 			MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))}})},
 			func(l *life) {
 				l.passWithoutObjects(0)
@@ -71,11 +71,11 @@ func TestEvents(t *testing.T) {
 			l := begin(t, trimmed, c.app...)
 			c.live(l)
 			if diff := cmp.Diff(c.want, l.reasons()); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
+				t.Errorf("reasons of the events (-want +got):\n%s", diff)
 			}
 			for _, e := range l.events {
 				if e.Message == "" {
-					t.Errorf("%s says nothing", e.Reason)
+					t.Errorf("the event %s has no message", e.Reason)
 				}
 			}
 		})
@@ -90,14 +90,14 @@ func TestMessagesCountAttemptsFromOne(t *testing.T) {
 	}
 	const want = "attempt 1 was submitted as driver pod pi-0-driver (names count attempts from 0) by the operator itself"
 	if got := message(); got != want {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("message %q, want %q", got, want)
 	}
 	pinned := message(func(app *sparkv1.SparkApplication) { app.Spec.SparkConf[confDriverPodName] = "mine" })
 	if pinned != "attempt 1 was submitted as driver pod mine by the operator itself" {
-		t.Errorf("told %q", pinned)
+		t.Errorf("message %q", pinned)
 	}
 	before := sparkv1.ApplicationRunningHealthy
 	if got := takenOver(before, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1}).Cause.Message; !strings.HasSuffix(got, "in attempt 1") {
-		t.Errorf("told %q", got)
+		t.Errorf("message %q", got)
 	}
 }

@@ -20,8 +20,8 @@ const fieldsDocument = "../../../docs/fields-apache.md"
 
 var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
 
-// fieldSamples has a sample for each field of an application's spec. In a sample, value is YAML of a spec that sets the
-// field, and with is YAML of other settings that the field needs to have an effect.
+// fieldSamples has a sample for each field of an application's spec. The string value is YAML of a spec that sets the
+// field. The string with is YAML of other settings, without which the field has no effect.
 var fieldSamples = map[string]struct{ value, with string }{
 	"mainClass":                    {value: `mainClass: Other`},
 	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},
@@ -46,8 +46,8 @@ var fieldSamples = map[string]struct{ value, with string }{
 	"configMapSpecs": {value: `configMapSpecs: [{name: a, data: {b: c}}]`},
 }
 
-// steeringFields lists fields, or prefixes of fields, that control the operator and change no pod. The text does says
-// what the fields control.
+// steeringFields lists fields, or prefixes of fields, that control the operator and change no pod. The string does
+// describes what they control.
 var steeringFields = []struct{ path, does string }{
 	{"deploymentMode", "`ClientMode` makes the application fail: the operator runs drivers only in the cluster"},
 	{"applicationTolerations.restartConfig.", "whether and when the operator makes another attempt"},
@@ -61,7 +61,7 @@ var steeringFields = []struct{ path, does string }{
 // pod and the other objects.
 type placement struct {
 	conf, driver, executor map[string]any
-	beside                 map[string]any // by kind and name
+	beside                 map[string]any // the other objects, by kind and name
 }
 
 func placedIn(t *testing.T, app *sparkv1.SparkApplication) (o placement) {

@@ -83,7 +83,7 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	snapshots := 0
 	for _, key := range slices.Backward(keys) {
 		entry := history[key]
-		if len(entry.Message) > apache.MaxMessage+len(apache.CutMark) { // otherwise it is short, or was cut before
+		if len(entry.Message) > apache.MaxMessage+len(apache.CutMark) { // a shorter message is complete, or was cut before
 			entry.Message = apache.Cut(entry.Message, apache.MaxMessage)
 		}
 		if entry.LastObservedDriverStatus != nil {

@@ -72,13 +72,13 @@ func TestLawOverLives(t *testing.T) {
 	}
 	for _, p := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Running, lifecycle.Partial, lifecycle.Below, lifecycle.Unknown, lifecycle.Retained, lifecycle.Done} {
 		if phases[p] == 0 {
-			t.Errorf("no life came through %s", p)
+			t.Errorf("no life cycle reached the phase %s", p)
 		}
 	}
 	for _, state := range everyState {
 		// No simulated pass ends in the state Submitted.
 		if state != sparkv1.ApplicationSubmitted && states[state] == 0 {
-			t.Errorf("no life stood in %s", state)
+			t.Errorf("no life cycle reached the state %s", state)
 		}
 	}
 }

@@ -32,18 +32,18 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 		port     int32
 		want     bool
 	}{
-		"executors register":                  {executor, driver, rpc, true},
-		"executors fetch from the driver":     {executor, driver, blocks, true},
-		"somebody sees the UI":                {netpolicy.Party{Namespace: "elsewhere"}, driver, ui, true},
-		"the driver sends tasks":              {driver, executor, 40001, true},
-		"the driver fetches results":          {driver, executor, 40002, true},
-		"executors fetch what was shuffled":   {executor, executor, 40002, true},
-		"another application's driver":        {otherDriver, executor, 40002, false},
-		"another application's executor":      {otherExecutor, executor, 40002, false},
-		"the next attempt's driver":           {nextDriver, executor, 40002, false},
-		"the next attempt's executor":         {nextExecutor, executor, 40002, false},
-		"a pod of the namespace":              {netpolicy.Party{Namespace: driver.Namespace}, executor, 40002, false},
-		"a driver so labelled somewhere else": {elsewhere, executor, 40002, false},
+		"executors register":                                 {executor, driver, rpc, true},
+		"executors fetch from the driver":                    {executor, driver, blocks, true},
+		"somebody sees the UI":                               {netpolicy.Party{Namespace: "elsewhere"}, driver, ui, true},
+		"the driver sends tasks":                             {driver, executor, 40001, true},
+		"the driver fetches results":                         {driver, executor, 40002, true},
+		"executors fetch shuffle data":                       {executor, executor, 40002, true},
+		"another application's driver":                       {otherDriver, executor, 40002, false},
+		"another application's executor":                     {otherExecutor, executor, 40002, false},
+		"the next attempt's driver":                          {nextDriver, executor, 40002, false},
+		"the next attempt's executor":                        {nextExecutor, executor, 40002, false},
+		"a pod of the namespace":                             {netpolicy.Party{Namespace: driver.Namespace}, executor, 40002, false},
+		"a driver with the same labels in another namespace": {elsewhere, executor, 40002, false},
 	} {
 		if got := netpolicy.Admits(t, policy, c.from, c.to, c.port); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)

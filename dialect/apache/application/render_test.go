@@ -45,7 +45,7 @@ func TestObjects(t *testing.T) {
 			[]string{"Service pi-0-driver-svc", "ConfigMap pi-0-driver-podspec-conf-map", "ConfigMap pi-0-spark-drv-conf-map", "Pod pi-0-driver"}},
 		"ConfigMaps before the driver": {"spec: {runtimeVersions: {sparkVersion: 4.1.4}, configMapSpecs: [{name: b}, {name: a}]}", 1,
 			[]string{"ConfigMap b", "ConfigMap a", "Service pi-0-driver-svc", "ConfigMap pi-0-spark-drv-conf-map", "Pod pi-0-driver"}},
-		"names of the user's": {"spec: {runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {spark.app.id: mine, spark.kubernetes.driver.pod.name: d}}", 2,
+		"names that the user sets": {"spec: {runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {spark.app.id: mine, spark.kubernetes.driver.pod.name: d}}", 2,
 			[]string{"Service mine-driver-svc", "ConfigMap mine-spark-drv-conf-map", "Pod d"}},
 	} {
 		if diff := cmp.Diff(c.want, namesOf(rendered(t, Applications{}, written(t, c.spec), c.attempt))); diff != "" {
@@ -166,7 +166,7 @@ spec:
 		t.Errorf("the ConfigMap is %+v", extra)
 	}
 	if _, ok := o.Driver.Labels[apache.LabelScalaVersion]; ok || !hasWarning(o.Warnings, "spec.runtimeVersions.scalaVersion") {
-		t.Errorf("a version that is no label's value should be told: %q", o.Warnings)
+		t.Errorf("there is no warning about a version that is not a valid label value: %q", o.Warnings)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestPrivileges(t *testing.T) {
 		want map[string]string
 	}{
 		"no template": {"", map[string]string{"spark-kubernetes-driver": "false"}},
-		"all that say nothing": {`
+		"containers without the setting": {`
 spec: {driverSpec: {podTemplateSpec: {spec: {
   initContainers: [{name: i}, {name: j, securityContext: {allowPrivilegeEscalation: true}}],
   containers: [{name: main, securityContext: {runAsUser: 7}}, {name: side}, {name: root, securityContext: {privileged: true}},
@@ -390,10 +390,10 @@ spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.ku
 // its position in the template do not matter.
 func TestSidecarsEndNothing(t *testing.T) {
 	for name, c := range map[string]struct{ spec, spark string }{
-		"the first":          {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: main}, {name: side}]}}}}", "main"},
-		"by Spark's name":    {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: side}, {name: spark-kubernetes-driver}]}}}}", "spark-kubernetes-driver"},
-		"by the user's":      {"spec: {sparkConf: {spark.kubernetes.driver.podTemplateContainerName: b}, driverSpec: {podTemplateSpec: {spec: {containers: [{name: a}, {name: b}, {name: c}]}}}}", "b"},
-		"without a template": {"", "spark-kubernetes-driver"},
+		"the first container":                {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: main}, {name: side}]}}}}", "main"},
+		"the container with Spark's name":    {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: side}, {name: spark-kubernetes-driver}]}}}}", "spark-kubernetes-driver"},
+		"the container with the user's name": {"spec: {sparkConf: {spark.kubernetes.driver.podTemplateContainerName: b}, driverSpec: {podTemplateSpec: {spec: {containers: [{name: a}, {name: b}, {name: c}]}}}}", "b"},
+		"without a template":                 {"", "spark-kubernetes-driver"},
 	} {
 		pod := rendered(t, Applications{}, written(t, c.spec), 1).Driver
 		pod.Status.Phase = corev1.PodRunning

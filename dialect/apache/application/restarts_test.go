@@ -48,12 +48,12 @@ func (l *life) endNextAttempt(end func(*lifecycle.Driver)) *life {
 func TestAttempts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).expectAttempt(0, 0, 0, 0)
 	if l.app.Status.PreviousAttemptSummary != nil {
-		t.Error("a first attempt has one before it")
+		t.Error("the first attempt has a previous attempt")
 	}
 	l.passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1, 0).expectStates("6 ScheduledToRestart")
 	previous := l.app.Status.PreviousAttemptSummary
 	if got := shortened(previous.StateTransitionHistory); got != failure || *previous.AttemptInfo != (sparkv1.AttemptInfo{}) {
-		t.Errorf("the first attempt is told of as %+v, %s", previous.AttemptInfo, got)
+		t.Errorf("the summary of the first attempt is %+v, %s", previous.AttemptInfo, got)
 	}
 	l.passWithoutObjects(time.Second).expectStates("6 ScheduledToRestart").endNextAttempt(crashed).expectAttempt(2, 2, 2, 0).expectStates("12 ScheduledToRestart")
 	previous = l.app.Status.PreviousAttemptSummary
@@ -155,13 +155,13 @@ func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 func TestFixedSpecIsRetried(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).rejected()
 	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
-		t.Fatalf("refused, it is %s", got)
+		t.Fatalf("after the rejection, the state is %s", got)
 	}
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"mended"}
 	l.passWithoutObjects(10*time.Second).expectAttempt(1, 1, 1, 1).expectStates("2 ScheduledToRestart, 3 DriverRequested")
 	for _, c := range l.app.Status.Conditions {
 		if c.Type == ConditionEdited {
-			t.Errorf("an attempt of the edited spec is told to be of another: %+v", c)
+			t.Errorf("an attempt that uses the edited spec has the condition %+v", c)
 		}
 	}
 }

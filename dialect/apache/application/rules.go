@@ -69,7 +69,7 @@ func (d exposedEntry) exposing() *dialect.Exposing {
 		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: fmt.Sprintf("%s.rules[%d].host", spec, i), Value: ingress.Rules[i].Host})
 	}
 	if len(ingress.Rules) == 0 || ingress.DefaultBackend != nil {
-		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: spec}) // the default backend serves all hosts, which an empty value stands for
+		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: spec}) // the default backend serves all hosts
 	}
 	for i := range ingress.TLS {
 		for _, host := range ingress.TLS[i].Hosts {

@@ -75,12 +75,12 @@ func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l := begin(t, trimmed)
 	l.a.encode(l.app, l.a.app(l.app), lifecycle.Plan{}, lifecycle.Observed{}, t0)
 	if diff := cmp.Diff(sparkv1.ApplicationStatus{}, l.app.Status); diff != "" {
-		t.Errorf("a look that does nothing writes:\n%s", diff)
+		t.Errorf("a pass that does nothing writes:\n%s", diff)
 	}
 	l.pass(0, lifecycle.Observed{Confirmed: true, TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Unavailable", Message: "later"}, Since: t0}})
 	s := l.app.Status
 	if s.CurrentState != nil || s.Operator != nil || shown(s.Conditions) != "Ready-Unavailable" {
-		t.Errorf("held up, it says %+v", s)
+		t.Errorf("while a transient error delays the launch, the status is %+v", s)
 	}
 	l.passWithoutObjects(time.Second).expectStates("0 Submitted, 1 DriverRequested")
 }
@@ -118,7 +118,7 @@ func TestStatusOfTheDriver(t *testing.T) {
 		`"state":{"terminated":{"exitCode":1,"reason":"Error"}}}],"phase":"Failed"}`
 	got := string(l.app.Status.StateTransitionHistory["5"].LastObservedDriverStatus.Raw)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("a failure tells (-want +got):\n%s", diff)
+		t.Errorf("the driver pod's status of a failure (-want +got):\n%s", diff)
 	}
 	l = begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded)
 	for key, entry := range l.app.Status.StateTransitionHistory {
@@ -132,7 +132,7 @@ func TestStatusOfTheDriver(t *testing.T) {
 // null values.
 func TestSnapshot(t *testing.T) {
 	if snapshot(nil) != nil || snapshot(&corev1.PodStatus{}) != nil {
-		t.Error("nothing is told of nothing")
+		t.Error("the snapshot of an empty pod status is not nil")
 	}
 	long := strings.Repeat("é", 5000)
 	status := corev1.PodStatus{Phase: corev1.PodFailed, Message: long, PodIP: "10.0.0.1"}
@@ -215,11 +215,11 @@ func TestExecutorCounts(t *testing.T) {
 		t.Errorf("counted %+v", e)
 	}
 	if told := fmt.Sprint(l.events); !strings.Contains(told, "SparkExecutorFailed pi-exec-2") {
-		t.Errorf("told %s", told)
+		t.Errorf("events %s", told)
 	}
 	l.passWithDriver(time.Second, crashed).passWithoutObjects(10 * time.Second)
 	if e := l.app.Status.Executors; l.plan.Next.Attempt != 2 || e != nil {
-		t.Errorf("of attempt %d before it has executors: %+v", l.plan.Next.Attempt, e)
+		t.Errorf("attempt %d has no executors yet, but the counts are %+v", l.plan.Next.Attempt, e)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestTakeOverEveryState(t *testing.T) {
 				case stateRank(state) == 4:
 					l.pass(0, l.inheritedDriver(ready))
 					if state != sparkv1.ApplicationRunningHealthy {
-						want = fmt.Sprintf(", %d RunningHealthy", len(path(state))) // no thresholds are set
+						want = fmt.Sprintf(", %d RunningHealthy", len(path(state))) // because the spec sets no thresholds
 					}
 				case m.Phase == lifecycle.Ended:
 					l.pass(0, lifecycle.Observed{Confirmed: true})
@@ -100,7 +100,7 @@ func TestTakeOverEveryState(t *testing.T) {
 					t.Errorf("actions %v", l.plan.Actions)
 				}
 				if taken := fmt.Sprint(l.events); !strings.Contains(taken, dialect.EventTakenOver) {
-					t.Errorf("nobody is told: %v", taken)
+					t.Errorf("no event reports the take-over: %v", taken)
 				}
 			}
 		})

@@ -22,7 +22,7 @@ func rawTemplate(t *sparkv1.PodTemplate) []byte {
 // withoutEscalation returns a driver template in which no container may gain more privileges than its parent process.
 // It sets allowPrivilegeEscalation to false in each container, unless the container sets this field itself or has other
 // settings that require privilege escalation. If template is nil, it returns a template that contains only this
-// setting. It returns a template that cannot be parsed unchanged, because another check rejects such a template.
+// setting. If the template cannot be parsed, it is returned unchanged, because another check rejects it.
 func withoutEscalation(template []byte) []byte {
 	tree := map[string]any{}
 	if template != nil {

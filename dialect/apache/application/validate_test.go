@@ -45,11 +45,11 @@ func TestInvalid(t *testing.T) {
 		}},
 		"a parent without a name": {"spec: {driverGrpcRouteList: [{" + service + ", grpcRouteMetadata: {name: r}, grpcRouteSpec: {parentRefs: [{name: g}, {}, 3]}}]}",
 			[]string{"spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs[1].name", "spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs[2].name"}},
-		"a Service that is none": {"spec: {driverHttpRouteList: [{serviceMetadata: {name: Ui}, serviceSpec: {ports: 3}, httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}]}}]}",
+		"an invalid Service": {"spec: {driverHttpRouteList: [{serviceMetadata: {name: Ui}, serviceSpec: {ports: 3}, httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}]}}]}",
 			[]string{"spec.driverHttpRouteList[0].serviceMetadata.name", "spec.driverHttpRouteList[0].serviceSpec"}},
-		"nowhere to go": {"spec: {driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {}, httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}]}}]}",
+		"a route without a backend": {"spec: {driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {}, httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}]}}]}",
 			[]string{"spec.driverHttpRouteList[0].serviceSpec.ports"}},
-		"somewhere of its own to go": {"spec: {driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {}, httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}], rules: [{}]}}]}", nil},
+		"a route with its own rules": {"spec: {driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {}, httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}], rules: [{}]}}]}", nil},
 	} {
 		app := written(t, c.spec)
 		app.Namespace = "jobs"
@@ -78,7 +78,7 @@ func TestRefused(t *testing.T) {
 		"ConfigMaps": {`spec: {configMapSpecs: [{name: A_b}, {name: a}, {name: a}, {name: pi-0-spark-drv-conf-map}, {name: c, data: {"a/b": x, "c d": z}}]}`, []string{
 			"spec.configMapSpecs[0].name", "spec.configMapSpecs[2].name", "spec.configMapSpecs[3].name", "spec.configMapSpecs[4].data[a/b]", "spec.configMapSpecs[4].data[c d]",
 		}},
-		"labels of ours": {`
+		"the operator's own labels": {`
 spec:
   configMapSpecs: [{name: a, labels: {sparkoperator.dev/app-uid: x}}]
   driverSpec: {podTemplateSpec: {metadata: {labels: {sparkoperator.dev/attempt: "7"}}}}
@@ -91,9 +91,9 @@ spec:
 		"an Ingress that lacks everything": {"spec: {driverServiceIngressList: [{}]}", []string{
 			"spec.driverServiceIngressList[0].serviceMetadata.name", "spec.driverServiceIngressList[0].ingressMetadata.name", "spec.driverServiceIngressList[0].serviceSpec",
 		}},
-		"an Ingress that is none": {"spec: {driverServiceIngressList: [{serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 1}]}, " + ingress + ", ingressSpec: {rules: 3}}]}",
+		"an invalid Ingress": {"spec: {driverServiceIngressList: [{serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 1}]}, " + ingress + ", ingressSpec: {rules: 3}}]}",
 			[]string{"spec.driverServiceIngressList[0].ingressSpec"}},
-		"names that meet": {`
+		"names that conflict": {`
 spec: {driverServiceIngressList: [
   {serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 1}]}, ingressMetadata: {name: i}},
   {serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 1}]}, ingressMetadata: {name: i}},
@@ -103,21 +103,21 @@ spec: {driverServiceIngressList: [
 			"spec.driverServiceIngressList[1].ingressMetadata.name", "spec.driverServiceIngressList[2].serviceMetadata.name",
 			"spec.driverServiceIngressList[3].serviceMetadata.name",
 		}},
-		"a template that is none":       {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: 3}}}}", []string{"spec.driverSpec.podTemplateSpec"}},
-		"an executor's":                 {"spec: {executorSpec: {podTemplateSpec: {spec: {containers: [{resources: {limits: {cpu: much}}}]}}}}", []string{"spec.executorSpec.podTemplateSpec"}},
-		"an amount":                     {"spec: {sparkConf: {spark.driver.memory: 2gb}}", []string{"spec.sparkConf[spark.driver.memory]"}},
-		"a master":                      {"spec: {sparkConf: {spark.master: yarn}}", []string{"spec.sparkConf[spark.master]"}},
-		"an id":                         {"spec: {sparkConf: {spark.app.id: A_b}}", []string{"spec.sparkConf[spark.app.id]"}},
-		"a pod's name":                  {"spec: {sparkConf: {spark.kubernetes.driver.pod.name: A_b}}", []string{"spec.sparkConf[spark.kubernetes.driver.pod.name]"}},
-		"no class":                      {`spec: {mainClass: ""}`, []string{"spec.mainClass"}},
-		"a jar of the submitter's":      {"spec: {jars: file:///etc/passwd}", []string{"spec.jars"}},
-		"files of the submitter's":      {"spec: {files: /etc/passwd}", []string{"spec.files"}},
-		"further jars":                  {"spec: {jars: \"local:///a.jar,/b.jar\"}", []string{"spec.jars"}},
-		"a Python program that is none": {`spec: {jars: "", pyFiles: local:///a.zip}`, []string{"spec.pyFiles"}},
-		"no Python program":             {`spec: {jars: "", mainClass: org.apache.spark.deploy.PythonRunner}`, []string{"spec.pyFiles"}},
-		"an R program that is none":     {`spec: {jars: "", sparkRFiles: local:///a.rds}`, []string{"spec.sparkRFiles"}},
-		"further Python files":          {`spec: {jars: "", pyFiles: "local:///a.py,/b.py"}`, []string{"spec.pyFiles"}},
-		"the submitter's credentials":   {"spec: {sparkConf: {spark.kubernetes.authenticate.submission.oauthTokenFile: /var/run/secrets/t}}", []string{"spec.sparkConf[spark.kubernetes.authenticate.submission.oauthTokenFile]"}},
+		"an invalid driver template":              {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: 3}}}}", []string{"spec.driverSpec.podTemplateSpec"}},
+		"an invalid executor template":            {"spec: {executorSpec: {podTemplateSpec: {spec: {containers: [{resources: {limits: {cpu: much}}}]}}}}", []string{"spec.executorSpec.podTemplateSpec"}},
+		"an invalid size":                         {"spec: {sparkConf: {spark.driver.memory: 2gb}}", []string{"spec.sparkConf[spark.driver.memory]"}},
+		"an invalid master":                       {"spec: {sparkConf: {spark.master: yarn}}", []string{"spec.sparkConf[spark.master]"}},
+		"an invalid id":                           {"spec: {sparkConf: {spark.app.id: A_b}}", []string{"spec.sparkConf[spark.app.id]"}},
+		"an invalid pod name":                     {"spec: {sparkConf: {spark.kubernetes.driver.pod.name: A_b}}", []string{"spec.sparkConf[spark.kubernetes.driver.pod.name]"}},
+		"no main class":                           {`spec: {mainClass: ""}`, []string{"spec.mainClass"}},
+		"a jar on the submitter's machine":        {"spec: {jars: file:///etc/passwd}", []string{"spec.jars"}},
+		"files on the submitter's machine":        {"spec: {files: /etc/passwd}", []string{"spec.files"}},
+		"more jars on the submitter's machine":    {"spec: {jars: \"local:///a.jar,/b.jar\"}", []string{"spec.jars"}},
+		"a Python program with a wrong suffix":    {`spec: {jars: "", pyFiles: local:///a.zip}`, []string{"spec.pyFiles"}},
+		"no Python program":                       {`spec: {jars: "", mainClass: org.apache.spark.deploy.PythonRunner}`, []string{"spec.pyFiles"}},
+		"an R program with a wrong suffix":        {`spec: {jars: "", sparkRFiles: local:///a.rds}`, []string{"spec.sparkRFiles"}},
+		"Python files on the submitter's machine": {`spec: {jars: "", pyFiles: "local:///a.py,/b.py"}`, []string{"spec.pyFiles"}},
+		"credentials on the submitter's machine":  {"spec: {sparkConf: {spark.kubernetes.authenticate.submission.oauthTokenFile: /var/run/secrets/t}}", []string{"spec.sparkConf[spark.kubernetes.authenticate.submission.oauthTokenFile]"}},
 	} {
 		app := written(t, c.spec)
 		objects, err := Applications{}.Render(app, launchOf(1), noon)

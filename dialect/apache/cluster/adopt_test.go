@@ -61,9 +61,9 @@ func TestClusterTakenOver(t *testing.T) {
 		{"no status, and running", nil, 2, "", "Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
 		{"refused", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "", "Submitted SchedulingFailure Submitted", "False",
 			[]string{EventClusterTakenOver, EventClusterSubmitted}},
-		{"refused, and still so", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "QuotaExceeded", "Submitted SchedulingFailure", "False",
+		{"rejected, and rejected again", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "QuotaExceeded", "Submitted SchedulingFailure", "False",
 			[]string{EventClusterTakenOver, EventClusterSchedulingFailure}},
-		{"refused half way, and running", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure", "Failed", "Failed"}, 2, "",
+		{"rejected for some objects, and running", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure", "Failed", "Failed"}, 2, "",
 			"Submitted SchedulingFailure Failed Failed SchedulingFailure Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
 		{"released", []sparkv1.ClusterStateSummary{"Submitted", "Failed", "ResourceReleased"}, -1, "", "Submitted Failed ResourceReleased", "False", []string{EventClusterTakenOver}},
 	} {
@@ -159,20 +159,20 @@ func TestAdoptClusterPods(t *testing.T) {
 	}{
 		{"a worker", pod(), true},
 		{"the master", pod(func(p *corev1.Pod) { p.Labels["spark-role"], p.OwnerReferences[0].Name = "master", "c-master" }), true},
-		{"of another set", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "d-worker" }), false},
-		{"of the other role's set", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "c-master" }), false},
-		{"of a Deployment's", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" }), false},
-		{"of nobody", pod(func(p *corev1.Pod) { p.OwnerReferences = nil }), false},
-		{"left by its set", pod(func(p *corev1.Pod) {
+		{"a pod of another StatefulSet", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "d-worker" }), false},
+		{"a pod of the other role's StatefulSet", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "c-master" }), false},
+		{"a pod of a Deployment", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" }), false},
+		{"a pod without an owner", pod(func(p *corev1.Pod) { p.OwnerReferences = nil }), false},
+		{"a pod whose StatefulSet was deleted", pod(func(p *corev1.Pod) {
 			p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = nil, "c-worker-0"
 		}), true},
-		{"left by another set", pod(func(p *corev1.Pod) {
+		{"a pod whose other StatefulSet was deleted", pod(func(p *corev1.Pod) {
 			p.Name, p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = "c-worker-x-0", nil, "c-worker-x-0"
 		}), false},
-		{"left and then owned", pod(func(p *corev1.Pod) {
+		{"a pod whose StatefulSet was deleted, with another owner", pod(func(p *corev1.Pod) {
 			p.OwnerReferences[0].Controller, p.Labels["statefulset.kubernetes.io/pod-name"] = nil, "c-worker-0"
 		}), false},
-		{"only owned", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), false},
+		{"a pod with an owner that is not its controller", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), false},
 		{"a driver", pod(func(p *corev1.Pod) { p.Labels["spark-role"] = "driver" }), false},
 	} {
 		before := tc.pod.DeepCopy()
@@ -207,7 +207,7 @@ func TestClusterAuxiliaryObjects(t *testing.T) {
 			t.Errorf("%s has labels %v", object.GetName(), labels)
 		}
 		if object.GetNamespace() != "ns" || !metav1.IsControlledBy(object, w.sc) {
-			t.Errorf("%s is nobody's", object.GetName())
+			t.Errorf("%s is not in the cluster's namespace, or the cluster does not control it", object.GetName())
 		}
 	}
 	want := map[string]int{"ConfigMap": 1, "Secret": 1, "Service": 2, "StatefulSet": 2, "NetworkPolicy": 2, "HorizontalPodAutoscaler": 1, "PodDisruptionBudget": 1}
@@ -216,12 +216,12 @@ func TestClusterAuxiliaryObjects(t *testing.T) {
 	}
 	for _, role := range []lifecycle.Role{lifecycle.Master, lifecycle.Worker} {
 		if made, _, _ := w.c.want(w.sc); made.Made[role] == "" {
-			t.Errorf("nothing tells what the pods of role %s are made from", role)
+			t.Errorf("there is no digest of the spec of the pods with the role %s", role)
 		}
 	}
 	first, again := w.c.AuxiliaryObjects(w.sc, w.seen).Objects, w.c.AuxiliaryObjects(w.sc, w.seen).Objects
 	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("the same spec makes others: %s", diff)
+		t.Errorf("the same spec renders other objects: %s", diff)
 	}
 }
 

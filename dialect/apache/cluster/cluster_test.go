@@ -121,14 +121,14 @@ func (w *clusterWorld) pass() {
 		}
 		copied := object.DeepCopy()
 		if again := s.Decide(states, w.now); len(again.Transitions)+len(again.Notices) > 0 || !cmp.Equal(copied.Status, object.Status) {
-			w.t.Fatalf("told the same again: %v\n%s", again, cmp.Diff(copied.Status, object.Status))
+			w.t.Fatalf("a second call of Decide changes the result: %v\n%s", again, cmp.Diff(copied.Status, object.Status))
 		}
 	case s.Record != nil:
 		if events := s.Record(states, w.now); len(events) > 0 {
-			w.t.Errorf("events of what is released: %v", events)
+			w.t.Errorf("events while objects are released: %v", events)
 		}
 	case !s.Unsettled:
-		w.t.Fatal("nobody is told")
+		w.t.Fatal("AuxiliaryObjects returned neither Decide nor Record, although Unsettled is false")
 	}
 	for _, e := range w.c.Events(object, plan) {
 		w.reported = append(w.reported, e.Reason)
@@ -526,7 +526,7 @@ func TestClusterIsDeleted(t *testing.T) {
 	w.pass()
 	before := w.sc.Status.DeepCopy()
 	w.sc.DeletionTimestamp = new(metav1.NewTime(w.now))
-	// W2: a spec that cannot be used does not change the status either.
+	// An invalid spec must not change the status either (W2).
 	for _, change := range []func(*sparkv1.SparkCluster){func(*sparkv1.SparkCluster) {}, makeInvalid} {
 		change(w.sc)
 		w.pass()
@@ -569,7 +569,7 @@ func TestClusterLaw(t *testing.T) {
 	}
 	for phase := range clusterStates {
 		if phase != lifecycle.New && phase != lifecycle.Resuming && phases[phase] == 0 {
-			t.Errorf("no walk comes to %s", phase)
+			t.Errorf("no walk reaches the phase %s", phase)
 		}
 	}
 }

@@ -43,11 +43,11 @@ func TestRestartWarning(t *testing.T) {
 		old, edited *sparkv1.SparkCluster
 		warns       bool
 	}{
-		"configuration":            {running(), running(conf), true},
-		"the number of workers":    {running(), running(editTo(3, nil)), false},
-		"nothing":                  {running(), running(), false},
-		"an invalid spec":          {running(), running(makeInvalid), false},
-		"a cluster that is not up": {sparkCluster(), sparkCluster(conf), false},
+		"configuration":               {running(), running(conf), true},
+		"the number of workers":       {running(), running(editTo(3, nil)), false},
+		"no change":                   {running(), running(), false},
+		"an invalid spec":             {running(), running(makeInvalid), false},
+		"a cluster that does not run": {sparkCluster(), sparkCluster(conf), false},
 	} {
 		if got := testClusters.RestartWarning(test.old, test.edited); (got != "") != test.warns {
 			t.Errorf("%s: %q, want a warning: %t", name, got, test.warns)
