@@ -26,7 +26,9 @@ type ObjectMetadata struct {
 type DriverServiceIngress struct {
 	// The Service's metadata.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
+	// The Service's spec. The operator replaces its selector by one that selects the driver. If the operator's
+	// configuration does not allow Services that are reachable from outside the cluster, the Service becomes a
+	// ClusterIP Service. All other fields are kept as written.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -47,7 +49,9 @@ type DriverServiceIngress struct {
 type DriverHTTPRoute struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
+	// The Service's spec. The operator replaces its selector by one that selects the driver. If the operator's
+	// configuration does not allow Services that are reachable from outside the cluster, the Service becomes a
+	// ClusterIP Service. All other fields are kept as written.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -68,7 +72,9 @@ type DriverHTTPRoute struct {
 type DriverGRPCRoute struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
-	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
+	// The Service's spec. The operator replaces its selector by one that selects the driver. If the operator's
+	// configuration does not allow Services that are reachable from outside the cluster, the Service becomes a
+	// ClusterIP Service. All other fields are kept as written.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields

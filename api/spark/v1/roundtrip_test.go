@@ -85,7 +85,7 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 				}
 			}
 			kept, errs := stored[want["kind"].(string)].Admit(encode(t, want))
-			// A manifest in client mode was stored by the peer's operator: a rule refuses a new one.
+			// A rule rejects a new application in client mode, but the peer accepts and stores such a manifest.
 			if len(errs) > 0 && !byRule(errs, rules) {
 				t.Fatal(errs.ToAggregate())
 			}

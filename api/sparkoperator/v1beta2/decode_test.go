@@ -100,7 +100,7 @@ func TestObjectsWithinTheLimitsAreDecodedAsBefore(t *testing.T) {
 		if decoded.SpecBytes == 0 {
 			t.Errorf("%s: the length of the spec is not known", path)
 		}
-		expected.SpecBytes = decoded.SpecBytes // which only the checked decode knows
+		expected.SpecBytes = decoded.SpecBytes // only UnmarshalJSON sets this field
 		if diff := cmp.Diff(v1beta2.SparkApplication(expected), decoded); diff != "" {
 			t.Errorf("%s: (-plain +checked):\n%s", path, diff)
 		}

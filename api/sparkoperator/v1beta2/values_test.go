@@ -23,7 +23,7 @@ func TestPeersValuesAreStored(t *testing.T) {
 			stored, refused := 0, map[string]bool{}
 			for path, probe := range crd.Probes(theirs, version) {
 				if strings.HasPrefix(path, ".spec.template.") {
-					continue // an application's
+					continue // the loop over the application's definition tests these paths
 				}
 				raw := encode(t, probe)
 				original, errs := before.Admit(raw)
