@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestFalseReadyHasAnotherReasonThanReady checks the phase Ready, in which the condition Ready is False. The condition
-// must not have the reason "Ready" then.
+// TestFalseReadyHasAnotherReasonThanReady checks the phase Ready. In this phase the condition Ready is False, so its
+// reason must not be "Ready".
 func TestFalseReadyHasAnotherReasonThanReady(t *testing.T) {
 	memory := lifecycle.Memory{Phase: lifecycle.Ready}
 	for _, standing := range PhaseConditions(memory) {

@@ -54,8 +54,8 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate lists the intended gaps between the peer's definitions and ours. A gap matches an entry if its
-// crd.Gap.What begins with what. The text why gives the reason for the gap.
+// deliberate lists the intended gaps between the peer's definitions and ours. A gap matches an entry if its description
+// (crd.Gap.What) begins with the string what. The string why gives the reason for the gap.
 var deliberate = []struct{ what, why string }{
 	{"rule oldSelf.hasValue() || self.metadata.name.size()", "the peer cannot run a new resource with such a name either: it fails when it creates the first Service"},
 	{`format "int64"`, "a number beyond 64 bits fits neither Go's nor Java's types: the peer cannot decode it either"},

@@ -40,7 +40,7 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate lists the intended gaps between our definition and the definition of the peer, the kubeflow operator. A //
+// deliberate lists the intended gaps between our definition and the definition of the peer, the kubeflow operator. A
 // crd.Gap matches an entry if its Path ends with path and its What begins with what.
 var deliberate = []struct{ path, what, why string }{
 	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer cannot decode other numbers either"},

@@ -18,10 +18,9 @@ const (
 	version      = "v1beta2"
 )
 
-// deliberate lists the intended gaps between our definitions and those of the peer, the kubeflow operator. A crd.Gap //
+// deliberate lists the intended gaps between our definitions and those of the peer, the kubeflow operator. A crd.Gap
 // matches an entry if its Path ends with path and its What begins with what. A new gap may break a user's manifest, so
-// the text why must show that no such manifest ever ran. docs/validation.md lists the gaps with the texts says and
-// why.
+// the text why must show that no such manifest ever ran. docs/validation.md lists the gaps with the texts says and why.
 var deliberate = []struct{ path, what, says, why string }{
 	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
 	{"executor.memory", "rule", "the same", "Spark cannot parse it: the driver ends when it reads its configuration"},
@@ -67,8 +66,8 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 }
 
 // TestApprovalIsThePeers checks the annotation api-approved.kubernetes.io. The API server rejects definitions without
-// it if their group's name ends with k8s.io. Our value must equal the peer's, which the definitions have when a cluster
-// migrates from the peer.
+// it if their group's name ends with k8s.io. Our value must equal the peer's, because the definitions in a cluster that
+// migrates from the peer have that value.
 func TestApprovalIsThePeers(t *testing.T) {
 	const approved = "api-approved.kubernetes.io"
 	for _, file := range []string{applications, schedules} {

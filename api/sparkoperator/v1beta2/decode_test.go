@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// small is an application of 350 bytes in which %q stands for a quantity. Some quantities once kept an informer busy //
+// small is an application of 350 bytes in which %q stands for a quantity. Some quantities once kept an informer busy
 // for hours.
 const small = `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplication","metadata":{"name":"a","namespace":"b"},"spec":{"type":"Scala","sparkVersion":"4.1.4",` +
 	`"mainApplicationFile":"local:///a.jar","executor":{},"driver":{"sidecars":[{"name":"s","resources":{"limits":{"cpu":%q}}}]}},"status":{"executionAttempts":3,"driverInfo":{}}}`

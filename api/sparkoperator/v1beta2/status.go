@@ -141,8 +141,8 @@ type ExecutorCounts = statusv1.ExecutorCounts
 const MaxHistory = statusv1.MaxHistory
 
 // OperatorStatus contains the facts that the operator must remember from one decision to the next because it cannot
-// observe them again. The operator writes it together with the rest of the status. Times are stored in microseconds, so
-// that a time equals itself after it was stored and read. Facts that another field of the status contains
+// observe them again. The operator writes it together with the rest of the status. Times are stored with microseconds,
+// so that a time does not change when it is stored and read again. Facts that another field of the status contains
 // (submissionID, the attempt counters) are stored only there.
 type OperatorStatus = statusv1.OperatorStatus
 

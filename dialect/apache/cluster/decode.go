@@ -38,8 +38,8 @@ func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 }
 
 // takeClusterOver computes a memory from another operator's status. If the status has the state RunningHealthy, the
-// phase is Running. The other operator never checks the pods, but our next decision does. If the other operator failed
-// to create objects, our operator tries again. If the status has no state but pods exist, the other operator has
+// phase is Running. The next decision checks the pods, because the other operator never did so. If the other operator
+// failed to create objects, our operator tries again. If the status has no state but pods exist, the other operator has
 // created them without storing a status.
 func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	left := sc.Status.CurrentState

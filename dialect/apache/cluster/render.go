@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// objects renders all objects of a cluster. An error is a *dialect.FieldError. It returns an error exactly if
-// ValidateCluster returns a fault.
+// objects renders all objects of a cluster. An error is a *dialect.FieldError. objects fails in exactly those cases in
+// which ValidateCluster returns a fault.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
 	own, defaults := cluster, c.settings(cluster)
 	cluster, filled := withDefaults(own, defaults)
