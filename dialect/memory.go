@@ -24,7 +24,7 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Cause = EncodeCause(m.Cause)
 }
 
-// DecodeMemory reads the values that EncodeMemory stored into m.
+// DecodeMemory copies the values that EncodeMemory stored from o to m.
 func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), DecodeTime(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = DecodeTime(o.SubmittedAt), DecodeTime(o.EndedAt), DecodeTime(o.NextAttemptTime)
