@@ -23,10 +23,9 @@ type Size struct {
 	// Quiet is how long a program must be idle after a load. It is longer than the operator's debounce, so that all
 	// writes count.
 	Quiet time.Duration
-	// CalmLimit is the longest wait for a calm control plane before a load. If it is 0, the bench does not wait.
-	CalmLimit time.Duration
-	// Ease is the pause between a forced garbage collection and the reading of a program's memory.
-	Ease time.Duration
+	// CalmLimit is the longest wait for a calm control plane before a load. If it is 0, the bench does not wait. Ease
+	// is the pause between a forced garbage collection and the reading of a program's memory.
+	CalmLimit, Ease time.Duration
 
 	// Burst and Lives are the numbers of applications in the scenarios with these names.
 	Burst, Lives int
