@@ -70,33 +70,33 @@ func minResources(t testing.TB, objects submit.Objects) map[string]string {
 // TestGangSums compares the resources that a PodGroup requests with sums computed by hand.
 func TestGangSums(t *testing.T) {
 	for _, c := range []struct{ name, piece, cpu, memory string }{
-		{"a driver and an executor with 1 GiB each", `{}`, "2", "2816Mi"},
+		{"one driver and one executor with 1 GiB each", `{}`, "2", "2816Mi"},
 		{"three executors", `{executor: {instances: 3}}`, "4", "5632Mi"},
-		{"512 MiB, and the minimum overhead of 384 MiB", `{driver: {memory: 512m}, executor: {memory: 512m}}`, "2", "1792Mi"},
-		{"a number without a unit, which is MiB to Spark", `{executor: {memory: "2048"}}`, "2", "3840Mi"},
-		{"10 GiB, and an overhead of a tenth", `{driver: {memory: 10g}, executor: {memory: 10g}}`, "2", "22Gi"},
-		{"an overhead that the user sets", `{driver: {memory: 1g, memoryOverhead: 1g}, executor: {memory: 1g, memoryOverhead: "100"}}`, "2", "3172Mi"},
-		{"a factor for driver and executor", `{memoryOverheadFactor: "0.5", driver: {memory: 2g}, executor: {memory: 4g}}`, "2", "9Gi"},
-		{"separate factors for driver and executor", `{memoryOverheadFactor: "0.5", driver: {memory: 2g}, executor: {memory: 4g},
+		{"512 MiB, with the minimum overhead of 384 MiB", `{driver: {memory: 512m}, executor: {memory: 512m}}`, "2", "1792Mi"},
+		{"a number without a unit means MiB", `{executor: {memory: "2048"}}`, "2", "3840Mi"},
+		{"an overhead of 10% of 10 GiB", `{driver: {memory: 10g}, executor: {memory: 10g}}`, "2", "22Gi"},
+		{"an explicit overhead", `{driver: {memory: 1g, memoryOverhead: 1g}, executor: {memory: 1g, memoryOverhead: "100"}}`, "2", "3172Mi"},
+		{"an overhead factor for both roles", `{memoryOverheadFactor: "0.5", driver: {memory: 2g}, executor: {memory: 4g}}`, "2", "9Gi"},
+		{"an overhead factor for each role", `{memoryOverheadFactor: "0.5", driver: {memory: 2g}, executor: {memory: 4g},
 			sparkConf: {spark.driver.memoryOverheadFactor: "1", spark.executor.memoryOverheadFactor: "0.25"}}`, "2", "9Gi"},
-		{"smaller minimum overheads, which Spark 4.0 supports", `{sparkConf: {spark.driver.minMemoryOverhead: 128m, spark.executor.minMemoryOverhead: 64m}}`, "2", "2278Mi"},
-		{"smaller minimum overheads, which Spark 3.5 ignores", `{sparkVersion: 3.5.8, sparkConf: {spark.driver.minMemoryOverhead: 128m, spark.executor.minMemoryOverhead: 64m}}`, "2", "2816Mi"},
-		{"Python, with an overhead of four tenths and its own memory", `{mainApplicationFile: "local:///a.py", driver: {memory: 2g}, executor: {memory: 2g},
+		{"a smaller minimum overhead, since Spark 4.0", `{sparkConf: {spark.driver.minMemoryOverhead: 128m, spark.executor.minMemoryOverhead: 64m}}`, "2", "2278Mi"},
+		{"a minimum overhead, which Spark 3.5 ignores", `{sparkVersion: 3.5.8, sparkConf: {spark.driver.minMemoryOverhead: 128m, spark.executor.minMemoryOverhead: 64m}}`, "2", "2816Mi"},
+		{"an overhead of 40% for Python, and PySpark memory", `{mainApplicationFile: "local:///a.py", driver: {memory: 2g}, executor: {memory: 2g},
 			sparkConf: {spark.executor.pyspark.memory: 512m}}`, "2", "6246Mi"},
 		{"off-heap memory", `{sparkConf: {spark.memory.offHeap.enabled: "true", spark.memory.offHeap.size: 1g}}`, "2", "3840Mi"},
-		{"off-heap memory, switched off", `{sparkConf: {spark.memory.offHeap.size: 1g}}`, "2", "2816Mi"},
+		{"disabled off-heap memory", `{sparkConf: {spark.memory.offHeap.size: 1g}}`, "2", "2816Mi"},
 		{"cores", `{driver: {cores: 2}, executor: {cores: 4, instances: 2}}`, "10", "4224Mi"},
-		{"core requests instead of cores", `{driver: {cores: 2, coreRequest: 250m}, executor: {cores: 4, coreRequest: 1500m, instances: 2}}`, "3250m", "4224Mi"},
-		{"limits, which do not count", `{driver: {coreLimit: "4"}, executor: {coreLimit: "4", memoryLimit: 8g}}`, "2", "2816Mi"},
-		{"dynamic allocation, with the largest of three numbers", `{dynamicAllocation: {enabled: true, initialExecutors: 2, minExecutors: 3, maxExecutors: 50}, executor: {instances: 1}}`, "4", "5632Mi"},
+		{"coreRequest instead of cores", `{driver: {cores: 2, coreRequest: 250m}, executor: {cores: 4, coreRequest: 1500m, instances: 2}}`, "3250m", "4224Mi"},
+		{"limits do not count", `{driver: {coreLimit: "4"}, executor: {coreLimit: "4", memoryLimit: 8g}}`, "2", "2816Mi"},
+		{"dynamic allocation starts with the largest of three numbers", `{dynamicAllocation: {enabled: true, initialExecutors: 2, minExecutors: 3, maxExecutors: 50}, executor: {instances: 1}}`, "4", "5632Mi"},
 		{"dynamic allocation without initial executors", `{dynamicAllocation: {enabled: true, maxExecutors: 50}, executor: {instances: 0}}`, "1", "1408Mi"},
-		{"sizes in sparkConf only", `{executor: {instances: null}, sparkConf: {spark.executor.instances: "4", spark.executor.memory: 2g, spark.executor.cores: "2", spark.driver.memory: 3g}}`, "9", "13184Mi"},
+		{"only sparkConf", `{executor: {instances: null}, sparkConf: {spark.executor.instances: "4", spark.executor.memory: 2g, spark.executor.cores: "2", spark.driver.memory: 3g}}`, "9", "13184Mi"},
 		{"a driver without executors", `{driver: {kubernetesMaster: "local[2]"}, executor: {instances: 5}}`, "1", "1408Mi"},
 		{"a sidecar in each pod", `{driver: {sidecars: [{name: s, image: i, resources: {requests: {cpu: 100m, memory: 64Mi}}}]},
 			executor: {instances: 2, sidecars: [{name: s, image: i, resources: {requests: {cpu: 200m, memory: 32Mi}}}]}}`, "3500m", "4352Mi"},
 		{"an init container that needs more than the rest", `{driver: {initContainers: [{name: a, image: i, resources: {requests: {cpu: 4}}}]}}`, "5", "2816Mi"},
 		{"a sidecar in a template", `{executor: {instances: 2, template: {spec: {containers: [{name: spark-kubernetes-executor}, {name: s, image: i, resources: {requests: {cpu: 1}}}]}}}}`, "5", "4224Mi"},
-		{"resources that the user sets", `{batchSchedulerOptions: {resources: {cpu: 7, memory: 3Gi}}}`, "7", "3Gi"},
+		{"resources set by the user", `{batchSchedulerOptions: {resources: {cpu: 7, memory: 3Gi}}}`, "7", "3Gi"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, scheduler := range []string{"volcano", "coscheduler"} {
@@ -165,12 +165,12 @@ func TestScheduledAsOne(t *testing.T) {
 		executor    map[string]string
 		group       string // kind of API and name
 	}{
-		{"no scheduler", `{}`, gangs(), "", nil, nil, ""},
+		{"no batch scheduler", `{}`, gangs(), "", nil, nil, ""},
 		{"Volcano", `{batchScheduler: volcano}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
 		{"coscheduling", `{batchScheduler: coscheduler}`, gangs(), "coscheduler",
 			map[string]string{schedulingKey: "pi-pg"}, map[string]string{schedulingKey: "pi-pg"}, "scheduling.x-k8s.io/v1alpha1 pi-pg"},
-		{"another", `{batchScheduler: tuned}`, gangs(), "tuned",
+		{"another scheduler", `{batchScheduler: tuned}`, gangs(), "tuned",
 			map[string]string{schedulingKey: "pi-pg"}, map[string]string{schedulingKey: "pi-pg"}, "scheduling.x-k8s.io/v1alpha1 pi-pg"},
 		{"YuniKorn", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: root.research}}`, gangs(), "yunikorn",
 			map[string]string{"queue": "root.research", "yunikorn.apache.org/task-group-name": "spark-driver"},
@@ -182,12 +182,12 @@ func TestScheduledAsOne(t *testing.T) {
 
 		{"the operator's default", `{}`, gangs(byDefault("volcano")), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
-		{"another than the default", `{batchScheduler: yunikorn}`, gangs(byDefault("volcano")), "yunikorn",
+		{"a scheduler other than the default", `{batchScheduler: yunikorn}`, gangs(byDefault("volcano")), "yunikorn",
 			map[string]string{"yunikorn.apache.org/task-group-name": "spark-driver"}, map[string]string{"yunikorn.apache.org/task-group-name": "spark-executor"}, ""},
-		{"a choice is not overruled by the default", `{driver: {schedulerName: mine}, executor: {schedulerName: mine}}`, gangs(byDefault("volcano")), "mine", nil, nil, ""},
-		{"the default scheduler, chosen in another field", `{driver: {schedulerName: volcano}}`, gangs(byDefault("volcano")), "volcano",
+		{"schedulerName overrides the default", `{driver: {schedulerName: mine}, executor: {schedulerName: mine}}`, gangs(byDefault("volcano")), "mine", nil, nil, ""},
+		{"schedulerName equal to the default", `{driver: {schedulerName: volcano}}`, gangs(byDefault("volcano")), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
-		{"another scheduler, chosen in a template", `{driver: {template: {spec: {schedulerName: mine, containers: [{name: spark-kubernetes-driver}]}}}, executor: {schedulerName: mine}}`,
+		{"schedulerName in a template", `{driver: {template: {spec: {schedulerName: mine, containers: [{name: spark-kubernetes-driver}]}}}, executor: {schedulerName: mine}}`,
 			gangs(byDefault("volcano")), "mine", nil, nil, ""},
 
 		{"a group that the application sets", `{batchScheduler: volcano, driver: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
@@ -202,7 +202,7 @@ func TestScheduledAsOne(t *testing.T) {
 			map[string]string{schedulingKey: "mine"}, nil, ""},
 
 		{"switched off", `{batchScheduler: volcano, batchSchedulerOptions: {queue: q}}`, Dialect{}, "volcano", nil, nil, ""},
-		{"switched off, with an unknown scheduler", `{batchScheduler: whoever}`, Dialect{}, "whoever", nil, nil, ""},
+		{"switched off, an unknown scheduler", `{batchScheduler: whoever}`, Dialect{}, "whoever", nil, nil, ""},
 		{"switched off, with a default", `{}`, Dialect{Options{Batch: Batch{Default: "volcano"}}}, "", nil, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -48,7 +48,8 @@ func sizes(b *testing.B, run func(b *testing.B, app *v1beta2.SparkApplication, s
 	}
 }
 
-// BenchmarkDecode measures the cost of reading an application's spec and the memory in its status.
+// BenchmarkDecode measures the cost of reading an application's spec, and the operator's memory that is stored in its
+// status.
 func BenchmarkDecode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
@@ -107,8 +108,8 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkRender measures the cost of rendering the objects of a launch if the decision has built none of them
-// (Action.Built).
+// BenchmarkRender measures the cost of rendering the objects of a launch whose action contains none that were built in
+// advance (Action.Built).
 func BenchmarkRender(b *testing.B) {
 	app := sample()
 	b.ReportAllocs()

@@ -15,14 +15,16 @@ import (
 const (
 	driverClaimPrefix = "spark.kubernetes.driver.volumes.persistentVolumeClaim."
 	onDemand          = "OnDemand" // in a claim's name: Spark creates a claim for the pod (MountVolumesFeatureStep)
-	noDriverClaim     = "requests a new claim for the driver, and the operator has no right to create claims; create the claim yourself and write its name here"
+	noDriverClaim     = "requests a new claim for the driver, and the operator has no right to create claims; create the claim yourself and write its name into claimName"
 )
 
-// driverClaims rejects volumes of the driver for which Spark would create a PersistentVolumeClaim. These are volumes
-// whose claim name contains OnDemand, and volumes with a storage class and a size, whatever their claim name is. The
-// operator has no right to create claims, so the API server would reject the claims with a message about rights. If
-// spark-submit creates the driver, such volumes work, because spark-submit creates the claims with the rights of the
-// driver's service account. The driver creates its executors' claims with the same rights.
+// driverClaims rejects volumes of the driver for which Spark would create a PersistentVolumeClaim: volumes whose claim
+// name contains OnDemand, and volumes with a storage class and a size.
+//
+// The operator has no right to create claims. Without this check, the API server would reject the claims with a message
+// that says nothing about volumes. If spark-submit creates the driver, these volumes work, because spark-submit creates
+// the claims with the rights of the driver's service account. The driver uses the same rights for the claims of its
+// executors.
 func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	settings := app.Spec.SparkConf
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
@@ -37,7 +39,7 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldEr
 		case setting == "options.claimName" && strings.Contains(settings[key], onDemand):
 			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: noDriverClaim})
 		case setting == "options.storageClass" && sized && !strings.Contains(settings[driverClaimPrefix+name+".options.claimName"], onDemand):
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: noDriverClaim + ", without storageClass and sizeLimit"})
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: noDriverClaim + ", and remove storageClass and sizeLimit"})
 		}
 	}
 	mounted := map[string]bool{}
@@ -52,7 +54,7 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldEr
 	return wrong
 }
 
-// languages contains the language that Spark assumes for each ending of a main file (SparkSubmit).
+// languages maps the extension of a main file to the language that Spark assumes for it (SparkSubmit).
 var languages = map[string]v1beta2.SparkApplicationType{
 	".py": v1beta2.SparkApplicationTypePython, ".jar": v1beta2.SparkApplicationTypeJava,
 	".R": v1beta2.SparkApplicationTypeR, ".r": v1beta2.SparkApplicationTypeR,

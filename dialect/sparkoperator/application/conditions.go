@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// phaseCondition is a condition with the status that it has in a phase.
+// phaseCondition is the type and status of a condition that an application has in a phase.
 type phaseCondition = dialect.PhaseCondition
 
 // degraded reports whether a running application is impaired. An application is impaired if its driver is being
@@ -36,9 +36,9 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 	return counts.Running+counts.Completed < wanted.InitialExecutors
 }
 
-// encodeConditions sets the conditions that apply now and removes the others, except Exposed. The reason and message of
-// a condition are those of the phase's cause if there is one (dialect.ConditionCause). The conditions about overwritten
-// fields, monitoring and the Spark version have their own reasons and messages.
+// encodeConditions sets the conditions that apply now and removes the others, except Exposed. If the memory contains a
+// cause, the conditions get its reason and message (dialect.ConditionCause). The conditions about overwritten fields,
+// monitoring and the Spark version have their own reasons and messages.
 func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
 	hold := dialect.PhaseConditions(m)

@@ -87,9 +87,10 @@ func defaultFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	}
 }
 
-// driverMaster returns the address of the API server in the form that the driver's client accepts
-// (KubernetesClusterManager): a plain URL, or "local[*]" for a driver without executors. spark.master begins with
-// k8s://, which the driver's client does not accept. Because many users write this prefix for the driver too,
+// driverMaster returns the address of the API server in the form that the client inside the driver accepts
+// (KubernetesClusterManager): a plain URL, or "local[*]" for a driver without executors.
+//
+// Many users write the address as in spark.master, with the prefix k8s://. The client does not accept this prefix, so
 // driverMaster removes it.
 func driverMaster(text string) string {
 	address, prefixed := strings.CutPrefix(text, "k8s://")
@@ -99,8 +100,8 @@ func driverMaster(text string) string {
 	return address
 }
 
-// driverOnly reports whether the application has no executors, because its spec.driver.kubernetesMaster is local. The
-// driver of such an application runs all tasks itself.
+// driverOnly reports whether spec.driver.kubernetesMaster is local. Such an application has no executors: its driver
+// runs all tasks itself.
 func driverOnly(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.HasPrefix(sparkoperator.StringValue(spec.Driver.KubernetesMaster), "local")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// These constants are the bounds for the cost of decoding, deciding about and rendering one object.
+// mostTime, mostMemory and mostKeys are the bounds for the cost of decoding, deciding about and rendering one object.
 const (
 	mostTime   = 250 * time.Millisecond
 	mostMemory = 64 << 20
@@ -121,7 +121,7 @@ func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 	})
 }
 
-// field returns the list or map at a path of the type T, and fails the test if there is none.
+// field returns the list or map at the given path in T. It fails the test if T has no such field.
 func field[T any](t *testing.T, path string) worst.Field {
 	t.Helper()
 	for _, f := range worst.Fields(reflect.TypeFor[T]()) {

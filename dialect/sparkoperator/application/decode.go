@@ -85,7 +85,7 @@ func limits(t *v1beta2.Timeouts, d lifecycle.Deadlines) lifecycle.Deadlines {
 	}
 }
 
-// initialExecutors returns the number of executors that the application starts with, according to typed fields and
+// initialExecutors returns the number of executors with which the application starts, according to typed fields and
 // sparkConf.
 func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	if driverOnly(spec) {
@@ -107,8 +107,8 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	return instances
 }
 
-// minExecutors returns the number of executors that the application always wants. Without dynamic allocation this is
-// the number that it starts with. With dynamic allocation it is the number below which Spark never goes.
+// minExecutors returns the number of executors that the application needs at all times. Without dynamic allocation this
+// is its initial number of executors. With dynamic allocation it is Spark's minimum.
 func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	switch {
 	case driverOnly(spec):
@@ -141,8 +141,8 @@ func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true")
 }
 
-// decodeMemory returns the memory that encodeMemory stored. A status that another operator wrote contains no memory, so
-// decodeMemory derives the memory from the state.
+// decodeMemory returns the operator's memory that encodeMemory stored in the status. A status of another operator
+// contains no memory. In this case decodeMemory derives the memory from the state of the application.
 func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 	m := lifecycle.Memory{
 		AttemptID:   s.SubmissionID,

@@ -16,16 +16,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// declared describes a spec before the platform's defaults were merged into it.
+// declared describes what the user wrote in a spec, before the platform's defaults were merged into it.
 type declared struct {
 	hash   string            // of the user's spec
 	conf   map[string]string // the user's sparkConf
 	filled []string          // the settings of the defaults that templates and typed fields use
 }
 
-// launching returns a copy of the application whose spec has the platform's defaults, and a Dialect with which this
-// copy can be rendered. The copy is only for rendering. If there are no defaults, or if they are merged already,
-// launching returns d and app unchanged.
+// launching returns a copy of the application with the platform's defaults merged into its spec, and a Dialect that can
+// render the copy. The copy is only for rendering. If there are no defaults, or if they are merged already, launching
+// returns d and app unchanged.
 func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.SparkApplication) {
 	if d.Defaults == nil || d.declared != nil {
 		return d, app
@@ -36,9 +36,9 @@ func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.Spa
 	return d, &merged
 }
 
-// asLaunched merges the defaults of the attempt in the status into the spec of app, until the caller calls restore. The
-// returned Dialect has the deadlines of that attempt. Decisions about an attempt read the defaults with which it was
-// launched, because the platform's defaults may have changed since.
+// asLaunched merges defaults into app.Spec.SparkConf until the caller calls restore. It uses the defaults with which
+// the attempt in the status was launched, because the platform's defaults may have changed since. The returned Dialect
+// has the deadlines of that attempt.
 func (d Dialect) asLaunched(app *v1beta2.SparkApplication) (launched Dialect, restore func()) {
 	settings := d.Defaults
 	if o := app.Status.Operator; o != nil && o.Attempt > 0 {
@@ -74,9 +74,9 @@ func (d Dialect) specHash(app *v1beta2.SparkApplication) string {
 	return Hash(&app.Spec)
 }
 
-// merge merges defaults into a spec, and returns the names of the settings that typed fields and templates use. It
-// replaces the fields that it changes and shares no memory with them. labels are the labels of the application, which
-// are labels of its pods too.
+// merge merges defaults into a spec. It returns the names of those defaults that ended up in a typed field or in a pod
+// template. merge replaces the fields that it changes and does not modify the maps and lists of the original spec.
+// labels are the labels of the application, which are labels of its pods too.
 func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
 	if image, setting := s.Image(spec.SparkVersion); image != "" && sparkoperator.StringValue(spec.Image) == "" {
@@ -127,7 +127,8 @@ func ownLimits(spec *v1beta2.SparkApplicationSpec) map[string]*int64 {
 	}
 }
 
-// takenBy returns what an application sets for the pods of a role outside of their template.
+// takenBy returns the settings of a role's pods that the application sets itself, outside of the pod template. Defaults
+// must not override these settings.
 func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role string, pod *v1beta2.SparkPodSpec) platform.Taken {
 	taken := platform.TakenByConf(spec.SparkConf, role)
 	byConf, keyByConf := taken.Env, taken.Key
@@ -147,8 +148,8 @@ func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role 
 	return taken
 }
 
-// typedSets reports whether the spec sets a typed field that a default of the given configuration key would override,
-// because such a key overrides the field. All other typed fields override their keys, so they need no check
+// typedSets reports whether a default of the given configuration key would override a typed field that the spec sets.
+// This is possible for the few keys that have precedence over their field. All other typed fields override their keys
 // (sparkConf).
 func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 	switch key {
@@ -183,7 +184,7 @@ func (d Dialect) withOrigins(objects submit.Objects, r submit.Request) {
 	dialect.AnnotateDefaults(objects, d.Defaults, used)
 }
 
-// explained adds the origin of a default to each fault about that default.
+// explained adds the origin of the default to each error about a default.
 func (d Dialect) explained(faults []*sparkoperator.FieldError) []*sparkoperator.FieldError {
 	if d.declared != nil {
 		dialect.ExplainDefaults(faults, d.Defaults, d.declared.conf)
@@ -191,8 +192,8 @@ func (d Dialect) explained(faults []*sparkoperator.FieldError) []*sparkoperator.
 	return faults
 }
 
-// encodeDefaults stores the defaults of an attempt that this decision launched. before is the memory of the last
-// decision.
+// encodeDefaults stores the defaults in the status if this decision launched an attempt. before is the memory of the
+// previous decision, and next is the memory of this decision.
 func (d Dialect) encodeDefaults(app *v1beta2.SparkApplication, before, next lifecycle.Memory) {
 	if o := app.Status.Operator; o != nil && next.Attempt != before.Attempt {
 		o.Defaults = d.Defaults.Remember()

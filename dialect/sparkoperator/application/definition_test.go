@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
-// checkStorable fails the test if the definition refuses an application.
+// checkStorable fails the test if the CustomResourceDefinition rejects the application.
 func checkStorable(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
@@ -19,14 +19,14 @@ func checkStorable(t *testing.T, app *v1beta2.SparkApplication) {
 	}
 }
 
-// pieces are parts of the texts that TestDefinitionRefusesNoTextThatAPassAccepts writes into fields.
+// pieces are fragments of the random texts that TestDefinitionRefusesNoTextThatAPassAccepts writes into fields.
 var pieces = []string{
 	"", "", " ", "\t", "\n", "\v", "\x00", "\u0085", "\u00a0", "\u2003", "\u3000", "+", "-", "0", "1", "9", "42", ".", ",", "_", "e", "E", "e3", "E-2",
 	"k", "K", "m", "M", "g", "G", "t", "T", "P", "b", "B", "kb", "GB", "Ki", "Gi", "n", "u", "i", "%", "0x", "p1", "4g", "4Gi", "40 G", "inf", "Infinity", "NaN", "${", "}", "${spark.x}",
 	"a", "Z", "=", `"`, "'", "/", "://", "http", "https", "k8s://", "local", "local://", "spark-ui", "local[*]", "s3a://b",
 }
 
-// textFields are the fields of an application whose texts the definition checks.
+// textFields are the fields of an application whose texts the CustomResourceDefinition checks.
 var textFields = map[string]func(*v1beta2.SparkApplicationSpec, *string){
 	"driver.memory":         func(s *v1beta2.SparkApplicationSpec, v *string) { s.Driver.Memory = v },
 	"driver.memoryOverhead": func(s *v1beta2.SparkApplicationSpec, v *string) { s.Driver.MemoryOverhead = v },
@@ -69,8 +69,8 @@ var textFields = map[string]func(*v1beta2.SparkApplicationSpec, *string){
 	},
 }
 
-// TestDefinitionRefusesNoTextThatAPassAccepts writes random texts into each field that the definition checks. The
-// definition must admit every application that a pass accepts.
+// TestDefinitionRefusesNoTextThatAPassAccepts writes random texts into each field that the CustomResourceDefinition
+// checks. The definition must admit every application that a pass accepts.
 func TestDefinitionRefusesNoTextThatAPassAccepts(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(textFields)) {
 		set := textFields[name]

@@ -135,7 +135,7 @@ func TestDriverClaims(t *testing.T) {
 		{"on demand", demand, "spec.sparkConf[" + driverClaimPrefix + "data.options.claimName]|create the claim yourself"},
 		{"by its name", withConf(driverClaimPrefix+"data.options.claimName", "mine", driverClaimPrefix+"data.options.storageClass", "fast",
 			driverClaimPrefix+"data.options.sizeLimit", "1Gi", driverClaimPrefix+"data.mount.path", "/data"),
-			"spec.sparkConf[" + driverClaimPrefix + "data.options.storageClass]|without storageClass and sizeLimit"},
+			"spec.sparkConf[" + driverClaimPrefix + "data.options.storageClass]|remove storageClass and sizeLimit"},
 		{"one that exists, and those of executors", withConf(driverClaimPrefix+"data.options.claimName", "mine", driverClaimPrefix+"data.mount.path", "/data",
 			"spark.kubernetes.executor.volumes.persistentVolumeClaim.data.options.claimName", "OnDemand"), ""},
 		{"by a volume that the driver mounts", onDemandVolume, "spec.volumes[1].persistentVolumeClaim.claimName|create the claim yourself"},
