@@ -17,7 +17,7 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	s, m := &app.Status, plan.Next
 	known, podName := s.SparkApplicationID, s.DriverInfo.PodName
 	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
-		s.ExecutorState, s.Executors, known = nil, nil, "" // they belong to an earlier attempt
+		s.ExecutorState, s.Executors, known = nil, nil, "" // these values belong to an earlier attempt
 		if s.Operator != nil {
 			s.Operator.Executors = nil
 		}
@@ -42,10 +42,9 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	return notices
 }
 
-// applicationID returns Spark's application id of an attempt. This is the id of the attempt's driver if the driver has
-// one, or else the stored id (known), or else the id that the operator computes. With one exception: if spark-submit
-// creates the driver, it also generates the id, so the operator computes none and the id is empty until the driver
-// exists.
+// applicationID returns Spark's application id of an attempt: the id of the attempt's driver if the driver has one, or
+// else the stored id (known), or else an id that the operator computes. If spark-submit creates the driver, it also
+// generates the id, so the operator computes none. In this case the id is empty until the driver exists.
 func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Observed, known string) string {
 	if driver := seen.Driver(m.Attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID
@@ -64,7 +63,7 @@ func driverPodName(app *v1beta2.SparkApplication, known string) string {
 	return DriverPodName(app)
 }
 
-// encodeMemory stores a memory in the status, from which decodeMemory reads the same memory.
+// encodeMemory stores the operator's memory in the status. decodeMemory reads it again.
 func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
@@ -74,8 +73,8 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	dialect.EncodeMemory(s.Operator, m)
 }
 
-// hasAttempt reports whether the fields of the status about an attempt have content. They describe a running or
-// finished attempt, but not an attempt whose objects are being deleted.
+// hasAttempt reports whether the status describes an attempt, for example by its driver's name. This is the case while
+// an attempt runs and after it has finished, but not while its objects are being deleted.
 func hasAttempt(m lifecycle.Memory) bool {
 	if m.AttemptID == "" {
 		return false
@@ -89,10 +88,12 @@ func hasAttempt(m lifecycle.Memory) bool {
 	return true
 }
 
-// stateOf returns the state of an application. While the driver's node does not answer and Kubernetes still reports the
-// driver pod's old phase, the result is the stored state (before) and not UNKNOWN. Tools of this API take UNKNOWN for a
-// failure and start another run although the driver may still run (for example the sensor of Airflow's provider).
-// Conditions and events report the node instead.
+// stateOf returns the state of an application.
+//
+// If the driver's node does not respond and Kubernetes still reports the driver pod's last phase, stateOf returns the
+// stored state (before) instead of UNKNOWN. The reason is that tools of this API, such as the sensor of Airflow's
+// provider, take UNKNOWN for a failure and start another run, although the driver may still be running. In this case
+// conditions and events report the lost node.
 func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifecycle.Observed) v1beta2.ApplicationStateType {
 	driver := seen.Driver(m.Attempt)
 	if m.Phase != lifecycle.Unknown || driver != nil && driver.Phase == lifecycle.DriverUnknown && driver.NodeLostSince.IsZero() {
@@ -105,7 +106,7 @@ func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifec
 	return state(m)
 }
 
-// state returns the state of this API that corresponds to a memory.
+// state returns the state of this API that corresponds to the operator's memory.
 func state(m lifecycle.Memory) v1beta2.ApplicationStateType {
 	switch m.Phase {
 	case lifecycle.New:
@@ -149,8 +150,8 @@ func endingState(o lifecycle.Outcome) v1beta2.ApplicationStateType {
 	return v1beta2.ApplicationStateFailing
 }
 
-// errorMessage returns the cause of a failure. It is empty while the driver only waits, since tools take a message in
-// this field for a failure.
+// errorMessage returns the cause of a failure. While the driver only waits, errorMessage returns an empty text, because
+// tools of this API take any text in this field for a failure.
 func errorMessage(m lifecycle.Memory) string {
 	if m.Phase.Live() || m.Outcome == lifecycle.Succeeded {
 		return ""
@@ -166,9 +167,9 @@ func errorMessage(m lifecycle.Memory) string {
 	return ""
 }
 
-// notSubmitted returns the words with which errorMessage begins if the submission failed. Tools of this API recognize
-// such a failure by these words, in every submission mode. Conditions and events contain only the cause. The result is
-// empty for any other failure, and for a spec that can never be submitted.
+// notSubmitted returns the prefix of errorMessage for a failed submission. Tools of this API recognize a failed
+// submission by this prefix, so it is the same in every submission mode. Conditions and events do not have the prefix.
+// The result is empty for any other failure, and for a spec that can never be submitted.
 func notSubmitted(m lifecycle.Memory) string {
 	if m.Outcome != lifecycle.Refused || m.Cause.Reason == lifecycle.ReasonInvalid {
 		return ""

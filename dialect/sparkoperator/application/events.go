@@ -30,7 +30,8 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.
 	return out
 }
 
-// takenOver returns the notice of a take-over. The notice contains the last state that the previous operator wrote.
+// takenOver returns the notice that the application was taken over from another operator. Its message contains the last
+// state that the other operator wrote.
 func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Notice {
 	submissions := "submissions"
 	if app.Status.SubmissionAttempts == 1 {
@@ -71,7 +72,8 @@ func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (spa
 }
 
 // launchEvent returns the event of a submission. Its message contains the submission mode and, if spark-submit creates
-// the driver, the reason. The message contains no mode if the driver exists but its launch was not stored.
+// the driver, the reason for this mode. If this plan creates nothing, because an earlier pass created the driver but
+// could not store the launch, the message contains no mode.
 func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
 	driver := DriverPodName(app)
 	switch {

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestExecutorIsSparksOwn checks that the executor pod that the operator sends to the API server in a dry run equals,
-// field by field, the pod that Spark's own code creates.
+// TestExecutorIsSparksOwn compares the executor pod that the operator sends to the API server in a dry run with the pod
+// that Spark's own code creates. All fields must be equal.
 func TestExecutorIsSparksOwn(t *testing.T) {
 	for _, name := range []string{"everything", "overwritten", "ways"} {
 		for _, version := range executorVersions {
@@ -72,10 +72,11 @@ func TestExecutorOfAnApplication(t *testing.T) {
 	}
 }
 
-// claimNumber matches the suffix of a claim's name that contains the index of the claim's volume.
+// claimNumber matches the suffix of a claim's name, which contains the index of the volume.
 var claimNumber = regexp.MustCompile(`-pvc-[0-9]+$`)
 
-// settled returns the content of a pod without the parts that are random in Spark or ordered by a hash.
+// settled returns the content of a pod with a fixed text for each random part, and with its lists in a fixed order.
+// Spark generates some names at random and orders some lists by a hash.
 func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	t.Helper()
 	pod = pod.DeepCopy()
@@ -93,7 +94,7 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 		v := &spark.Env[i]
 		v.Value = localDir.ReplaceAllString(v.Value, "/var/data/spark-UUID")
 		if strings.HasPrefix(v.Name, "SPARK_JAVA_OPT_") && v.Value != "-Dmine=1" {
-			v.Name = "SPARK_JAVA_OPT_" // Spark's own follow the user's in the order of a hash map
+			v.Name = "SPARK_JAVA_OPT_" // Spark adds its own options after the user's, in the order of a hash map
 		} else {
 			last[v.Name] = lastOf(spark.Env, v.Name)
 		}
@@ -113,7 +114,8 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	return out
 }
 
-// TestExecutorThatCannotBe checks that the error about an executor that cannot be created names the responsible field.
+// TestExecutorThatCannotBe checks that the error about an executor that cannot be created names the field that causes
+// the error.
 func TestExecutorThatCannotBe(t *testing.T) {
 	app := appOf(t)
 	app.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.bad": "bad value!"}

@@ -21,7 +21,7 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	if grace := executor.TerminationGracePeriodSeconds; grace != nil {
 		seconds := *grace
 		if seconds < 0 {
-			seconds = 1 // Kubernetes reads it so
+			seconds = 1 // as Kubernetes does for negative values
 		}
 		c.Set("spark.kubernetes.executor.terminationGracePeriodSeconds", strconv.FormatInt(seconds, 10)+"s") // since 4.1
 	}
@@ -37,10 +37,11 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 	}
 }
 
-// typedEnv removes environment variables from a role's configuration keys if the role's env or the spec's ConfigMaps
-// set the same variables. The typed fields have precedence over every other source. Without the removal, the
-// configuration would win on executors: Spark appends its variables to those of the template, and Kubernetes uses the
-// last of two variables with the same name.
+// typedEnv removes an environment variable from a role's configuration keys if the role's env or the spec's ConfigMaps
+// set the same variable, because the typed fields have precedence.
+//
+// If the key stayed, its value would win on executors: Spark appends the variables of the keys to those of the
+// template, and Kubernetes uses the last of two variables with the same name.
 func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env []corev1.EnvVar) {
 	prefix := envPrefix(role)
 	for _, v := range env {

@@ -29,8 +29,8 @@ var sparkHomes = flag.String("spark-homes", "", "record testdata/executors again
 // executorVersions are the Spark versions whose own code created the pods in testdata/executors.
 var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
-// recordedExecutor is a recording of Spark's own code (Executor.java): the properties and the template that a driver
-// gets, and the executor pod that the driver creates from them.
+// recordedExecutor is a recording of Spark's own code (Executor.java). It contains the properties and the pod template
+// with which a driver was started, and the executor pod that Spark created from them.
 type recordedExecutor struct {
 	Properties map[string]string `json:"properties"`
 	Template   map[string]any    `json:"template"`
@@ -60,12 +60,12 @@ func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, 
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(expected.Properties, got.conf) + cmp.Diff(expected.Template, got.executor); diff != "" {
-		t.Fatalf("%s was made of other things; record it again with -spark-homes (-then +now):\n%s", file, diff)
+		t.Fatalf("%s was recorded from other properties or another template; record it again with -spark-homes (-then +now):\n%s", file, diff)
 	}
 	return app, expected.Pod
 }
 
-// recorded contains the files in testdata/executors that this test run has written.
+// recorded contains the files in testdata/executors that this test run has already written.
 var recorded = map[string]bool{}
 
 var (
@@ -268,8 +268,8 @@ func TestOverwrittenIsTold(t *testing.T) {
 	}
 }
 
-// changedBy returns the fields of an application's executors that would change the given pod if the operator applied
-// them over it.
+// changedBy returns those fields of an application's executors that still change the given pod when the operator
+// applies them to it.
 func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fields []string) {
 	t.Helper()
 	whole, err := podOverlay(app, "executor", &app.Spec.Executor.SparkPodSpec)

@@ -10,10 +10,11 @@ import (
 )
 
 // trackExecutors updates status.executorState and the counts of executors. It returns a notice for each executor that
-// has failed since the last pass. gone contains the executors whose pods no longer exist.
+// failed after the previous pass. pods contains the executors whose pods exist, and gone those whose pods were deleted
+// before they were counted.
 //
-// The counts include all executors of the attempt (dialect.Tally). The map executorState has at most limit entries:
-// first the existing executors, then the others with their last state.
+// The counts include all executors of the attempt (dialect.Tally). The map executorState has at most limit entries. The
+// executors whose pods exist come first, then the others with their last state.
 func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) (notices []lifecycle.Notice) {
 	pods, gone = dialect.ExecutorsOf(m, pods), dialect.ExecutorsOf(m, gone)
 	before := dialect.DecodeTally(s.Operator.Executors)
@@ -35,8 +36,8 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods,
 	return notices
 }
 
-// lastState returns the final state of an executor whose pod no longer exists. leaving is true if the executor was
-// about to fail when it was last seen.
+// lastState returns the final state of an executor whose pod no longer exists. old is its last observed state. leaving
+// is true if its node was lost, or its pod was being evicted or preempted (dialect.IsLeaving).
 func lastState(old v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
 	if old == v1beta2.ExecutorStateFailed || old != v1beta2.ExecutorStateCompleted && leaving {
 		return v1beta2.ExecutorStateFailed

@@ -25,14 +25,14 @@ func executor(name string, phase lifecycle.DriverPhase) lifecycle.Executor {
 	return lifecycle.Executor{Name: name, Attempt: 1, Phase: phase, Why: lifecycle.Cause{Reason: "Error", Message: name + " failed"}}
 }
 
-// track calls trackExecutors with a status that encodeMemory wrote. It then converts the status to JSON and back, as
-// the API server does.
+// track calls trackExecutors with a status that was read back from its stored form. It then converts the updated status
+// to JSON and back, as the API server does.
 func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
 	return trackBoth(t, s, m, pods, nil, limit)
 }
 
-// trackBoth is like track, and also takes executors whose pods no longer exist (gone).
+// trackBoth is like track, but it also takes the executors whose pods no longer exist (gone).
 func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
 	if s.Operator == nil {
@@ -43,7 +43,7 @@ func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memo
 	return notices
 }
 
-// asStates returns executors whose phases lead to the given states.
+// asStates returns executors with the given names whose phases correspond to the given states.
 func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executor) {
 	for name, state := range states {
 		for phase, word := range dialect.ExecutorStates {
@@ -55,8 +55,8 @@ func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executo
 	return pods
 }
 
-// TestTrackGoneExecutors checks that executors whose pods disappeared before they were counted are counted once each.
-// The map contains them if it has room for more than the existing executors.
+// TestTrackGoneExecutors checks that an executor whose pod disappeared before it was counted is counted exactly once.
+// The map contains this executor only if it has room after the existing executors.
 func TestTrackGoneExecutors(t *testing.T) {
 	m := in(lifecycle.Running)
 	m.Attempt = 1
@@ -140,10 +140,10 @@ func TestTrackExecutors(t *testing.T) {
 	}
 }
 
-// TestCountsAreExact simulates applications whose executors start, wait, run, end, are evicted, are lost and are
-// deleted, many or few at once. For every limit of the map, the counts must agree with the last state of each executor
-// that the operator saw. Each deleted executor is reported once, either at once or after it was counted as completed. A
-// second pass with the same facts changes nothing.
+// TestCountsAreExact simulates applications with up to 50 executors, which start, wait, run, end, are evicted, are lost
+// and are deleted at random. For every limit of the map, the counts must agree with the last observed state of each
+// executor. A deleted executor must be reported once, even if it had already been counted as completed. A second pass
+// with the same facts must change nothing.
 func TestCountsAreExact(t *testing.T) {
 	for seed := range uint64(lives.Count(t, 15)) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -151,14 +151,14 @@ func TestCountsAreExact(t *testing.T) {
 		crowd := 1 + r.IntN(50)
 		var s v1beta2.SparkApplicationStatus
 		var pods []lifecycle.Executor
-		saw := map[string]v1beta2.ExecutorState{} // the last of each that was seen
-		going := map[string]bool{}                // and whether it was being lost then
+		saw := map[string]v1beta2.ExecutorState{} // the last observed state of each executor
+		going := map[string]bool{}                // whether the executor was leaving when it was last observed
 		reported := map[string]int{}
-		var late []lifecycle.Executor // taken away, as is noted after a pass that missed them
+		var late []lifecycle.Executor // deleted executors that trackExecutors receives one pass late
 		next := 0
 		for range 60 {
 			for range r.IntN(1 + crowd/4) {
-				next += 1 + r.IntN(2)*r.IntN(3) // the API server refuses some
+				next += 1 + r.IntN(2)*r.IntN(3) // the API server rejects some pods, so ids have gaps
 				if len(pods) < crowd {
 					pods = append(pods, executor(fmt.Sprintf("pi-exec-%d", next), lifecycle.DriverPending))
 				}
@@ -187,7 +187,7 @@ func TestCountsAreExact(t *testing.T) {
 			}
 			for i := range gone {
 				if saw[gone[i].Name] = failed; reported[gone[i].Name] != 1 && len(notices) < dialect.MaxExecutorNotices {
-					t.Fatalf("life %d: %s, which was taken away, is reported %d times", seed, gone[i].Name, reported[gone[i].Name])
+					t.Fatalf("life %d: the deleted executor %s is reported %d times, want once", seed, gone[i].Name, reported[gone[i].Name])
 				}
 			}
 
@@ -210,20 +210,20 @@ func TestCountsAreExact(t *testing.T) {
 			if len(s.ExecutorState) > limit {
 				t.Fatalf("life %d: %d entries", seed, len(s.ExecutorState))
 			}
-			if len(gone) > 0 { // from now on they are a number among those that failed
+			if len(gone) > 0 { // from now on the tally only contains their number
 				if notices := track(t, &s, in(lifecycle.Running), pods, limit); len(notices) > 0 || cmp.Diff(&want, s.Executors) != "" {
-					t.Fatalf("life %d: those that are gone are reported again, or counted otherwise: %v", seed, notices)
+					t.Fatalf("life %d: deleted executors are reported again, or the counts differ: %v", seed, notices)
 				}
 			}
 			before := s.DeepCopy()
 			if notices := track(t, &s, in(lifecycle.Running), pods, limit); cmp.Diff(before, &s) != "" || len(notices) > 0 {
-				t.Fatalf("life %d: a second look tells of %d and changes\n%s", seed, len(notices), cmp.Diff(before, &s))
+				t.Fatalf("life %d: a second pass returns %d notices and changes the status:\n%s", seed, len(notices), cmp.Diff(before, &s))
 			}
 		}
 	}
 }
 
-// worldMoves changes the phase of an executor at random, as a cluster would.
+// worldMoves changes the phase of an executor at random, as the events of a cluster would.
 func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
 	switch e.Phase {
 	case lifecycle.DriverPending:
@@ -248,8 +248,8 @@ func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
 	}
 }
 
-// TestTallyIsBounded checks that the tally in the status stays small enough to be stored, even if executor ids have
-// gaps and many failed pods exist. Executors that do not fit are counted too, and are not reported again in every pass.
+// TestTallyIsBounded checks that the tally in the status stays small, even if executor ids have gaps and many failed
+// pods exist. Executors that do not fit into the tally are counted too, and are not reported again in every pass.
 func TestTallyIsBounded(t *testing.T) {
 	var s v1beta2.SparkApplicationStatus
 	var pods []lifecycle.Executor
@@ -284,8 +284,8 @@ func TestExecutorID(t *testing.T) {
 	}
 }
 
-// TestMoreExecutorsThanTheMap checks that existing executors are counted whatever the limit of the map is, and that a
-// second pass changes nothing.
+// TestMoreExecutorsThanTheMap checks that all existing executors are counted, even if they are more than the limit of
+// the map. A second pass must change nothing.
 func TestMoreExecutorsThanTheMap(t *testing.T) {
 	for _, limit := range []int{0, 1, 5} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {

@@ -1,15 +1,17 @@
 package application
 
-// Names for the tests of the package schedule. These tests cannot be in this package, because schedule imports it.
+// Usual and AppOf are used by the tests of the package schedule. Those tests cannot be in this package, because
+// schedule imports it.
 var (
 	Usual = usual
 	AppOf = appOf
 )
 
-// Refusal describes an application that is rejected: a piece of its YAML, and the field that the error names.
+// Refusal describes a SparkApplication that the operator rejects. Piece is the part of its YAML that causes the
+// rejection, and Field is the field that the error names.
 type Refusal struct{ Field, Piece string }
 
-// Refused returns the applications of the table of rejected specs.
+// Refused returns the applications of testdata/refusals.yaml that are always rejected.
 func Refused() (all []Refusal) {
 	for _, r := range refusals {
 		all = append(all, Refusal{r.FieldOfPiece(), r.Piece})

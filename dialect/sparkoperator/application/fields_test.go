@@ -18,15 +18,15 @@ import (
 
 const fieldsDocument = "../../../docs/fields.md"
 
-// Lines of docs/fields.md at which its part about SparkConnects begins and ends. The tests of SparkConnects write that
+// Lines of docs/fields.md between which the part about SparkConnects stands. The tests of SparkConnects write that
 // part.
 const (
 	connectHeading = "## spec of a SparkConnect"
 	refusalsStart  = "[validation.md](validation.md) lists the values that are refused."
 )
 
-// fieldSample is a value of a field, and the other fields that must be set for the value to have an effect (with). Both
-// are YAML of the object that contains the field: the spec, or the driver or executor.
+// fieldSample is a sample value of a field. with contains the other fields that must be set for the value to have an
+// effect. Both are YAML of the object that contains the field: the spec, the driver or the executor.
 type fieldSample struct{ value, with string }
 
 // specSamples contains a sample for each field of the spec, except those of driver and executor.
@@ -123,7 +123,8 @@ var podSamples = map[string]fieldSample{
 	"deleteOnTermination":           {value: `deleteOnTermination: false`},
 }
 
-// steering lists the fields that do not affect any pod, by the beginning of their paths, and describes what they do.
+// steering lists the fields that affect no pod, and describes what each of them does. path is the beginning of the
+// field's path.
 var steering = []struct{ path, does string }{
 	{"suspend", "whether the application is kept from starting, or stopped"},
 	{"type", "nothing: the operator reads the language from the extension of `mainApplicationFile`; an event reports a different `type`"},
@@ -139,10 +140,11 @@ var steering = []struct{ path, does string }{
 	{"driverPodDisruptionBudget", "whether a PodDisruptionBudget protects the driver from evictions while the application runs"},
 }
 
-// whole lists the parts of the spec that the document describes as one field, whatever fields they contain.
+// whole lists the parts of the spec that docs/fields.md describes as one field, although they contain several.
 var whole = []string{"batchSchedulerOptions", "sparkUIOptions", "driverIngressOptions", "monitoring.prometheus", "driver", "executor"}
 
-// place lists the parts of the created objects that a field affects, or the error if its value is rejected.
+// place lists the parts of the created objects that a field affects. If the value is rejected, it contains the error
+// instead.
 type place struct {
 	conf             []string
 	driver, executor []string
@@ -150,7 +152,7 @@ type place struct {
 	refused          string
 }
 
-// placeOf sets a sample in the small application and returns the parts of the created objects that change.
+// placeOf sets the sample value in a small application, and returns the parts of the created objects that change.
 func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	t.Helper()
 	in := func(text string) string {

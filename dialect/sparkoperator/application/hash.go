@@ -13,9 +13,9 @@ import (
 // the algorithm that changes the hash of a stored spec must also change the version.
 const hashVersion = 2
 
-// Hash returns a hash of the part of the spec from which an attempt is launched. It leaves out the fields that only
-// control the operator and may change without a new run: suspend, timeToLiveSeconds, timeouts, restartPolicy,
-// driverPodDisruptionBudget, the settings of auxiliary objects, and fields without an effect.
+// Hash returns a hash of those parts of the spec that determine how an attempt is launched. It leaves out the fields
+// that may change without a new run: suspend, timeToLiveSeconds, timeouts, restartPolicy, driverPodDisruptionBudget,
+// the settings of auxiliary objects, and fields without an effect.
 func Hash(spec *v1beta2.SparkApplicationSpec) string {
 	s := *spec
 	s.Suspend, s.TimeToLiveSeconds, s.Timeouts, s.DriverPodDisruptionBudget = nil, nil, nil, nil

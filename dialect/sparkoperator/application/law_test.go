@@ -63,16 +63,15 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// valid returns a text as it is after JSON encoding and decoding, without the bytes that JSON cannot represent.
+// valid returns the text without the bytes that JSON cannot represent.
 func valid(text string) string {
 	quoted, _ := json.Marshal(text)
 	_ = json.Unmarshal(quoted, &text)
 	return text
 }
 
-// TestLawOverLives simulates random life cycles of applications and checks every stored status against the rules
-// (checkShape). It also checks that a decision that changes nothing leaves the status unchanged, since only then does a
-// pass over an unchanged application write nothing.
+// TestLawOverLives simulates random life cycles of applications and checks every stored status (checkShape). It also
+// checks that a pass over an unchanged application leaves the status unchanged, so that the pass writes nothing.
 func TestLawOverLives(t *testing.T) {
 	d := Dialect{Options{MaxTrackedExecutors: 3, MissingGrace: 10 * time.Second}}
 	phases := map[lifecycle.Phase]int{}
@@ -123,11 +122,11 @@ func asks(plan lifecycle.Plan) bool {
 	return false
 }
 
-// checkAtRest decides again from the status that was just stored, and checks that the status does not change unless the
+// checkAtRest repeats the decision with the status that was just stored. The status must not change, unless the
 // application makes progress.
 func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) {
 	if seen.Rejection != nil {
-		return // it was of that pass alone
+		return // a rejection is a fact of one pass only
 	}
 	seen.Confirmed, seen.ProbeResult = false, nil
 	again := app.DeepCopy()
@@ -137,20 +136,20 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 	}
 	roundTrip(t, &again.Status)
 	if diff := cmp.Diff(app.Status, again.Status); diff != "" {
-		t.Fatalf("a second look in phase %s changes the status:\n%s", plan.Next.Phase, diff)
+		t.Fatalf("a second pass in phase %s changes the status:\n%s", plan.Next.Phase, diff)
 	}
 }
 
-// checkBuilt checks that the action of a launch contains the objects that the decision built (Action.Built). Rendering
-// must return the same objects with Action.Built and without it, however often it is called. At a later time the
-// objects are rendered anew.
+// checkBuilt checks that a launch contains the objects that were rendered to decide on it (Action.Built). Render must
+// return the same objects with Built and without it, however often it is called. If Render is called for a later time,
+// it must render the objects again.
 func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lifecycle.Plan, now time.Time) {
 	for _, launch := range plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
 			continue
 		}
 		if launch.Built == nil {
-			t.Fatalf("attempt %d is launched, and what was built of it is lost", launch.Attempt)
+			t.Fatalf("the launch of attempt %d does not contain the objects that the decision rendered", launch.Attempt)
 		}
 		for _, at := range []time.Time{now, now, now.Add(time.Second)} {
 			want, err := d.Render(app, createAttempt(launch.Attempt), at)
@@ -170,18 +169,17 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 	}
 }
 
-// checkConcluded checks that the operator does not depend on the event of its own status write, which starts no pass
-// (Kind.Concludes). If a further decision follows from the stored status alone, the pass that stored the status must
-// request the next pass.
+// checkConcluded checks that a plan requests a requeue if the next pass has something to do without any new facts. The
+// requeue is necessary because the operator's own status write starts no pass (Progress.Concludes).
 func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	next := d.Decide(app.DeepCopy(), seen, now)
 	if first.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {
-		t.Fatalf("phase %s: nothing brings about the look that does %+v, enters %+v and tells %+v", first.Next.Phase, next.Actions, next.Transitions, next.Notices)
+		t.Fatalf("phase %s: nothing starts the pass with the actions %+v, the transitions %+v and the notices %+v", first.Next.Phase, next.Actions, next.Transitions, next.Notices)
 	}
 }
 
-// checkShape checks that the API server would accept a status, and that the status has the properties that readers rely
-// on.
+// checkShape checks that the API server would accept the status, and that the status has the properties that clients of
+// this API rely on.
 func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
 	s := app.Status
 	if len(s.Operator.History) > v1beta2.MaxHistory || len(s.ExecutorState) > 3 {
@@ -190,7 +188,7 @@ func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
 	ready := 0
 	for _, c := range s.Conditions {
 		if dialect.UsableReason(c.Reason) != c.Reason || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
-			t.Fatalf("no API server stores %+v", c)
+			t.Fatalf("an API server would reject the condition %+v", c)
 		}
 		if c.Type == sparkoperator.ConditionReady {
 			ready++
@@ -233,7 +231,7 @@ func observedAt(r *rand.Rand, s v1beta2.SparkApplicationStatus, now time.Time) l
 	return seen
 }
 
-// sample returns a SparkApplication that can be rendered, after the given changes.
+// sample returns a SparkApplication that is valid before the given changes.
 func sample(change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := &v1beta2.SparkApplication{}
 	app.Name, app.Namespace, app.UID, app.Generation = "pi", "jobs", "11111111-2222-4333-8444-555555555555", 1

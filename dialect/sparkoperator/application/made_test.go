@@ -28,7 +28,7 @@ type launchObjects struct {
 	warnings                           []string
 }
 
-// role returns the pod (or executors' template) of a role and the Spark container in it.
+// role returns the pod of a role and the Spark container in it. For executors, the pod is their template.
 func (m launchObjects) role(name string) (pod, container map[string]any) {
 	if name == "driver" {
 		return m.driver, m.driverContainer
@@ -36,7 +36,7 @@ func (m launchObjects) role(name string) (pod, container map[string]any) {
 	return m.executor, m.executorContainer
 }
 
-// appOf returns the small application with pieces of YAML merged into it.
+// appOf returns a small application with pieces of YAML merged into it.
 func appOf(t testing.TB, pieces ...string) *v1beta2.SparkApplication {
 	t.Helper()
 	whole := fieldtable.Plain(t, sample())
@@ -89,7 +89,7 @@ func renderApp(t testing.TB, app *v1beta2.SparkApplication) launchObjects {
 	return m
 }
 
-// properties parses a file of Java properties that has one key on each line, as the operator writes it.
+// properties parses a Java properties file that has one key on each line, as the operator writes it.
 func properties(t testing.TB, text string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -103,8 +103,8 @@ func properties(t testing.TB, text string) map[string]string {
 	return out
 }
 
-// missingParts describes the parts of wanted that actual lacks. Maps in actual may have more keys, and lists may have
-// more entries between the wanted entries.
+// missingParts lists the parts of wanted that actual does not contain. Maps and lists in actual may have further
+// entries, but the wanted entries of a list must be in the same order.
 func missingParts(actual, wanted any, at string) []string {
 	switch w := wanted.(type) {
 	case map[string]any:
@@ -131,9 +131,9 @@ func missingParts(actual, wanted any, at string) []string {
 	return nil
 }
 
-// duplicates returns the lists of a pod that contain an entry twice. Two entries are the same if they have the same
-// mount path, name or UID. Two environment variables are the same only if their values are equal too, since Kubernetes
-// uses the last of several variables with the same name.
+// duplicates returns the lists of a pod that contain an entry twice. Two entries are duplicates if they have the same
+// mount path, name or UID. For environment variables, the values must be equal too, because Kubernetes permits two
+// variables with the same name and uses the last one.
 func duplicates(pod map[string]any) (found []string) {
 	var walk func(at string, value any)
 	walk = func(at string, value any) {
