@@ -25,8 +25,7 @@ func executor(name string, phase lifecycle.DriverPhase) lifecycle.Executor {
 	return lifecycle.Executor{Name: name, Attempt: 1, Phase: phase, Why: lifecycle.Cause{Reason: "Error", Message: name + " failed"}}
 }
 
-// track calls trackExecutors with a status that was read back from its stored form. It then converts the updated status
-// to JSON and back, as the API server does.
+// track calls trackExecutors, and then converts the status to JSON and back, as the API server does.
 func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
 	return trackBoth(t, s, m, pods, nil, limit)

@@ -29,8 +29,9 @@ const (
 	pathAnnotation      = "prometheus.io/path"
 )
 
-// Paths at which the driver's web server serves metrics in Prometheus' format; executors have no web server. A request
-// for a path without the trailing slash would be answered with a redirect (JettyUtils).
+// driverMetricsPath and executorsMetricsPath are the paths at which the driver's web server serves metrics in
+// Prometheus' format. Executors have no web server. Without the trailing slash, the server would answer a request with
+// a redirect (JettyUtils).
 const (
 	driverMetricsPath    = "/metrics/prometheus/"
 	executorsMetricsPath = "/metrics/executors/prometheus/"
@@ -48,8 +49,7 @@ const (
 	confServiceAnnotation = "spark.kubernetes.driver.service.annotation."
 )
 
-// monitoring is spec.monitoring, with methods that derive values from it. Its zero value describes an application
-// without monitoring.
+// monitoring adds methods to spec.monitoring. Its zero value means that the application has no monitoring.
 type monitoring struct{ v1beta2.MonitoringSpec }
 
 func monitoringOf(spec *v1beta2.SparkApplicationSpec) monitoring {
@@ -83,8 +83,9 @@ func (m monitoring) agentPortName() string {
 	return cmp.Or(sparkoperator.StringValue(m.Prometheus.PortName), agentPortName)
 }
 
-// files returns the files of the metrics ConfigMap, or nil if no process would read any of them. If the exporter is
-// used, the ConfigMap contains both files unless both are in the image, because tools of this API expect both.
+// files returns the files of the metrics ConfigMap, or nil if neither Spark nor the exporter would read them. If the
+// exporter is used, the ConfigMap contains both files even if only one is needed, because tools of this API expect
+// both.
 func (m monitoring) files() map[string]string {
 	ownProperties := sparkoperator.StringValue(m.MetricsPropertiesFile) != ""
 	switch {
@@ -99,7 +100,7 @@ func (m monitoring) files() map[string]string {
 	return nil
 }
 
-// properties returns the path of metrics.properties in the pods, or "" if Spark gets no such file.
+// properties returns the path of metrics.properties in the pods, or "" if Spark needs no such file.
 func (m monitoring) properties() string {
 	switch {
 	case sparkoperator.StringValue(m.MetricsPropertiesFile) != "":
@@ -119,14 +120,14 @@ func (m monitoring) javaAgent() string {
 	return "-javaagent:" + imagePath(m.Prometheus.JmxExporterJar) + "=" + strconv.Itoa(int(m.agentPort())) + ":" + config
 }
 
-// imagePath returns the path of a file in the image. Users may write this path also as a URI with the scheme local.
+// imagePath returns the path of a file in the image. Users may write the path as a URI with the scheme local too.
 func imagePath(text string) string { return strings.TrimPrefix(text, "local://") }
 
 // metricsConfigName returns the name of the metrics ConfigMap, which is the same for every attempt.
 func metricsConfigName(app *v1beta2.SparkApplication) string { return app.Name + metricsConfigSuffix }
 
 // withMonitoring adds the metrics ConfigMap to the objects that are created before an attempt's driver or runner pod.
-// It also adds warnings about metrics that no process can read.
+// It also adds a warning if no process can read some metrics.
 func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, attempt int32) {
 	for _, t := range monitoringProblems(app) {
 		objects.Warnings = append(objects.Warnings, t.message)
@@ -142,9 +143,9 @@ func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, atte
 	})))
 }
 
-// monitoringOverlay mounts the files of the metrics ConfigMap and declares the exporter's port. The files are mounted
-// in the pods of both roles, since both have the path in their configuration and Spark logs an error if the file is
-// missing.
+// monitoringOverlay mounts the files of the metrics ConfigMap and declares the exporter's port. The pods of both roles
+// get the files, even if only one role exposes metrics: both have the path in their configuration, and Spark logs an
+// error if the file is missing.
 func monitoringOverlay(o *overlay.Overlay, app *v1beta2.SparkApplication, role string) {
 	m := monitoringOf(&app.Spec)
 	if m.files() != nil {
@@ -155,7 +156,7 @@ func monitoringOverlay(o *overlay.Overlay, app *v1beta2.SparkApplication, role s
 	}
 }
 
-// executorPorts returns the ports of executors to which Prometheus connects.
+// executorPorts returns the ports at which Prometheus scrapes executors.
 func executorPorts(spec *v1beta2.SparkApplicationSpec) []int32 {
 	if m := monitoringOf(spec); m.agent("executor") {
 		return []int32{m.agentPort()}
@@ -189,15 +190,17 @@ func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 	servletConf(c, m)
 }
 
-// servletNamespace is the prefix of the names of the driver's metrics in Spark's servlet. Spark's default is the
-// application's id, with which the names would differ in every attempt. Labels of the pod distinguish the applications
+// servletNamespace is the prefix of the names of the driver's metrics in Spark's servlet. With Spark's default prefix,
+// the application's id, the names would differ in every attempt. Labels of the pod distinguish the applications
 // instead.
 const servletNamespace = "spark"
 
-// servletConf enables Spark's metrics servlets, and sets the annotations that lead Prometheus to them, unless the
-// annotations already lead to the exporter. The annotations of an object have room for only one path. If the driver
-// serves both its own metrics and those of the executors, the path of the executors' metrics is therefore an annotation
-// of the driver's Service, as is usual among Spark's users.
+// servletConf enables Spark's metrics servlets. It also sets the annotations by which Prometheus finds them, unless the
+// annotations already name the exporter.
+//
+// An object can have only one path in these annotations. If the driver serves its own metrics and those of the
+// executors, the driver pod names the path of its own metrics, and the driver's Service names the path of the
+// executors' metrics. Spark's users usually configure it in this way.
 func servletConf(c *conf.Conf, m monitoring) {
 	if !m.servlet() {
 		return
@@ -238,7 +241,7 @@ func servletConf(c *conf.Conf, m monitoring) {
 	}
 }
 
-// ownMetricsConf reports whether the user's configuration contains metrics sinks or a metrics file.
+// ownMetricsConf reports whether the user's configuration contains a metrics sink or names a metrics file.
 func ownMetricsConf(c *conf.Conf) bool {
 	for key := range c.WithPrefix(confMetricsConf) {
 		if key == "" || strings.Contains(key, ".sink.") && !strings.HasPrefix(confMetricsConf+key, confServletSink) {
@@ -248,8 +251,8 @@ func ownMetricsConf(c *conf.Conf) bool {
 	return false
 }
 
-// uiPort returns the port of the driver's web server, and whether the web server is enabled. Port 0, which means any
-// free port, is rejected elsewhere.
+// uiPort returns the port of the driver's web server. known is false if the web server is disabled. Port 0, which means
+// any free port, is rejected elsewhere.
 func uiPort(c *conf.Conf) (port int, known bool) {
 	enabled, err := c.Bool(confUIEnabled, true)
 	if err != nil || !enabled {

@@ -20,8 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Pieces of YAML that enable monitoring for driver and executors, by the exporter (withAgent) and by Spark's servlet
-// (withServlet).
+// withAgent and withServlet are YAML that enables monitoring for driver and executors, by the JMX exporter or by
+// Spark's servlet.
 const (
 	withAgent   = `spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /a.jar}}}`
 	withServlet = `spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheusServlet: true}}`
@@ -64,9 +64,9 @@ func TestMetricsFiles(t *testing.T) {
 		{"no monitoring", `{}`, nil, "", ""},
 		{"the exporter", `{exposeDriverMetrics: true, prometheus: {jmxExporterJar: /a.jar}}`,
 			map[string]string{"metrics.properties": expose.MetricsProperties, "prometheus.yaml": expose.AgentConfig}, dir + "metrics.properties", dir + "prometheus.yaml"},
-		{"the exporter for nobody", `{prometheus: {jmxExporterJar: /a.jar}}`,
+		{"the exporter for no role", `{prometheus: {jmxExporterJar: /a.jar}}`,
 			map[string]string{"metrics.properties": expose.MetricsProperties, "prometheus.yaml": expose.AgentConfig}, dir + "metrics.properties", ""},
-		{"contents of one's own", `{exposeDriverMetrics: true, metricsProperties: "a=b", prometheus: {jmxExporterJar: /a.jar, configuration: "rules: []"}}`,
+		{"the user's own file contents", `{exposeDriverMetrics: true, metricsProperties: "a=b", prometheus: {jmxExporterJar: /a.jar, configuration: "rules: []"}}`,
 			map[string]string{"metrics.properties": "a=b", "prometheus.yaml": "rules: []"}, dir + "metrics.properties", dir + "prometheus.yaml"},
 		{"properties of the image", `{exposeDriverMetrics: true, metricsPropertiesFile: /m/p, metricsProperties: "a=b", prometheus: {jmxExporterJar: /a.jar}}`,
 			map[string]string{"metrics.properties": "a=b", "prometheus.yaml": expose.AgentConfig}, "/m/p", dir + "prometheus.yaml"},
@@ -77,7 +77,7 @@ func TestMetricsFiles(t *testing.T) {
 		{"properties without the exporter", `{metricsProperties: "a=b"}`, map[string]string{"metrics.properties": "a=b"}, dir + "metrics.properties", ""},
 		{"properties of the image without the exporter", `{metricsProperties: "a=b", metricsPropertiesFile: /m/p}`, nil, "/m/p", ""},
 		{"the servlet", `{exposeDriverMetrics: true, prometheusServlet: true}`, nil, "", ""},
-		{"the servlet beside sinks", `{exposeDriverMetrics: true, prometheusServlet: true, metricsProperties: "a=b"}`,
+		{"the servlet and other sinks", `{exposeDriverMetrics: true, prometheusServlet: true, metricsProperties: "a=b"}`,
 			map[string]string{"metrics.properties": "a=b"}, dir + "metrics.properties", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestMetricsOfLongNames(t *testing.T) {
 	}
 }
 
-// TestMetricsBySparkSubmit checks that the pods have the same monitoring if spark-submit creates the driver.
+// TestMetricsBySparkSubmit checks that monitoring changes the pods in the same way if spark-submit creates the driver.
 func TestMetricsBySparkSubmit(t *testing.T) {
 	const submission = `spec: {submission: {mode: SparkSubmit}, sparkVersion: 4.2.1}`
 	objects := rendered(t, submission, withAgent)
@@ -204,8 +204,8 @@ func TestMetricsBySparkSubmit(t *testing.T) {
 	}
 }
 
-// TestScrapePortIsOpen checks that Prometheus can connect to executors that a NetworkPolicy of Spark isolates, but only
-// to the exporter's port.
+// TestScrapePortIsOpen checks executors that a NetworkPolicy of Spark isolates. Prometheus must be able to connect to
+// the exporter's port, and to no other port.
 func TestScrapePortIsOpen(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -216,9 +216,9 @@ func TestScrapePortIsOpen(t *testing.T) {
 		{"before 4.2", []string{withAgent}, nil, false},
 		{"4.2", []string{`spec: {sparkVersion: 4.2.1}`, withAgent}, []int32{8090}, true},
 		{"another port", []string{`spec: {sparkVersion: 4.3.0}`, withAgent, `spec: {monitoring: {prometheus: {port: 9404}}}`}, []int32{9404}, true},
-		{"of the driver only", []string{`spec: {sparkVersion: 4.3.0}`, withAgent, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, nil, true},
+		{"the driver only", []string{`spec: {sparkVersion: 4.3.0}`, withAgent, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, nil, true},
 		{"the servlet, which is the driver's", []string{`spec: {sparkVersion: 4.3.0}`, withServlet}, nil, true},
-		{"none", []string{`spec: {sparkVersion: 4.3.0}`}, nil, true},
+		{"no monitoring", []string{`spec: {sparkVersion: 4.3.0}`}, nil, true},
 	} {
 		fenced, open := false, []int32(nil)
 		for _, object := range rendered(t, test.pieces...).Before {
@@ -243,9 +243,9 @@ const (
 	execScrape    = "spark.kubernetes.executor.annotation.prometheus.io/"
 )
 
-// scrapeTargets returns the addresses, such as "4040/metrics", to which the annotations in a configuration lead
-// Prometheus. The keys of the result are the annotated objects: "driver", "service" and "executor". The value "!" means
-// that an annotation makes Prometheus skip the object.
+// scrapeTargets returns the addresses, such as "4040/metrics", at which Prometheus scrapes according to the annotations
+// in a configuration. The keys of the result are the annotated objects: "driver", "service" and "executor". The value
+// "!" means that Prometheus must skip the object.
 func scrapeTargets(c map[string]string) map[string]string {
 	out := map[string]string{}
 	for what, prefix := range map[string]string{"driver": driverScrape, "service": serviceScrape, "executor": execScrape} {
@@ -259,7 +259,7 @@ func scrapeTargets(c map[string]string) map[string]string {
 	return out
 }
 
-// TestScrapeAnnotations checks that the annotations lead Prometheus to every served endpoint and to no other.
+// TestScrapeAnnotations checks that the annotations name every endpoint that serves metrics, and no other.
 func TestScrapeAnnotations(t *testing.T) {
 	const driverPath, executorsPath = "/metrics/prometheus/", "/metrics/executors/prometheus/"
 	type settings = map[string]string
@@ -270,16 +270,16 @@ func TestScrapeAnnotations(t *testing.T) {
 	}{
 		{"the exporter", []string{withAgent}, settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
 		{"the exporter on the driver", []string{withAgent, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, settings{"driver": "8090/metrics"}},
-		{"the exporter on executors, on a port of one's own", []string{withAgent, `spec: {monitoring: {exposeDriverMetrics: false, prometheus: {port: 9404}}}`}, settings{"executor": "9404/metrics"}},
-		{"the exporter knows better than the user, as ever", []string{withAgent, `spec: {driver: {annotations: {prometheus.io/port: "1", prometheus.io/path: /x}}}`},
+		{"the exporter on executors, on another port", []string{withAgent, `spec: {monitoring: {exposeDriverMetrics: false, prometheus: {port: 9404}}}`}, settings{"executor": "9404/metrics"}},
+		{"the exporter overrides the user's annotations", []string{withAgent, `spec: {driver: {annotations: {prometheus.io/port: "1", prometheus.io/path: /x}}}`},
 			settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
 		{"the servlet", []string{withServlet}, settings{"driver": "4040" + driverPath, "service": "4040" + executorsPath}},
 		{"the servlet for the driver", []string{withServlet, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, settings{"driver": "4040" + driverPath}},
 		{"the servlet for executors", []string{withServlet, `spec: {monitoring: {exposeDriverMetrics: false}}`}, settings{"driver": "4040" + executorsPath}},
-		{"the servlet for nobody", []string{`spec: {monitoring: {prometheusServlet: true}}`}, settings{}},
+		{"the servlet for no role", []string{`spec: {monitoring: {prometheusServlet: true}}`}, settings{}},
 		{"the servlet on another port", []string{withServlet, `spec: {sparkConf: {spark.ui.port: "4321"}}`}, settings{"driver": "4321" + driverPath, "service": "4321" + executorsPath}},
 		{"the servlet without a web server", []string{withServlet, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, settings{}},
-		{"the user knows better than the servlet", []string{withServlet, `spec: {driver: {annotations: {prometheus.io/scrape: "false"}}}`}, settings{"driver": "!", "service": "4040" + executorsPath}},
+		{"the user's annotations override the servlet", []string{withServlet, `spec: {driver: {annotations: {prometheus.io/scrape: "false"}}}`}, settings{"driver": "!", "service": "4040" + executorsPath}},
 		{"both", []string{withAgent, withServlet}, settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
 	} {
 		if diff := cmp.Diff(test.want, scrapeTargets(renderApp(t, appOf(t, test.pieces...)).conf)); diff != "" {
@@ -343,7 +343,7 @@ func TestServletConf(t *testing.T) {
 func TestAgentOptions(t *testing.T) {
 	const agent = "-javaagent:/a.jar=8090:/etc/metrics/conf/prometheus.yaml"
 	for _, test := range []struct{ name, piece, want string }{
-		{"none", `spec: {}`, agent},
+		{"no JVM options", `spec: {}`, agent},
 		{"javaOptions", `spec: {driver: {javaOptions: -Da=b}, executor: {javaOptions: -Da=b}}`, "-Da=b " + agent},
 		{"sparkConf", `spec: {sparkConf: {spark.driver.extraJavaOptions: "-Dc=d ", spark.executor.extraJavaOptions: "-Dc=d "}}`, "-Dc=d  " + agent},
 	} {
@@ -356,8 +356,8 @@ func TestAgentOptions(t *testing.T) {
 	}
 }
 
-// TestMonitoringTroubles checks that metrics that no process can read are reported, with a way to fix that. Metrics
-// that can be read cause no report.
+// TestMonitoringTroubles checks that the operator reports metrics that no process can read, and says how to fix this.
+// It reports nothing about metrics that can be read.
 func TestMonitoringTroubles(t *testing.T) {
 	port := func(n string) string { return `spec: {monitoring: {prometheus: {port: ` + n + `}}}` }
 	for _, test := range []struct {
@@ -366,16 +366,16 @@ func TestMonitoringTroubles(t *testing.T) {
 		want   []string // reason|words
 	}{
 		{"no monitoring", nil, nil},
-		{"nothing asked for", []string{`spec: {monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false}}`}, nil},
+		{"no role exposes metrics", []string{`spec: {monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false}}`}, nil},
 		{"the exporter", []string{withAgent}, nil},
 		{"the servlet", []string{withServlet}, nil},
 		{"the servlet of 3.5", []string{withServlet, `spec: {sparkVersion: 3.5.9}`}, nil},
 		{"a version that cannot be read", []string{withServlet, `spec: {sparkVersion: latest}`}, nil},
-		{"nothing shows the metrics", []string{`spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: false}}`}, []string{"NoExporter|set spec.monitoring.prometheusServlet"}},
-		{"a sink of the user's shows them", []string{`spec: {monitoring: {exposeDriverMetrics: true, metricsProperties: "a=b"}}`}, nil},
-		{"a sink of sparkConf shows them", []string{`spec: {monitoring: {exposeDriverMetrics: true}, sparkConf: {spark.metrics.conf.driver.sink.csv.class: c}}`}, nil},
-		{"the exporter for nobody", []string{`spec: {monitoring: {prometheus: {jmxExporterJar: /a.jar}}}`}, []string{"NothingExposed|exposeDriverMetrics or exposeExecutorMetrics"}},
-		{"the servlet for nobody", []string{`spec: {monitoring: {prometheusServlet: true}}`}, []string{"NothingExposed|"}},
+		{"nothing serves the metrics", []string{`spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: false}}`}, []string{"NoExporter|set spec.monitoring.prometheusServlet"}},
+		{"a sink of the user's serves the metrics", []string{`spec: {monitoring: {exposeDriverMetrics: true, metricsProperties: "a=b"}}`}, nil},
+		{"a sink in sparkConf serves the metrics", []string{`spec: {monitoring: {exposeDriverMetrics: true}, sparkConf: {spark.metrics.conf.driver.sink.csv.class: c}}`}, nil},
+		{"the exporter for no role", []string{`spec: {monitoring: {prometheus: {jmxExporterJar: /a.jar}}}`}, []string{"NothingExposed|exposeDriverMetrics or exposeExecutorMetrics"}},
+		{"the servlet for no role", []string{`spec: {monitoring: {prometheusServlet: true}}`}, []string{"NothingExposed|"}},
 		{"a Spark without the servlet", []string{withServlet, `spec: {sparkVersion: 2.4.8}`}, []string{"ServletMissing|Spark 2.4.8 has no servlet"}},
 		{"no web server", []string{withServlet, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, []string{"ServletMissing|spark.ui.enabled is false"}},
 		{"no web server, with the exporter", []string{withAgent, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, nil},
@@ -467,8 +467,8 @@ func TestValidMonitoring(t *testing.T) {
 	}
 }
 
-// TestMonitoringThatNoConfigMapHolds checks the size limit of the metrics ConfigMap. A spec from the API server is
-// always smaller, but the limit also protects programs that use the Go types.
+// TestMonitoringThatNoConfigMapHolds checks the size limit of the metrics ConfigMap. No spec that the API server stores
+// can exceed the limit. The limit protects programs that create applications with the Go types.
 func TestMonitoringThatNoConfigMapHolds(t *testing.T) {
 	app := appOf(t, withAgent)
 	app.Spec.Monitoring.MetricsProperties = new(strings.Repeat("a", 1<<19))
@@ -479,8 +479,8 @@ func TestMonitoringThatNoConfigMapHolds(t *testing.T) {
 	}
 }
 
-// TestMonitoringOfTheDriverAtOnePath checks that another mount at the path of the metrics files is rejected when the
-// driver pod is built, and that the error names the field of that mount.
+// TestMonitoringOfTheDriverAtOnePath checks that a user's mount at the path of the metrics files is rejected when the
+// driver pod is built. The error must name the field of the user's mount.
 func TestMonitoringOfTheDriverAtOnePath(t *testing.T) {
 	app := appOf(t, withAgent, `spec: {driver: {configMaps: [{name: c, path: /etc/metrics/conf}]}}`)
 	if got := refusedField(app); got != "spec.driver.configMaps" {

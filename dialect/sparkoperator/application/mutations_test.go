@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 )
 
-// mutation is a change to pods that kubeflow's operator makes only in its webhook. Our operator makes the change from
-// the start, in the driver pod and in the executors' template or configuration. The fields contain YAML of the
-// application and of the expected pods. The table has the order of that webhook.
+// mutation is a change to pods that kubeflow's operator makes only in its webhook. Our operator makes the same change
+// when it creates the driver pod and the executors' template or configuration. The fields contain YAML of the
+// application and of the expected pods. The table has the same order as kubeflow's webhook.
 type mutation struct {
 	name string
 	// app and pod request the change: app sets fields of the spec, and pod sets fields of spec.driver or spec.executor.
@@ -160,8 +160,8 @@ func orEmpty(yaml string) string {
 	return "{" + yaml + "}"
 }
 
-// templated returns YAML that sets a user's template for a role. It adds a container to a template that has none, since
-// spark-submit would ignore such a template.
+// templated returns YAML that sets a user's template for a role. If the template has no container, templated adds one,
+// because spark-submit ignores a template without containers.
 func templated(t *testing.T, role, template string) string {
 	t.Helper()
 	whole := fieldtable.Tree(t, `spec: {containers: [{name: x}]}`)

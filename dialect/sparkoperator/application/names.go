@@ -46,9 +46,9 @@ func attemptLabels(app *v1beta2.SparkApplication, attempt int32, submissionID st
 // characters (RFC 1035).
 const namePrefixLimit = 63 - len("-driver-svc")
 
-// namePrefix returns the beginning of the names of an attempt's ConfigMaps and Service: the application's name, cut to
-// fit, and eight digits of a digest of the submission id. The digits distinguish the objects of two attempts, and the
-// objects of two applications whose names are equal after the cut.
+// namePrefix returns the beginning of the names of an attempt's ConfigMaps and Service. It consists of the
+// application's name, cut to the limit, and eight hexadecimal digits of a hash of the submission id. The digits
+// distinguish two attempts, and two applications whose shortened names are equal.
 func namePrefix(app *v1beta2.SparkApplication, submissionID string) string {
 	sum := sha256.Sum256([]byte(submissionID))
 	suffix := "-" + hex.EncodeToString(sum[:4])

@@ -10,12 +10,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// refusedQuantity is a text with which resource.ParseQuantity would compute for hours.
+// refusedQuantity is a quantity that resource.ParseQuantity would need hours to parse.
 const refusedQuantity = "1234567890123456789012e2000000000"
 
-// TestQuantitiesThatTakeHoursAreRefused checks that refusedQuantity is rejected with the name of its field and is never
-// computed, wherever a user may write a quantity: in typed fields, in templates, and in texts that the operator itself
-// parses.
+// TestQuantitiesThatTakeHoursAreRefused checks that refusedQuantity is rejected with the name of its field, and that no
+// code tries to parse it. The test covers every place where a user may write a quantity: typed fields, templates, and
+// texts that the operator itself parses.
 func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	resources := `resources: {limits: {cpu: "` + refusedQuantity + `"}}`
 	for field, spec := range map[string]string{
@@ -42,9 +42,9 @@ func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	}
 }
 
-// TestARunningApplicationBeyondTheLimits checks that an application that already ran when the limits were introduced
-// continues, as long as nobody edits it. It keeps its driver's name and its auxiliary objects. After an edit, it fails
-// like any application that exceeds the limits.
+// TestARunningApplicationBeyondTheLimits checks an application that exceeds the limits and was already running when
+// they were introduced. It continues with the same driver name and auxiliary objects until somebody edits it. After an
+// edit, it fails like any application that exceeds the limits.
 func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 	now := time.Unix(1_000_000, 0).UTC()
 	app := appOf(t, `{spec: {driver: {podName: mine}}}`)

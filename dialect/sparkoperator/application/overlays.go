@@ -40,11 +40,12 @@ func (d Dialect) driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, 
 	return o, nil
 }
 
-// executorOverlay returns the settings that are applied over the template from which Spark creates executors. It leaves
-// out the fields for which executorConf sets a configuration key, because Spark would override these fields. It
-// contains an owner reference to the application, by which Kueue finds executors. The reference is no controller
-// reference. This second owner does not keep executors alive after their driver, since the end of an attempt deletes
-// them.
+// executorOverlay returns the settings that are applied to the template from which Spark creates executors. It leaves
+// out the fields for which executorConf sets a configuration key, because Spark would override these fields.
+//
+// The settings contain an owner reference to the application, by which Kueue finds the executors. The reference is not
+// a controller reference. It would keep the executors alive after their driver is gone, but the operator deletes them
+// when the attempt ends.
 func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	executor := &app.Spec.Executor
 	o, err := podOverlay(app, "executor", &executor.SparkPodSpec)
@@ -63,7 +64,7 @@ func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 }
 
 // podOverlay returns the settings that driver and executor have in common. Node selectors and the scheduler's name are
-// set by configuration keys instead (podConf), which Spark applies over a template.
+// not among them: podConf sets configuration keys for them, which Spark applies over a template.
 func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) (overlay.Overlay, error) {
 	o := overlay.Overlay{
 		Env: pod.Env, EnvFrom: pod.EnvFrom, Ports: declaredPorts(&app.Spec, role),
@@ -93,8 +94,8 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 	return o, nil
 }
 
-// memoryQuantity converts a Java memory string, such as "2g", to a binary quantity, such as 2Gi. It also accepts a
-// fraction, which Spark does not. It parses a text that only Kubernetes can read, such as "2Gi", as a quantity.
+// memoryQuantity converts a memory size in Spark's notation, such as "2g", to a binary quantity, such as 2Gi. Unlike
+// Spark, it also accepts a fraction. A text that only Kubernetes can read, such as "2Gi", is parsed as a quantity.
 func memoryQuantity(text string) (resource.Quantity, error) {
 	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil && bytes > 0 {
 		return *resource.NewQuantity(bytes, resource.BinarySI), nil

@@ -20,8 +20,8 @@ func TestMemoryQuantity(t *testing.T) {
 	}
 }
 
-// TestInitialExecutors checks how many executors an application starts with, and how many it always wants, for all
-// fields and keys that set these numbers.
+// TestInitialExecutors checks how many executors an application starts with, and the least number that it needs, for
+// all fields and keys that set these numbers.
 func TestInitialExecutors(t *testing.T) {
 	for _, c := range []struct {
 		piece       string

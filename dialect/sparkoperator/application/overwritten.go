@@ -15,15 +15,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ConditionFieldsOverwritten is True if an attempt has been submitted and spec.executor has fields that Spark overrides
-// on every executor. The message of the condition names these fields and what to do. Otherwise the condition is absent.
+// ConditionFieldsOverwritten is True if an attempt has been submitted and Spark overrides fields of spec.executor on
+// every executor. The condition's message names these fields and what to do. Otherwise the condition is absent.
 const ConditionFieldsOverwritten = "FieldsOverwritten"
 
 // reasonSetBySpark is the reason of the condition ConditionFieldsOverwritten.
 const reasonSetBySpark = "SetBySpark"
 
-// overwrittenWays maps each field in submit.Overwritten and submit.OverwrittenByConf to the field of the custom
-// resource and the advice what to do instead.
+// overwrittenWays maps the names in submit.Overwritten and submit.OverwrittenByConf to the field of the custom
+// resource, and to the advice what to do instead.
 var overwrittenWays = map[string]struct{ field, way string }{
 	"MemoryLimit":     {"spec.executor.memoryLimit", "Spark limits executors to heap and overhead; set memoryOverhead instead"},
 	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled adds Spark's own hook; spark.kubernetes.decommission.script sets the script that this hook runs"},
@@ -36,14 +36,14 @@ var overwrittenWays = map[string]struct{ field, way string }{
 	"Env[SPARK_LOCAL_DIRS]":         {"spec.executor.env", "Spark sets this variable from the volumes whose names begin with " + localVolumePrefix + "; mount such volumes instead"},
 }
 
-// admissionHint says how the fields that Spark overwrites can be made to work.
+// admissionHint says how to make the operator apply fields that Spark overwrites.
 const admissionHint = "; such fields work if webhook.enable and webhook.executors.enable are true in the values of the operator's chart"
 
 // overwritten returns a text for each field of an application's executors that has no effect, with advice what to do
-// instead. The last text also says how such fields can be made to work. Fields that the operator sets at admission
-// (admissionSettings) are not returned.
+// instead. The last text ends with admissionHint. Fields that the operator applies when an executor is admitted
+// (admissionSettings) have an effect, so they have no text.
 func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) {
-	const most = 20 // a condition's message is limited
+	const most = 20 // because the length of a condition's message is limited
 	if !mayBeOverwritten(app) {
 		return nil // the common case, and every pass comes here
 	}
@@ -78,8 +78,8 @@ func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) 
 }
 
 // overwrittenMessage returns the message of the condition ConditionFieldsOverwritten, or "" if the application does not
-// have the condition. An attempt that was launched before admission was switched on keeps the condition, because its
-// executors' template does not change.
+// have the condition. If the webhook or policy is enabled while an attempt runs, the attempt keeps the condition,
+// because its executors' template does not change.
 func (d Dialect) overwrittenMessage(app *v1beta2.SparkApplication) string {
 	message := strings.Join(d.overwritten(app), "; ")
 	if message != "" || d.Admission == (admit.Available{}) || !mayBeOverwritten(app) {
@@ -97,9 +97,9 @@ func mayBeOverwritten(app *v1beta2.SparkApplication) bool {
 	return executor.MemoryLimit != nil || executor.Lifecycle != nil || executor.GPU != nil || len(executor.Env) > 0 || app.Spec.HadoopConfigMap != nil
 }
 
-// admissionSettings returns the settings of an application's executors that are applied at admission because Spark
-// overwrites them, and the names of the fields (submit.Overwritten) that cannot be applied there. The arguments c and o
-// are the application's configuration and the overlay of its executors.
+// admissionSettings returns the settings that Spark overwrites on the executors and that are therefore applied when an
+// executor is admitted. lost contains the names of the fields (submit.Overwritten) that cannot be applied then. c is
+// the application's configuration, and o is the overlay of its executors.
 func (d Dialect) admissionSettings(app *v1beta2.SparkApplication, c *conf.Conf, o overlay.Overlay) (settings admit.Settings, lost []string) {
 	if !mayBeOverwritten(app) {
 		return admit.Settings{}, nil
@@ -125,8 +125,8 @@ func (d Dialect) admissionSettings(app *v1beta2.SparkApplication, c *conf.Conf, 
 	})
 }
 
-// overwrittenPart returns the part of an overlay that consists of the named fields. The ConfigMaps of the spec are
-// mounted by the template, so only the variables that name their directories are in it.
+// overwrittenPart returns the named fields of an overlay. Of the spec's ConfigMaps it returns only the variables that
+// name their directories, because the template already mounts the ConfigMaps.
 func overwrittenPart(o overlay.Overlay, fields []string) (part overlay.Overlay) {
 	last := make(map[string]corev1.EnvVar, len(o.Env))
 	for _, v := range o.Env {

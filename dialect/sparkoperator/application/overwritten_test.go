@@ -66,8 +66,8 @@ func TestOverwrittenIsBounded(t *testing.T) {
 	}
 }
 
-// TestOverwrittenFieldsAreAppliedAtAdmission checks which fields are still reported if something changes executors at
-// admission, and that the report names what to switch on.
+// TestOverwrittenFieldsAreAppliedAtAdmission checks which fields are still reported if the webhook or a policy changes
+// executors at admission. The report must end with the hint how to make the remaining fields work.
 func TestOverwrittenFieldsAreAppliedAtAdmission(t *testing.T) {
 	const simple, whole = `{memoryLimit: 4g}`, `{memoryLimit: 4g, env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`
 	for _, c := range []struct {
@@ -77,12 +77,12 @@ func TestOverwrittenFieldsAreAppliedAtAdmission(t *testing.T) {
 		by        admit.Mechanism
 		reported  []string
 	}{
-		{"nothing", admit.Available{}, whole, admit.None, []string{"spec.executor.memoryLimit", "spec.executor.env[SPARK_LOCAL_DIRS]"}},
+		{"no webhook and no policy", admit.Available{}, whole, admit.None, []string{"spec.executor.memoryLimit", "spec.executor.env[SPARK_LOCAL_DIRS]"}},
 		{"a policy", admit.Available{Policy: true}, simple, admit.Policy, nil},
-		{"a policy for a part", admit.Available{Policy: true}, whole, admit.Policy, []string{"spec.executor.env[SPARK_LOCAL_DIRS]"}},
+		{"a policy, which cannot apply every field", admit.Available{Policy: true}, whole, admit.Policy, []string{"spec.executor.env[SPARK_LOCAL_DIRS]"}},
 		{"the webhook", admit.Available{Webhook: true}, whole, admit.Webhook, nil},
 		{"both", admit.Available{Policy: true, Webhook: true}, simple, admit.Policy, nil},
-		{"no such field", admit.Available{Policy: true, Webhook: true}, `{env: [{name: MINE, value: x}]}`, admit.None, nil},
+		{"no overwritten field", admit.Available{Policy: true, Webhook: true}, `{env: [{name: MINE, value: x}]}`, admit.None, nil},
 	} {
 		d, app := Dialect{Options{Admission: c.admission}}, appOf(t, "spec: {executor: "+c.executor+"}")
 		var reported []string
@@ -91,7 +91,7 @@ func TestOverwrittenFieldsAreAppliedAtAdmission(t *testing.T) {
 			field, _, _ := strings.Cut(text, " has no effect: ")
 			reported = append(reported, field)
 			if hinted := strings.HasSuffix(text, admissionHint); hinted != (i == len(all)-1) {
-				t.Errorf("%s: says what to switch on: %v: %s", c.name, hinted, text)
+				t.Errorf("%s: ends with admissionHint: %v: %s", c.name, hinted, text)
 			}
 		}
 		if !slices.Equal(reported, c.reported) {
@@ -116,8 +116,8 @@ func TestOverwrittenFieldsAreAppliedAtAdmission(t *testing.T) {
 	}
 }
 
-// TestConditionStaysUntilTheNextAttempt checks that the condition of an attempt stays if admission is switched on while
-// the attempt runs, because its executors still come from the old template.
+// TestConditionStaysUntilTheNextAttempt checks that a running attempt keeps the condition if the webhook is enabled in
+// the meantime, because the executors of the attempt still use the old template.
 func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
 	app := appOf(t, "spec: {executor: {memoryLimit: 4g}}")
 	later := Dialect{Options{Admission: admit.Available{Webhook: true}}}
@@ -139,8 +139,8 @@ func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitBelowTheRequestIsRefused checks that a memory limit of executors that no executor could get is an
-// error if it would be applied. Otherwise it has no effect, as before.
+// TestMemoryLimitBelowTheRequestIsRefused checks a memory limit that is below the memory that executors request. The
+// limit is an error if the webhook would apply it to executors. Otherwise it has no effect.
 func TestMemoryLimitBelowTheRequestIsRefused(t *testing.T) {
 	for limit, refused := range map[string]bool{"1g": true, "1407m": true, "1408m": false, "4g": false} {
 		app := appOf(t, "spec: {executor: {memory: 1g, memoryLimit: "+limit+"}}")

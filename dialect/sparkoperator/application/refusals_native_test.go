@@ -13,8 +13,8 @@ import (
 )
 
 // TestNativeRefusalsDocument compares a part of docs/validation.md with the expected text, or writes it with -update.
-// The part lists the applications that are rejected if spark-submit is not allowed. The test also checks that each of
-// these applications is accepted if spark-submit is allowed.
+// The part lists the applications that are rejected only if the configuration does not allow spark-submit. The test
+// also checks that each of them is accepted if spark-submit is allowed.
 func TestNativeRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

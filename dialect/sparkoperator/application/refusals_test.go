@@ -16,8 +16,8 @@ import (
 
 const validationDocument = "../../../docs/validation.md"
 
-// refusals holds the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit holds the
-// applications of that file that are rejected unless spark-submit is allowed.
+// refusals contains the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit contains
+// those that are rejected only if the configuration does not allow spark-submit.
 var refusals, onlyBySparkSubmit = func() (always, native []refusal.Row) {
 	file, err := refusal.Read("testdata/refusals.yaml")
 	if err != nil {

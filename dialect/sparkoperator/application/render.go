@@ -12,14 +12,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ownerReference returns a reference that makes the application the controller of an object. Because of this reference,
-// a foreground deletion of the application waits for its pods.
+// ownerReference returns a reference that makes the application the controller of an object. A foreground deletion of
+// the application waits until the objects with this reference are deleted.
 func ownerReference(app *v1beta2.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
 }
 
-// submissionID returns the submission id of an attempt. It returns the stored id if there is one, so that a newer
-// operator that computes ids differently adopts the objects of an attempt that an older operator launched.
+// submissionID returns the submission id of an attempt. A stored id has precedence: with it, a newer operator that
+// computes ids differently still finds the objects of an attempt that an older operator launched.
 func submissionID(app *v1beta2.SparkApplication, attempt int32) string {
 	if id := app.Status.SubmissionID; id != "" && decodeMemory(&app.Status).Attempt == attempt {
 		return id
@@ -27,7 +27,7 @@ func submissionID(app *v1beta2.SparkApplication, attempt int32) string {
 	return lifecycle.AttemptID(string(app.UID), attempt)
 }
 
-// request converts an attempt of an application into a submission.
+// request builds the submit.Request for an attempt of an application.
 func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
 	id := submissionID(app, attempt)
 	c, err := sparkConf(app)

@@ -41,8 +41,8 @@ func all(o submit.Objects) []submit.Object {
 	return append(append([]submit.Object{}, o.Before...), o.Driver)
 }
 
-// TestExamples compares the rendered objects of the documented examples with golden files. After an intended change,
-// run it with -update and read the difference.
+// TestExamples compares the rendered objects of the documented examples with golden files. If a change is intended, run
+// the test with -update and read the difference.
 func TestExamples(t *testing.T) {
 	for _, name := range []string{"spark-pi", "spark-pi-python", "spark-pi-spark-submit", "spark-pi-metrics", "spark-pi-volcano", "spark-pi-coscheduling", "spark-pi-yunikorn", "spark-pi-kueue"} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// readable returns an object in the form of the golden files, in which the data of a Secret is text.
+// readable returns an object in the form of the golden files, in which the data of a Secret is plain text.
 func readable(object submit.Object) submit.Object {
 	secret, ok := object.(*corev1.Secret)
 	if !ok {
@@ -139,7 +139,7 @@ func ownedBy(object metav1.Object, app *v1beta2.SparkApplication) bool {
 }
 
 // TestDriverIsWhatTheControllerFinds checks that the application is the controller of the driver pod, and that the
-// facts read from that pod contain the attempt and the hash of the spec.
+// attempt and the hash of the spec can be read from the pod.
 func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 	app := sample()
 	driver := render(t, app, 2).Driver
@@ -181,8 +181,8 @@ func TestRenderIsPure(t *testing.T) {
 	}
 }
 
-// TestRememberedIDs checks that the submission id in the status is used again, even if a newer operator would compute a
-// different id.
+// TestRememberedIDs checks that an attempt keeps the submission id in the status, even if the operator would now
+// compute a different id.
 func TestRememberedIDs(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Status.SubmissionID, a.Status.Operator = "remembered", &v1beta2.OperatorStatus{Phase: "Launched", Attempt: 2}
@@ -268,15 +268,15 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOnlySubmissionsAreRendered checks that Render returns an error for an action that it cannot render.
+// TestOnlySubmissionsAreRendered checks that Render returns an error for a deletion, which has no objects to render.
 func TestOnlySubmissionsAreRendered(t *testing.T) {
 	if _, err := usual.Render(sample(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}, t0); err == nil {
 		t.Error("a deletion was rendered")
 	}
 }
 
-// TestTenancyFloor checks that users cannot override the namespace, the master and the names that the operator sets,
-// even with a configuration that was not validated.
+// TestTenancyFloor checks that the namespace, the master and the names are always those of the operator, even if the
+// configuration was not validated and sets other values.
 func TestTenancyFloor(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkConf = map[string]string{
@@ -297,8 +297,8 @@ func TestTenancyFloor(t *testing.T) {
 	}
 }
 
-// TestNoFileIsRead checks that a configuration key that names a file of the submitter is rejected and the file is not
-// read, even if the configuration was not validated.
+// TestNoFileIsRead checks that a configuration key that names a file on the submitter's disk is rejected, and that the
+// file is not read. This must hold even if the configuration was not validated.
 func TestNoFileIsRead(t *testing.T) {
 	const token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 	for _, key := range []string{"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"} {

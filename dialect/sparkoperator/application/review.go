@@ -13,13 +13,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Review returns what the operator would report about the application before it launches anything.
+// Review returns the errors, the warnings and the pods that the application would have if it were launched now.
 func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Review {
 	objects, submitter, faults := d.tryAttempt(app, 1, now)
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	// overwritten names the executors' fields by their paths, so the same warnings of submit are left out.
+	// d.overwritten reports the same fields by their paths, so the warnings of the package submit are left out.
 	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
 	return dialect.Review{
 		Warnings: slices.Concat(warnings, d.overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app), d.exposureWarnings(app)),
@@ -34,18 +34,18 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 }
 
 // pods returns the driver and the executors with which the application starts. If driver is nil, pods renders the
-// driver as well.
+// driver too.
 func (d Dialect) pods(app *v1beta2.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
 	d, app = d.launching(app)
 	r, err := d.request(app, 1, now)
 	if err != nil {
-		return nil // a fault reports it
+		return nil // tryAttempt reports this error
 	}
 	return dialect.DriverAndExecutors(r, driver, initialExecutors(&app.Spec))
 }
 
-// exposureWarnings returns the problems of the Services, Ingresses and routes that the application requests. They keep
-// no application from running, so a pass reports them in the condition Exposed.
+// exposureWarnings returns the problems of the Services, Ingresses and routes that the application requests. These
+// problems do not prevent a launch: a pass reports them in the condition Exposed.
 func (d Dialect) exposureWarnings(app *v1beta2.SparkApplication) (warnings []string) {
 	e := d.exposure(app, lifecycle.Memory{Attempt: 1})
 	for _, problem := range e.Problems {
@@ -59,7 +59,7 @@ func templateWarnings(app *v1beta2.SparkApplication) []string {
 		dialect.TemplateWarnings("spec.executor.template", app.Spec.Executor.Template))
 }
 
-// RestartWarning returns a warning if an edit replaces a running application; otherwise it returns an empty text.
+// RestartWarning returns a warning if an edit stops and restarts a running application, or else an empty text.
 func (d Dialect) RestartWarning(old, edited *v1beta2.SparkApplication) string {
 	running := decodeMemory(&old.Status).Phase.Live() && !foreign(&old.Status)
 	suspends := edited.Spec.Suspend != nil && *edited.Spec.Suspend
