@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewHasTheMessageOfThePass checks, for each row of docs/validation.md, that a review reports the same message
-// as the pass that fails the application.
+// TestReviewHasTheMessageOfThePass checks that a review reports each invalid spec of docs/validation.md with the same
+// message as the pass that fails the application.
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, r := range refusals {
 		app := appOf(t, r.Piece)

@@ -11,15 +11,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Faults returns the faults that make every launch of the application impossible.
+// Faults returns the errors in the spec that make every launch of the application impossible.
 func (d Dialect) Faults(app *v1beta2.SparkApplication, now time.Time) []*dialect.FieldError {
 	_, _, faults := d.tryAttempt(app, 1, now)
 	return faults
 }
 
-// ruleFaults returns the faults that the rules of the platform find in an attempt. The argument objects holds the
-// attempt's objects. The argument submitter is set if these contain the pod that runs spark-submit instead of the
-// driver.
+// ruleFaults returns the errors that the rules of the platform find in an attempt. objects contains the objects of the
+// attempt. If spark-submit creates the driver, objects contains the pod that runs spark-submit, and submitter is set.
 func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
 	if d.Rules == nil {
 		return nil
@@ -40,8 +39,8 @@ func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now ti
 	return append(faults, d.exposure(app, lifecycle.Memory{Attempt: attempt}).Refused...)
 }
 
-// settings returns the Spark configuration of the user's fields. A configuration that cannot be computed has no
-// settings, because the request reports its fault.
+// settings returns the Spark configuration of the application, each key with the field that sets it. If the
+// configuration is invalid, it returns nothing, because Dialect.request reports the error.
 func settings(app *v1beta2.SparkApplication) (all []dialect.Setting) {
 	c, err := sparkConf(app)
 	if err != nil {
@@ -80,7 +79,8 @@ func workers(app *v1beta2.SparkApplication) dialect.Workers {
 	return w
 }
 
-// builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit, if any.
+// builtPods returns the pods that the rules check for an attempt: the driver, one executor, and the pod that runs
+// spark-submit, if any.
 func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) ([]dialect.Pod, error) {
 	driver := objects.Driver
 	var pods []dialect.Pod
@@ -110,7 +110,7 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 	return append(pods, pod), nil
 }
 
-// ofRole returns the pod with the fields of the spec that set its image and its service account.
+// ofRole returns the pod with the names of the fields that set its image and its service account.
 func ofRole(app *v1beta2.SparkApplication, role string, spec *v1beta2.SparkPodSpec, pod dialect.Pod) dialect.Pod {
 	pod.AccountField = "spec." + role + ".serviceAccount"
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
 )
 
-// TestTemplateIsRefusedAsItsRuns puts the spec of every rejected application into the template of a schedule. The
+// TestTemplateIsRefusedAsItsRuns uses the spec of every rejected application as the template of a schedule. The
 // schedule must be rejected for the same field of the template, with the same message.
 func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
 	d := schedule.Schedules{Options: schedule.Options{Applications: application.Usual.Options}}

@@ -45,8 +45,8 @@ func timer(m *lifecycle.Memory) { m.NextAttempt = t0 }
 
 func because(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "R", Message: "why"} }
 
-// TestStateOfASilentNode checks that the state does not change while the driver's node does not answer and Kubernetes
-// keeps the pod's phase. Tools of this API take the state UNKNOWN for a failure.
+// TestStateOfASilentNode checks that the state does not change if the driver's node does not respond and Kubernetes
+// still reports the last phase of the pod. Tools of this API take the state UNKNOWN for a failure.
 func TestStateOfASilentNode(t *testing.T) {
 	marked := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverUnknown, NodeLostSince: t0}
 	overdue := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning, Deleting: true, GoneBy: t0}
@@ -76,8 +76,8 @@ func TestStateOfASilentNode(t *testing.T) {
 	}
 }
 
-// TestStates checks the state and the conditions of this API in each phase ("+" means True, "-" means False; other
-// conditions are absent).
+// TestStates checks the state and the conditions of this API in each phase. In the expected conditions, "+" means True
+// and "-" means False. Conditions that are not listed are absent.
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		m          lifecycle.Memory
@@ -175,8 +175,8 @@ func TestConditionsTellTheCause(t *testing.T) {
 	}
 }
 
-// TestMessagesKeepStill checks that conditions change only with the phase and the cause, and not with each executor
-// that starts.
+// TestMessagesKeepStill checks that conditions change only if the phase or the cause changes, and not whenever an
+// executor starts.
 func TestMessagesKeepStill(t *testing.T) {
 	d := Dialect{Options{MissingGrace: 10 * time.Second}}
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(5)) })
@@ -255,9 +255,9 @@ func TestDegraded(t *testing.T) {
 	}
 }
 
-// TestDegradedByACause checks that a running application is Degraded with the cause if one of its executors has to wait
-// or its driver is being removed. The application stays Ready, also with dynamic allocation, and one event reports the
-// cause.
+// TestDegradedByACause checks that a running application is Degraded if one of its executors has to wait or its driver
+// is being removed. The condition contains the cause. The application stays Ready, also with dynamic allocation, and
+// one event reports the cause.
 func TestDegradedByACause(t *testing.T) {
 	d := Dialect{Options{MissingGrace: 10 * time.Second, MaxTrackedExecutors: 10}}
 	for _, dynamic := range []bool{false, true} {
@@ -312,8 +312,8 @@ func TestDegradedByACause(t *testing.T) {
 	}
 }
 
-// TestDriverInfo checks that the status contains the driver pod's name from the launch on. Once the pod exists, the
-// status shows the pod's own name. The name is removed when the attempt's objects are deleted.
+// TestDriverInfo checks that the status contains the expected name of the driver pod after the launch, and the pod's
+// real name as soon as the pod exists. The name is removed when the attempt's objects are deleted.
 func TestDriverInfo(t *testing.T) {
 	app := sample()
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "other-name", Attempt: 1, AppID: "spark-x"}}}
@@ -347,8 +347,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestInvalidSpecs checks that an application that can never run is FAILED at once, whatever its restart policy is,
-// with a condition that names the field.
+// TestInvalidSpecs checks that an application that can never run is FAILED at once, with a condition that names the
+// invalid field. No restart policy delays this.
 func TestInvalidSpecs(t *testing.T) {
 	for _, c := range []struct {
 		field string
@@ -394,9 +394,9 @@ func TestEditRepairs(t *testing.T) {
 	}
 }
 
-// TestPreempted checks an application that a queue such as Kueue preempts: the queue suspends and edits it in one
-// update, and edits it again on admission. The status shows a suspension, and attempt numbers continue from the
-// previous attempt.
+// TestPreempted checks an application that a queue such as Kueue preempts. The queue suspends and edits the application
+// in one update, and edits it again when it admits the application. The status shows a suspension, and the attempt
+// numbers continue.
 func TestPreempted(t *testing.T) {
 	app := sample()
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0}
@@ -424,8 +424,8 @@ func TestPreempted(t *testing.T) {
 	}
 }
 
-// TestDeleting checks that the status of an application that is being deleted stays unchanged, and that its objects are
-// deleted, except with --cascade=orphan.
+// TestDeleting checks an application that is being deleted: its status stays unchanged, and its objects are deleted.
+// With --cascade=orphan, its objects stay.
 func TestDeleting(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
 	plan := usual.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1}}}, t0)
@@ -439,21 +439,21 @@ func TestDeleting(t *testing.T) {
 	}
 }
 
-// TestUsabilityIsAskedWhenItMatters checks a spec that is invalid for a newer operator, which rejects more than the
-// previous one. The current run continues, but the next launch is rejected.
+// TestUsabilityIsAskedWhenItMatters checks an application that was valid until an upgrade of the operator, whose new
+// version rejects the spec. The current run continues, but the next launch is rejected.
 func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
 	usual.Decide(app, lifecycle.Observed{}, t0)
-	app.Labels = map[string]string{"spark-role": "x"} // refused, and no edit
+	app.Labels = map[string]string{"spark-role": "x"} // a rejected label; labels are not part of the spec
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}}
 	usual.Decide(app, seen, t0)
 	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateRunning {
-		t.Errorf("while it runs the state is %+v", got)
+		t.Errorf("the state of the running application is %+v", got)
 	}
 	seen.Drivers[0].Phase = lifecycle.DriverSucceeded
 	plan := usual.Decide(app, seen, t0)
 	if got := app.Status.AppState; got.State != v1beta2.ApplicationStateCompleted || len(plan.Actions) > 0 {
-		t.Errorf("after it the state is %+v, actions %v", got, plan.Actions)
+		t.Errorf("after the run the state is %+v, actions %v", got, plan.Actions)
 	}
 	app.Labels = nil
 	for phase, want := range map[lifecycle.Phase]bool{
@@ -466,11 +466,11 @@ func TestUsabilityIsAskedWhenItMatters(t *testing.T) {
 			t.Errorf("%q: %v, want %v", phase, got, want)
 		}
 		if !dialect.MayLaunch(lifecycle.App{SpecHash: "1:b"}, m, seen) {
-			t.Errorf("%q: not asked after an edit", phase)
+			t.Errorf("%q: MayLaunch is false after an edit", phase)
 		}
 	}
 	if !dialect.MayLaunch(lifecycle.App{}, in(lifecycle.Running), lifecycle.Observed{}) {
-		t.Error("not asked when the driver is missing")
+		t.Error("MayLaunch is false although the driver is missing")
 	}
 	for _, tt := range []struct {
 		policy            lifecycle.RestartPolicy

@@ -36,8 +36,8 @@ func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now 
 	return objects, why, err
 }
 
-// submitted returns the objects that start the driver of a request. If spark-submit has to create the driver, it also
-// returns the reason.
+// submitted returns the objects with which an attempt starts. If spark-submit creates the driver, these are the objects
+// that run spark-submit, and submitted also returns the reason.
 func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	mode, chosenBy := d.mode(app)
 	switch {
@@ -74,13 +74,14 @@ func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMod
 	return mode, "the operator's configuration requires it (submission.mode: " + string(mode) + ")"
 }
 
-// obstacle is the reason why the operator cannot build a driver pod itself.
+// obstacle is the error that prevents the operator from building a driver pod itself.
 type obstacle struct {
 	*sparkoperator.FieldError
-	notNative bool // spark-submit could build it
+	notNative bool // spark-submit could build the driver pod
 }
 
-// native builds the driver pod and the objects that it needs, or returns why the operator cannot build them.
+// native builds the driver pod and the objects that the pod needs. If the operator cannot build them, native returns
+// the obstacle.
 func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *obstacle) {
 	objects, err := submit.Build(r)
 	if refused, ok := errors.AsType[*submit.Error](err); ok {
@@ -99,12 +100,14 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 	return objects, nil
 }
 
-// featureSteps is the configuration key that contains the classes that Spark runs in addition to its own feature steps.
+// featureSteps is the configuration key that lists additional feature steps of Spark: classes that change the driver
+// pod.
 const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
 
-// foreignKind returns the kind of the first object that the operator has no right to create, or an empty text. Such an
-// object is the PodGroup of Spark's VolcanoFeatureStep: the operator may create it only if batch schedulers are
-// enabled. A spark-submit in a pod can still create it if the pod's service account has the right.
+// foreignKind returns the kind of the first object that the operator has no right to create, or an empty text.
+//
+// This concerns the PodGroup of Spark's VolcanoFeatureStep, because the operator may create PodGroups only if batch
+// schedulers are enabled. spark-submit can still create the PodGroup if its pod's service account has the right.
 func (d Dialect) foreignKind(objects submit.Objects) string {
 	for _, object := range objects.Before {
 		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {
@@ -114,8 +117,8 @@ func (d Dialect) foreignKind(objects submit.Objects) string {
 	return ""
 }
 
-// runner returns the objects that run spark-submit in a pod. It rejects configuration keys that users may not set, as a
-// second check after validation, because spark-submit would obey them.
+// runner returns the objects that run spark-submit in a pod. It checks again that the configuration sets no key that
+// users may not set, because spark-submit would use these keys.
 func runner(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, error) {
 	if wrong := validSparkConf(app); len(wrong) > 0 {
 		return submit.Objects{}, wrong[0]

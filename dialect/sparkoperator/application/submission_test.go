@@ -35,19 +35,19 @@ func withConf(pairs ...string) func(*v1beta2.SparkApplication) {
 	}
 }
 
-// step is a change that sets a feature step that only a JVM can run.
+// step is a change that adds a feature step that only a JVM can run. So only spark-submit can build the driver.
 var step = withConf("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 
-// volcanoStep is a change that sets a feature step that submit.Build can run, but that creates an object that the
+// volcanoStep is a change that adds a feature step that submit.Build can run. But the step creates an object that the
 // operator has no right to create.
 var volcanoStep = withConf("spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 
-// demand is a change that sets a volume for which Spark would create a claim for the driver.
+// demand is a change that adds a volume for which Spark would create a PersistentVolumeClaim for the driver.
 var demand = withConf(driverClaimPrefix+"data.options.claimName", "OnDemand", driverClaimPrefix+"data.options.storageClass", "fast",
 	driverClaimPrefix+"data.options.sizeLimit", "1Gi", driverClaimPrefix+"data.mount.path", "/data")
 
-// TestSubmissionMode checks the submission mode for each combination of choices by the operator's configuration and the
-// application, and the message of a rejection.
+// TestSubmissionMode checks the submission mode for each combination of the operator's configuration and the
+// application's choice. If the combination is rejected, it checks the message.
 func TestSubmissionMode(t *testing.T) {
 	plain := func(*v1beta2.SparkApplication) {}
 	for _, c := range []struct {
@@ -116,7 +116,7 @@ func TestSubmissionMode(t *testing.T) {
 	}
 }
 
-// TestDriverClaims checks for which volumes Spark would create a claim for the driver.
+// TestDriverClaims checks which volumes are rejected because Spark would create a PersistentVolumeClaim for the driver.
 func TestDriverClaims(t *testing.T) {
 	onDemandVolume := func(a *v1beta2.SparkApplication) {
 		for _, name := range []string{"spark-local-dir-1", "spark-local-dir-2"} {
@@ -222,8 +222,8 @@ func TestStatusOfASubmission(t *testing.T) {
 	}
 }
 
-// TestFailedSubmissionIsTold checks that the end of the output of a failed spark-submit is the application's error
-// message.
+// TestFailedSubmissionIsTold checks that the application's error message contains the end of the output of a failed
+// spark-submit.
 func TestFailedSubmissionIsTold(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
 	usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
@@ -235,8 +235,8 @@ func TestFailedSubmissionIsTold(t *testing.T) {
 	}
 }
 
-// TestRunnerRenderIsPure checks that the pod of spark-submit and its immutable Secret are the same whenever they are
-// rendered.
+// TestRunnerRenderIsPure checks that rendering returns the same spark-submit pod and the same immutable Secret at any
+// time.
 func TestRunnerRenderIsPure(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
 	first, err := usual.Render(app, createAttempt(1), t0)

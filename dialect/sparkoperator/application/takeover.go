@@ -17,24 +17,24 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Take-over of applications that another operator of this API started. Their status has no memory of ours
-// (status.operator), and their pods have none of our labels. The position is read from the state and from the pods. The
-// pods are found by the submission id that the other operator put on them. From there on the same state machine decides
-// (docs/decisions/0007-take-over.md).
+// This file takes over applications that another operator of this API started. Their status does not contain our memory
+// (status.operator), and their pods do not have our labels. A memory is derived from the state and from the pods. The
+// pods are found by the submission id in the other operator's labels. After the take-over, the usual state machine
+// decides (docs/decisions/0007-take-over.md).
 
-// foreign reports whether another operator wrote a state that this API does not have. Our operator cannot decide about
-// such an application.
+// foreign reports whether another operator wrote a state that this API does not have. Our operator ignores such an
+// application.
 func foreign(s *v1beta2.SparkApplicationStatus) bool {
 	_, known := adopted[s.AppState.State]
 	return s.Operator == nil && !known
 }
 
-// takesOver reports whether another operator wrote the status, so that our operator takes the application over.
+// takesOver reports whether another operator wrote the status. If so, our operator takes over the application.
 func takesOver(s *v1beta2.SparkApplicationStatus) bool {
 	return s.Operator == nil && s.AppState.State != v1beta2.ApplicationStateNew
 }
 
-// adopted contains the memory that corresponds to each state that another operator may have written last.
+// adopted maps each state that another operator may have written last to the memory with which our operator continues.
 var adopted = map[v1beta2.ApplicationStateType]lifecycle.Memory{
 	v1beta2.ApplicationStateNew:              {Phase: lifecycle.New},
 	v1beta2.ApplicationStateSubmitted:        {Phase: lifecycle.Launched},
@@ -52,8 +52,8 @@ var adopted = map[v1beta2.ApplicationStateType]lifecycle.Memory{
 	v1beta2.ApplicationStateFailed:           {Phase: lifecycle.Done, Outcome: lifecycle.Failed},
 }
 
-// adoptState derives a memory from the status that another operator of this API wrote. The memory has no hash of the
-// spec, so the operator does not detect an edit and restarts nothing.
+// adoptState derives a memory from the status that another operator of this API wrote. This memory contains no hash of
+// the spec. Therefore the operator cannot detect earlier edits of the spec, and restarts nothing.
 func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	as := adopted[s.AppState.State]
 	m.Phase, m.Outcome, m.Attempt = as.Phase, as.Outcome, inheritedAttempt(s)
@@ -81,8 +81,8 @@ func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// inheritedAttempt returns the number of the attempt in another operator's status, which is its number of submissions
-// since the last edit. It returns 0 before the first submission. Our attempt numbers continue from there.
+// inheritedAttempt returns the number of the attempt in the status, or 0 before the first submission. In another
+// operator's status, this is the number of submissions since the last edit. Our attempt numbers continue from it.
 func inheritedAttempt(s *v1beta2.SparkApplicationStatus) int32 {
 	switch {
 	case s.Operator != nil:
@@ -93,15 +93,15 @@ func inheritedAttempt(s *v1beta2.SparkApplicationStatus) int32 {
 	return max(1, s.SubmissionAttempts)
 }
 
-// takeOver returns the memory of an application: the memory that our operator stored, or a memory that is derived from
-// another operator's status and pods.
+// takeOver returns the memory of an application. If another operator wrote the status, the memory is derived from that
+// status and from the driver pods.
 func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	m := decodeMemory(&app.Status)
 	if !takesOver(&app.Status) {
 		return m
 	}
 	for i := range seen.Drivers {
-		// The status was ours before the other operator removed the fields that it does not know.
+		// Our operator wrote the status before, and the other operator removed the fields that it does not know.
 		if n := seen.Drivers[i].Attempt; n > m.Attempt && lifecycle.AttemptID(string(app.UID), n) == m.AttemptID {
 			m.Attempt = n
 		}
@@ -126,8 +126,8 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 	return m
 }
 
-// dateLaunch sets the time of an attempt's submission if it is missing, because deadlines would otherwise count from
-// the zero time.
+// dateLaunch sets the submission time of an attempt if it is missing. Otherwise deadlines would count from the zero
+// time.
 func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	switch {
 	case !m.SubmittedAt.IsZero():
@@ -138,10 +138,11 @@ func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	}
 }
 
-// adoptDriverFacts corrects the memory by the facts about the driver. If a driver is running, the application counts as
-// running, even if the other operator stored that the attempt has ended. The other operator stores such an end if it
-// does not find the driver. It also does so if a second submission fails because the driver of the first submission
-// still exists.
+// adoptDriverFacts corrects a memory in which the attempt has ended by the facts about the attempt's driver. If the
+// driver is running, the application counts as running.
+//
+// The other operator stores a wrong end in two cases: it does not find the driver, or a second submission fails because
+// the driver of the first submission still exists.
 func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	switch {
 	case driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:
@@ -159,13 +160,15 @@ func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 }
 
 // Adopt returns copies of those candidates that another operator of this API created for the application. The copies
-// have the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
+// have the labels and the owner by which our operator finds pods. Candidates are pods without our labels that name the
 // application (LabelAppName).
 //
-// A driver pod must be owned by the application, with one exception: some versions of the other operator create driver
-// pods without an owner. Such a pod must have the driver pod's name in the status. The attempt number of a driver is
-// the number of the attempt in the status, or the next number if the driver's launch was not stored, or 0 if the driver
-// belongs to an earlier attempt and only has to end. Executors belong to their driver's attempt.
+// A driver pod must be owned by the application. Some versions of the other operator create driver pods without an
+// owner. Such a pod must have the driver pod's name and the submission id that are in the status.
+//
+// The attempt number of a driver is the number of the attempt in the status. If the launch of the driver was not
+// stored, it is the next number. It is 0 if the driver belongs to an earlier attempt and must only be stopped.
+// Executors have the number of their driver.
 func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
 	attempts := map[string]int32{app.Status.SubmissionID: inheritedAttempt(&app.Status)}
@@ -179,7 +182,7 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 		switch {
 		case current(pod, &app.Status):
 			attempts[id] = inheritedAttempt(&app.Status)
-		case unrecorded(pod, &app.Status) && unwritten == "": // of two, one is deleted
+		case unrecorded(pod, &app.Status) && unwritten == "": // if there are two such drivers, one is deleted
 			unwritten = id
 			attempts[id] = inheritedAttempt(&app.Status) + 1
 		}
@@ -194,10 +197,11 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 	return out
 }
 
-// InheritedGroup returns the identity of the PodGroup that another operator created for the attempt in the status. The
-// result has our labels, although the PodGroup itself lacks them. It is nil if the batch scheduler uses no PodGroup, if
-// our operator launched the attempt, or while the attempt may still need the PodGroup. The other operator deletes the
-// PodGroup when the driver has ended, whereas our operator deletes it with the attempt.
+// InheritedGroup returns the identity of the PodGroup that another operator created for the attempt in the status, so
+// that our operator deletes the PodGroup. The other operator would delete it when the driver has ended.
+//
+// The result has our labels, although the PodGroup itself does not have them. It is nil in three cases: the batch
+// scheduler uses no PodGroup, our operator launched the attempt, or the attempt may still need the PodGroup.
 func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Observed) *metav1.PartialObjectMetadata {
 	attempt := inheritedAttempt(&app.Status)
 	if attempt == 0 || app.Status.SubmissionID == lifecycle.AttemptID(string(app.UID), attempt) {
@@ -223,9 +227,9 @@ func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Ob
 	return group
 }
 
-// current reports whether a driver belongs to the attempt in the status. The submission ids of the driver and the
-// status must be equal. If the other operator wrote the status, an equal driver name is enough, since that operator
-// identifies its driver only by name.
+// current reports whether a driver belongs to the attempt in the status. The driver and the status must have the same
+// submission id. If the other operator wrote the status, the same driver name is enough, because that operator
+// identifies its driver by name.
 func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	if inheritedAttempt(s) == 0 {
 		return false
@@ -233,8 +237,8 @@ func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	return pod.Labels[sparkoperator.LabelSubmissionID] == s.SubmissionID || s.Operator == nil && pod.Name == s.DriverInfo.PodName
 }
 
-// unrecorded reports whether a driver that is not current belongs to an attempt whose launch was not stored. Otherwise
-// the driver belongs to an earlier attempt.
+// unrecorded reports whether a driver belongs to an attempt whose launch was not stored. If it does not, it belongs to
+// an earlier attempt. The driver must not be current.
 func unrecorded(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if pod.DeletionTimestamp != nil || s.Operator == nil && s.SubmissionID != "" && ended {

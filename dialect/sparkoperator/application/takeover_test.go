@@ -25,8 +25,8 @@ var (
 	endedThen     = t0.Add(-time.Minute)
 )
 
-// leftIn returns an application whose status the other operator last wrote in the given state. The application is in
-// its second submission, because its first run failed.
+// leftIn returns an application as another operator left it: its status is in the given state, and it is in its second
+// submission, because its first run failed.
 func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := sample()
 	s := &app.Status
@@ -52,7 +52,7 @@ func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApp
 	return app
 }
 
-// theirPod returns a pod with the labels of the other operator's spark-submit.
+// theirPod returns a pod with the labels that the spark-submit of the other operator sets.
 func theirPod(name, role, id string, phase corev1.PodPhase, change ...func(*corev1.Pod)) corev1.Pod {
 	app := sample()
 	pod := corev1.Pod{
@@ -352,8 +352,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestGroupLeft checks that InheritedGroup returns the PodGroup with the name that the other operator uses for its
-// attempt. The PodGroup is returned only when the driver no longer needs it.
+// TestGroupLeft checks that InheritedGroup returns the PodGroup that the other operator created, but only when the
+// driver no longer needs it.
 func TestGroupLeft(t *testing.T) {
 	scheduledBy := func(scheduler string) func(*v1beta2.SparkApplication) {
 		return func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = &scheduler }
@@ -373,26 +373,26 @@ func TestGroupLeft(t *testing.T) {
 		seen lifecycle.Observed
 		want string
 	}{
-		{"of Volcano", leftIn("RUNNING", scheduledBy("volcano")), over, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"of one that failed", leftIn("RUNNING", scheduledBy("volcano")), driver(lifecycle.DriverFailed), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"of the coscheduling plugin", leftIn("RUNNING", scheduledBy("tuned")), over, "PodGroup.scheduling.x-k8s.io pi-pg"},
-		{"its driver is gone", leftIn("RUNNING", scheduledBy("volcano")), lifecycle.Observed{}, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"it runs", leftIn("RUNNING", scheduledBy("volcano")), driver(lifecycle.DriverRunning), ""},
-		{"nobody knows whether it runs", leftIn("UNKNOWN", scheduledBy("volcano")), driver(lifecycle.DriverUnknown), ""},
-		{"it waits for the room", leftIn("SUBMITTED", scheduledBy("volcano")), driver(lifecycle.DriverPending), ""},
-		{"it runs and is to stop", leftIn("RUNNING", scheduledBy("volcano"), suspended), driver(lifecycle.DriverRunning), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
-		{"YuniKorn has none", leftIn("RUNNING", scheduledBy(gang.YuniKornScheduler)), over, ""},
-		{"a scheduler that nobody knows", leftIn("RUNNING", scheduledBy("volcanoo")), over, ""},
+		{"Volcano", leftIn("RUNNING", scheduledBy("volcano")), over, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"the driver failed", leftIn("RUNNING", scheduledBy("volcano")), driver(lifecycle.DriverFailed), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"the coscheduling plugin", leftIn("RUNNING", scheduledBy("tuned")), over, "PodGroup.scheduling.x-k8s.io pi-pg"},
+		{"the driver does not exist", leftIn("RUNNING", scheduledBy("volcano")), lifecycle.Observed{}, "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"the driver runs", leftIn("RUNNING", scheduledBy("volcano")), driver(lifecycle.DriverRunning), ""},
+		{"the driver's phase is unknown", leftIn("UNKNOWN", scheduledBy("volcano")), driver(lifecycle.DriverUnknown), ""},
+		{"the driver waits to be scheduled", leftIn("SUBMITTED", scheduledBy("volcano")), driver(lifecycle.DriverPending), ""},
+		{"the driver runs in a suspended application", leftIn("RUNNING", scheduledBy("volcano"), suspended), driver(lifecycle.DriverRunning), "PodGroup.scheduling.volcano.sh spark-pi-pg"},
+		{"YuniKorn uses no PodGroup", leftIn("RUNNING", scheduledBy(gang.YuniKornScheduler)), over, ""},
+		{"an unknown scheduler", leftIn("RUNNING", scheduledBy("volcanoo")), over, ""},
 		{"no batch scheduler", leftIn("RUNNING"), over, ""},
 		{"no attempt", leftIn("", scheduledBy("volcano")), over, ""},
-		{"the attempt is ours by now", leftIn("RUNNING", scheduledBy("volcano"), ours), over, ""},
+		{"our operator launched the attempt", leftIn("RUNNING", scheduledBy("volcano"), ours), over, ""},
 	} {
 		group := Dialect{Options{Batch: Batch{Enabled: true, KubeSchedulers: []string{"tuned"}}}}.InheritedGroup(c.app, c.seen)
 		got := ""
 		if group != nil {
 			got = group.GroupVersionKind().GroupKind().String() + " " + group.Name
 			if group.Namespace != c.app.Namespace || group.Labels[sparkoperator.LabelAttempt] != "2" || group.Labels[sparkoperator.LabelAppUID] != string(c.app.UID) {
-				t.Errorf("%s: it is %+v", c.name, group)
+				t.Errorf("%s: the PodGroup is %+v", c.name, group)
 			}
 		}
 		if got != c.want {
@@ -404,16 +404,16 @@ func TestGroupLeft(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfWhatWasOurs checks an application of ours whose status another operator has overwritten, without the
-// fields that only our operator writes. Our drivers are found by the attempt numbers in their labels, whatever number
-// the other operator wrote.
+// TestTakeOverOfWhatWasOurs checks an application of ours whose status another operator has overwritten, so that our
+// own fields are missing. The attempt continues with the number in the driver's labels, even if the other operator
+// wrote another number.
 func TestTakeOverOfWhatWasOurs(t *testing.T) {
 	for _, attempt := range []int32{2, 5} {
 		app := leftIn("RUNNING", func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), attempt) })
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverRunning}}}
 		plan := usual.Decide(app, seen, t0)
 		if m := plan.Next; m.Attempt != attempt || m.Submissions != 2 || m.Runs != 2 || len(plan.Actions) > 0 || app.Status.AppState.State != "RUNNING" {
-			t.Errorf("attempt %d: remembered %+v, does %v", attempt, m, plan.Actions)
+			t.Errorf("attempt %d: memory %+v, actions %v", attempt, m, plan.Actions)
 		}
 	}
 }
@@ -461,8 +461,8 @@ func TestTakeOverIsTold(t *testing.T) {
 }
 
 // TestTakeOverFromAnything checks take-overs from random states of another operator, with random pods. After one
-// decision, the application is ours: the stored status follows the rules (checkShape), a wanted running driver is never
-// deleted, and the next pass changes nothing.
+// decision, the stored status must be valid (checkShape), and the next pass must change nothing. A running driver that
+// is still wanted must never be deleted.
 func TestTakeOverFromAnything(t *testing.T) {
 	var states []v1beta2.ApplicationStateType
 	for state := range adopted {

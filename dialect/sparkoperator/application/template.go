@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 )
 
-// templateContainer returns the name by which Spark selects its container in the pod template of a role
+// templateContainer returns the name by which Spark finds its container in a role's pod template
 // (dialect.TemplateContainer).
 func templateContainer(raw *runtime.RawExtension, role string) string {
 	if role == "executor" {

@@ -13,8 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestTransientErrorIsReported checks that a transient error is the reason why an application is not Ready or is
-// Degraded. It does not change the conditions of an application for which nothing has to be done.
+// TestTransientErrorIsReported checks that a transient error is reported as the reason why an application is not Ready,
+// or why it is Degraded. If nothing has to be done for the application, a transient error does not change its
+// conditions.
 func TestTransientErrorIsReported(t *testing.T) {
 	for _, test := range []struct {
 		memory lifecycle.Memory
@@ -44,9 +45,9 @@ func TestTransientErrorIsReported(t *testing.T) {
 	}
 }
 
-// TestTransientErrorBeforeLaunch checks a transient error before the first launch. The new application has no state,
-// and is not mistaken for an application of another operator. Its condition does not change until the reason changes or
-// the transient error ends.
+// TestTransientErrorBeforeLaunch checks a transient error before the first launch. The new application has no state
+// yet, but must not be mistaken for an application of another operator. Its condition changes only if the reason
+// changes or the transient error ends.
 func TestTransientErrorBeforeLaunch(t *testing.T) {
 	app := sample()
 	decide := func(second int, transient *lifecycle.TransientError) v1beta2.SparkApplicationStatus {

@@ -14,13 +14,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Name and default number of the port of the web UI's Service.
+// uiPortName and defaultUIPort are the name and the default number of the port of the web UI's Service.
 const (
 	uiPortName    = "spark-driver-ui-port"
 	defaultUIPort = int32(4040) // spark.ui.port
 )
 
-// exposure returns the auxiliary objects of the current attempt's driver.
+// exposure returns the auxiliary objects that make the driver of the current attempt reachable.
 func (d Dialect) exposure(app *v1beta2.SparkApplication, m lifecycle.Memory) sparkoperator.Exposure {
 	e := sparkoperator.Exposure{Rules: d.Rules}
 	id := submissionID(app, m.Attempt)
@@ -66,7 +66,7 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 	d.uiRoute(e, app, &options, id, attempt)
 }
 
-// service returns the part that all Services of an attempt's driver have in common.
+// service returns those parts of a Service that are the same for all Services of an attempt's driver.
 func (d Dialect) service(app *v1beta2.SparkApplication, id string, attempt int32) expose.Service {
 	return expose.Service{
 		Namespace: app.Namespace, Labels: auxiliaryLabels(app, id, attempt), Owner: ownerReference(app),
@@ -82,8 +82,9 @@ func auxiliaryLabels(app *v1beta2.SparkApplication, id string, attempt int32) ma
 	return labels
 }
 
-// serviceType returns the type that an application requests for a Service (asked), or ClusterIP if the operator's
-// configuration does not allow that type. It returns false if no Service can be created.
+// serviceType returns the type of a Service. This is the type that the application requests (asked), or ClusterIP if
+// the operator's configuration does not allow the requested type. The second result is false if the type is not
+// supported.
 func (d Dialect) serviceType(e *sparkoperator.Exposure, field string, asked *corev1.ServiceType) (corev1.ServiceType, bool) {
 	switch {
 	case asked == nil || expose.IsInternal(*asked):
@@ -104,8 +105,8 @@ func uiEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return !strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.ui.enabled"]), "false")
 }
 
-// exposedUIPort returns the port of the driver's UI. It returns false, and records the problem, if the port is invalid
-// or unknown.
+// exposedUIPort returns the port of the driver's UI. If the port is invalid or unknown, it adds the problem to e and
+// returns false.
 func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (int32, bool) {
 	const field = "spec.sparkConf[spark.ui.port]"
 	text, set := app.Spec.SparkConf["spark.ui.port"]

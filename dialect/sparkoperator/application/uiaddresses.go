@@ -36,8 +36,9 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 	e.Links = append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// ingress returns the part that all Ingresses of an attempt's driver have in common. The annotations and TLS settings
-// of the application replace those of the operator; they are not merged.
+// ingress returns those parts of an Ingress that are the same for all Ingresses of an attempt's driver. If the
+// application sets annotations or TLS settings, they replace those of the operator's configuration and are not merged
+// with them.
 func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]string, tls []networkingv1.IngressTLS, id string, attempt int32) expose.Ingress {
 	i := expose.Ingress{
 		Namespace: app.Namespace, Labels: auxiliaryLabels(app, id, attempt), Owner: ownerReference(app),
@@ -62,14 +63,16 @@ func (d Dialect) uiRoute(e *sparkoperator.Exposure, app *v1beta2.SparkApplicatio
 	})
 }
 
-// addressNames returns the values of the placeholders in an address. The application id among them is always the id
-// that the operator computes, even if spark-submit generates a different one. The id has to be known before the launch,
-// since the driver is configured with the path at which clients reach it.
+// addressNames returns the values of the placeholders in an address.
+//
+// The application id in an address is the id that the operator computes, even if spark-submit generates a different
+// one. The reason is that the driver's configuration contains the path at which clients reach the driver, so the id
+// must be known before the launch.
 func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
 	return expose.Names{Application: app.Name, Namespace: app.Namespace, ID: appID(id)}
 }
 
-// uiConf sets the path at which clients reach the driver's UI, so that the UI's links and redirects contain it
+// uiConf sets the path at which clients reach the driver's UI. The UI adds this path to its links and redirects
 // (UIUtils.uiRoot, ProxyRedirectHandler). A value that the user sets is kept.
 func (d Dialect) uiConf(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
 	e := sparkoperator.Exposure{Rules: d.Rules}
@@ -115,8 +118,8 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	}
 }
 
-// portIngress adds the Ingress of an entry of driverIngressOptions. entry is the path of the entry. addresses contains
-// the addresses of the previous entries, which must not be used again.
+// portIngress adds the Ingress of an entry of driverIngressOptions. entry is the path of this field. addresses contains
+// the addresses of the previous entries, which no other entry may use.
 func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, entry string, service expose.Service,
 	addresses map[string]int, id string, attempt int32,
 ) {
