@@ -33,8 +33,8 @@ var rules = []rule{
 	validDynamicAllocation,
 }
 
-// Validate returns all faults because of which an application cannot run, as far as they can be found without a
-// cluster. An application with such a fault ends as failed. submit.Build finds further faults in the values of fields.
+// Validate returns all errors in the spec that prevent the application from running and that can be found without a
+// cluster. An application with such an error fails. submit.Build finds further errors in the values of fields.
 func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
@@ -54,10 +54,10 @@ func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return nil
 }
 
-// denied contains the Spark configuration keys that users may not set, each with advice what to do instead. These are
-// keys that only the operator may set, and keys that have a typed field. The definition refuses the same keys, as they
-// are written here. Users may not set the namespace, owner, pod name, master and credentials of a submission, because
-// the operator acts with rights that users lack.
+// denied contains the Spark configuration keys that users may not set, each with advice what to do instead. The keys of
+// the namespace, owner, pod name, master and credentials of a submission are denied because the operator submits with
+// rights that users do not have. The other keys are denied because they have a typed field. The
+// CustomResourceDefinition rejects the same keys, but only in the spelling of this table.
 var denied = map[string]string{
 	"spark.master":                                              "the operator sets it",
 	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
@@ -70,7 +70,7 @@ var denied = map[string]string{
 	"spark.kubernetes.executor.podTemplateFile":                 "use spec.executor.template",
 }
 
-// deniedFolded contains the keys of denied in lower case, because a key is denied in any letter case.
+// deniedFolded contains the keys of denied in lower case. It is used to deny a key in any letter case.
 var deniedFolded = func() map[string]string {
 	folded := make(map[string]string, len(denied))
 	for key, way := range denied {
@@ -79,13 +79,15 @@ var deniedFolded = func() map[string]string {
 	return folded
 }()
 
-// mountedPrefix is the prefix of those credential keys (CredentialPrefix) that users may set, because they name files
-// that are mounted into the driver's own pod. Users may set one more credential key, submit.RunnerAccountKey: the
-// service account of the pod that runs spark-submit. That account is in the user's namespace, like the driver's.
+// mountedPrefix is the prefix of the credential keys (CredentialPrefix) that users may set. These keys name files that
+// are mounted into the driver's own pod.
+//
+// Users may also set submit.RunnerAccountKey, the service account of the pod that runs spark-submit. Like the driver's
+// account, it is in the user's namespace.
 const mountedPrefix = "spark.kubernetes.authenticate.driver.mounted."
 
-// validSparkConf rejects the keys that users may not set, in any letter case. Spark's keys are case-sensitive, so a
-// variant in another case is either a mistake or an attempt to circumvent the check.
+// validSparkConf rejects the keys that users may not set, in any letter case. Spark's keys are case-sensitive. A key in
+// another letter case is therefore a mistake or an attempt to circumvent the check.
 func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
 		field, folded := fmt.Sprintf("spec.sparkConf[%s]", key), strings.ToLower(strings.TrimSpace(key))
@@ -104,8 +106,8 @@ func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Field
 	return wrong
 }
 
-// validNodeSelectors rejects specs that set both the old field and one of the new fields, since it is unclear which of
-// them should have precedence.
+// validNodeSelectors rejects specs that set both spec.nodeSelector and the nodeSelector of a role, because it is
+// unclear which of the two has precedence.
 func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	if len(app.Spec.NodeSelector) == 0 {
 		return nil
@@ -119,7 +121,7 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.F
 	return wrong
 }
 
-// validDynamicAllocation rejects numbers of executors with which a driver ends at its start.
+// validDynamicAllocation rejects numbers of executors with which the driver would fail at its start.
 func validDynamicAllocation(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return sparkoperator.CheckDynamicAllocation(app.Spec.DynamicAllocation)
 }
@@ -129,9 +131,9 @@ func validTemplates(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return append(sparkoperator.CheckTemplate("spec.driver.template", app.Spec.Driver.Template), sparkoperator.CheckTemplate("spec.executor.template", app.Spec.Executor.Template)...)
 }
 
-// validLabels rejects the operator's own labels in every field whose labels get onto an object, because the operator
-// finds and deletes objects by these labels. Two fields are an exception: in sparkUIOptions and driverIngressOptions,
-// the labels are overridden and not rejected, since nothing in these fields makes an application fail.
+// validLabels rejects the operator's own labels in every field whose labels the operator sets on an object, because the
+// operator finds and deletes objects by these labels. In sparkUIOptions and driverIngressOptions, the operator
+// overrides these labels instead, because no mistake in these two fields may make an application fail.
 func validLabels(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.ReservedConfLabels(app.Spec.SparkConf)...)
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
@@ -164,8 +166,8 @@ func validMode(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return []*sparkoperator.FieldError{{Field: "spec.mode", Message: fmt.Sprintf("%q is not served: the driver always runs in a pod of its own; use cluster", app.Spec.Mode)}}
 }
 
-// validMaster rejects the address of an API server to which the driver's client cannot connect, because the driver
-// would fail after its start.
+// validMaster rejects an address of an API server to which the client in the driver cannot connect. Otherwise the
+// driver would fail after its start.
 func validMaster(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	master := sparkoperator.StringValue(app.Spec.Driver.KubernetesMaster)
 	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Range of the exporter's port in the custom resource definition.
+// minAgentPort and maxAgentPort are the range of the exporter's port in the CustomResourceDefinition.
 const (
 	minAgentPort = 1024
 	maxAgentPort = 49151
@@ -25,8 +25,8 @@ const (
 // has two ports with the same name.
 var sparkPortNames = []string{"driver-rpc-port", "blockmanager", "spark-ui", "spark-connect"}
 
-// validMonitoring rejects settings with which no JVM could start, and settings for which Kubernetes would reject every
-// executor pod.
+// validMonitoring rejects settings that would prevent a JVM from starting, and settings with which Kubernetes would
+// reject every executor pod.
 func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
 	m := monitoringOf(&app.Spec)
 	refuse := func(field, format string, args ...any) {
@@ -68,8 +68,8 @@ func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Fiel
 	return wrong
 }
 
-// notInImage returns why a path cannot be a file of the image, or "" if it can. The path becomes part of a JVM option,
-// which ends at a blank.
+// notInImage returns the reason why a path is not a file in the image, or "". It also returns a reason if the path
+// contains a character at which the path or the JVM option with the path would end, such as a blank.
 func notInImage(text string) string {
 	switch text = imagePath(text); {
 	case strings.Contains(text, "://"):
@@ -90,9 +90,9 @@ func portOfName(ports []v1beta2.Port, name string) (int32, bool) {
 	return ports[at].ContainerPort, true
 }
 
-// ConditionMonitoringImpaired is True while spec.monitoring requests metrics that no process can read, or that are
-// served at another place than expected. Its message contains the reason and what to do. Otherwise the condition is
-// absent. The application runs in any case. Each attempt emits one warning event.
+// ConditionMonitoringImpaired is True if spec.monitoring requests metrics that no process can read, or that are served
+// at another port than expected. Its message contains the reason and what to do. Otherwise the condition is absent. The
+// application runs in any case. Each attempt emits one warning event.
 const ConditionMonitoringImpaired = "MonitoringImpaired"
 
 // Reasons of ConditionMonitoringImpaired. If there are several problems, the first one determines the reason.
@@ -105,8 +105,8 @@ const (
 	firstLineWithServlets = 3
 )
 
-// mostTroubles is the largest number of containers that the messages name because they use the exporter's port too. It
-// limits the size of messages and the number of events.
+// mostTroubles limits the number of containers that the messages name because they also use the exporter's port. It
+// bounds the size of messages and the number of events.
 const mostTroubles = 10
 
 // problem is one problem of the monitoring settings.
@@ -124,7 +124,7 @@ func monitoringProblems(app *v1beta2.SparkApplication) (found []problem) {
 	case err != nil:
 		return nil // rejected elsewhere
 	case !shown && (m.properties() != "" || ownMetricsConf(c)):
-		return nil // a sink of the user's
+		return nil // the user's own sink serves the metrics
 	case !shown:
 		return []problem{{reasonNoExporter, "spec.monitoring exposes metrics, but nothing shows them: set " + servletField +
 			", or spec.monitoring.prometheus with the JMX exporter's jar, or a sink of your own in metricsProperties"}}
@@ -142,7 +142,8 @@ func monitoringProblems(app *v1beta2.SparkApplication) (found []problem) {
 	return found
 }
 
-// impairment returns the reason and message of the condition. There must be at least one problem.
+// impairment returns the reason and the message of the condition ConditionMonitoringImpaired. There must be at least
+// one problem.
 func impairment(troubles []problem) (reason, message string) {
 	var all []string
 	for _, t := range troubles {
@@ -164,8 +165,8 @@ func servletProblems(app *v1beta2.SparkApplication, c *conf.Conf) []problem {
 	return nil
 }
 
-// portProblems returns a problem for each other listener on the exporter's port. The exporter gets the port, since the
-// JVM starts it first. Spark then uses the next free port, and a sidecar cannot listen on its port.
+// portProblems returns a problem for everything else that listens on the exporter's port. The exporter gets the port,
+// because the JVM starts it first. Spark then uses the next free port, but a sidecar cannot listen at all.
 func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []problem) {
 	port := monitoringOf(&app.Spec).agentPort()
 	taken := func(user, then string) {
@@ -200,13 +201,15 @@ func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (fou
 	return found
 }
 
-// ownPort is a port on which Spark listens. Its number is the value of the first of its keys that is set.
+// ownPort is a port on which Spark listens. If several of its configuration keys are set, the first one determines the
+// number.
 type ownPort struct {
 	keys      []string
 	otherwise int
 }
 
-// sparkPorts returns the ports on which Spark listens in a role (BasicDriverFeatureStep, BasicExecutorFeatureStep).
+// sparkPorts returns the ports on which the Spark process of a role listens (BasicDriverFeatureStep,
+// BasicExecutorFeatureStep).
 func sparkPorts(role string) []ownPort {
 	if role == "executor" {
 		return []ownPort{{[]string{"spark.blockManager.port"}, 7079}}

@@ -10,16 +10,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// ConditionSparkVersionMismatch is True while the attempt's pods show that the release line of Spark in the image (such
-// as 4.1) differs from that of spec.sparkVersion. Otherwise the condition is absent. One event with the same reason is
-// emitted.
+// ConditionSparkVersionMismatch is True if the pods of the attempt run a release line of Spark, such as 4.1, that
+// differs from that of spec.sparkVersion. Otherwise the condition is absent. One event has the same reason.
 const ConditionSparkVersionMismatch = "SparkVersionMismatch"
 
 // reasonAnotherVersion is the reason of the condition ConditionSparkVersionMismatch.
 const reasonAnotherVersion = "ImageRunsAnotherVersion"
 
-// versionLine matches a Spark version and captures its release line, such as 4.1 of 4.1.4. The driver pod is built for
-// that release line (submit.Build).
+// versionLine matches a Spark version and captures its release line, such as 4.1 of 4.1.4. The operator builds the
+// driver pod as this release line does (submit.Build).
 var versionLine = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:[.-].*)?$`)
 
 func lineOf(version string) string {
@@ -29,10 +28,12 @@ func lineOf(version string) string {
 	return ""
 }
 
-// versionMismatch returns a message if the release line of Spark in the image differs from the one that the spec
-// declares. Executors show the real version, since the Spark in the driver creates them. A driver shows the real
-// version only if spark-submit created it, because a driver that the operator created shows the declared version. While
-// no pod shows the real version, versionMismatch returns this attempt's previous message.
+// versionMismatch returns a message if the image runs a release line of Spark that differs from that of
+// spec.sparkVersion.
+//
+// The labels of executors show the real version, because the Spark in the driver creates them. The labels of a driver
+// show the real version only if spark-submit created it. If no pod shows the real version, versionMismatch returns the
+// previous message of this attempt.
 func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lifecycle.Observed) string {
 	if !hasAttempt(m) {
 		return ""
@@ -61,7 +62,7 @@ func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lif
 		declared, runs, runs)
 }
 
-// mismatchNotice returns a notice if a mismatch is new. before is the previous status.
+// mismatchNotice returns a notice if the status does not contain this mismatch yet.
 func mismatchNotice(before *v1beta2.SparkApplicationStatus, attempt int32, mismatch string) []lifecycle.Notice {
 	if mismatch == "" || meta.FindStatusCondition(before.Conditions, ConditionSparkVersionMismatch) != nil {
 		return nil

@@ -62,8 +62,8 @@ func TestVersionMismatch(t *testing.T) {
 	}
 }
 
-// TestVersionMismatchIsToldOnce checks that one event reports the mismatch when the first executor shows it, and that a
-// condition reports it until the attempt ends.
+// TestVersionMismatchIsToldOnce checks that one event reports the mismatch when the first executor shows it, and that
+// the condition remains until the attempt ends.
 func TestVersionMismatchIsToldOnce(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkVersion = "3.5.0"

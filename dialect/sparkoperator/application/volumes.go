@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// localVolumePrefix is the prefix of the names of volumes that Spark uses as local directories. These volumes are
-// passed as Spark configuration and not as pod volumes (LocalDirsFeatureStep).
+// localVolumePrefix is the prefix of the names of volumes that Spark uses as local directories. The operator passes
+// these volumes as Spark configuration and does not add them to the pod (LocalDirsFeatureStep).
 const localVolumePrefix = "spark-local-dir-"
 
 // localVolumes converts the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
@@ -60,7 +60,7 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 	return nil
 }
 
-// volumePlaces returns, for each volume name, the index of the first volume with this name.
+// volumePlaces maps each volume name to the index of the first volume with this name.
 func volumePlaces(volumes []corev1.Volume) map[string]int {
 	places := make(map[string]int, len(volumes))
 	for i := range slices.Backward(volumes) {
@@ -69,9 +69,9 @@ func volumePlaces(volumes []corev1.Volume) map[string]int {
 	return places
 }
 
-// localVolumeOptions returns Spark's volume type and options for a volume (MountVolumesFeatureStep), or "" if Spark
-// does not support the volume's source. For a read-only source it returns readOnly = true and no option, because Spark
-// reads only mount.readOnly.
+// localVolumeOptions returns Spark's volume type and options for a volume (MountVolumesFeatureStep). The type is "" if
+// Spark does not support the volume's source. A read-only source has no option in Spark, so readOnly reports it, and
+// the caller sets mount.readOnly.
 func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
 	options = map[string]string{}
 	switch {
@@ -99,8 +99,8 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 	return "", nil, false
 }
 
-// mounts adds the mounts of a pod to an overlay, and each mounted volume once. It adds no volume for a mount whose
-// volume the template defines. Mounts of unknown volumes have already been rejected by localVolumes.
+// mounts adds the mounts of a pod to an overlay, and each mounted volume once. If the template defines the volume of a
+// mount, mounts adds no volume for it. localVolumes has already rejected mounts of unknown volumes.
 func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
 	if len(pod.VolumeMounts) == 0 {
 		return

@@ -14,12 +14,13 @@ import (
 )
 
 // Adopt returns copies of those candidates that another operator of this API created for the SparkConnect. The copies
-// have the labels that identify our own pods. Candidates are pods without our labels that name the SparkConnect
+// have the labels by which our operator finds pods. Candidates are pods without our labels that name the SparkConnect
 // (LabelConnectName).
 //
-// A server pod must be controlled by the SparkConnect. Its id is its UID. If that id is stored in the status, the pod
-// belongs to the stored attempt. Otherwise it belongs to the next attempt, whose launch was not stored. The pod has no
-// hash of a spec, so nothing restarts until somebody edits the spec. Executors belong to their server's attempt.
+// A server pod must have the SparkConnect as its controller. Its UID serves as its attempt id. If the status contains
+// this id, the pod belongs to the attempt in the status. Otherwise its launch was not stored, and it belongs to the
+// next attempt. The pod has no hash of a spec, so the operator does not replace the server until somebody edits the
+// spec. Executors belong to their server's attempt.
 func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []corev1.Pod {
 	m := decodeConnect(&sc.Status)
 	attempts := map[string]int32{} // by the server's UID

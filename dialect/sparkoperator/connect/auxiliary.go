@@ -24,10 +24,12 @@ const connectServiceField = "spec.server.service.spec"
 // reasonInvalidService is the reason of the condition ServiceReady if the spec describes no valid Service.
 const reasonInvalidService = "InvalidService"
 
-// AuxiliaryObjects returns the auxiliary objects of a server whose status Decide has written. The Service for clients
-// exists in every phase, so that clients keep their address while servers are replaced or missing. The other objects
-// are the web UI's Service, the Ingress and route that the spec requests for the UI, and the NetworkPolicy. If the spec
-// describes no valid Service, the existing Service stays, because clients may be connected through it.
+// AuxiliaryObjects returns the auxiliary objects of a server. It reads the status that Decide has written.
+//
+// The Service for clients exists in every phase, so that its address stays the same if the server is replaced or
+// missing. The other objects are the web UI's Service, the Ingress and route that the spec requests for the UI, and the
+// NetworkPolicy. If the spec of the Service is invalid, the existing Service stays, because clients may be connected
+// through it.
 func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
 		return sparkoperator.AuxiliaryObjects{Unsettled: true}
@@ -43,7 +45,7 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.Auxi
 	if c.Policy != "" {
 		policy, err := connect.Policy(c.standingRequest(sc), c.Policy == ClientsNamespace)
 		if err != nil {
-			return sparkoperator.AuxiliaryObjects{Unsettled: true} // it depends on the ports, like the Service
+			return sparkoperator.AuxiliaryObjects{Unsettled: true} // like the Service, the policy depends on the ports
 		}
 		objects = append(objects, policy)
 	}
@@ -79,8 +81,8 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	return service, nil
 }
 
-// encodeService sets ServiceReady to False if the spec describes no valid Service, and returns a notice if this cause
-// is new. If the Service is valid, the condition stays as it is until recordService knows the state of the Service.
+// encodeService sets ServiceReady to False if the spec of the Service is invalid, and returns a notice if this error is
+// new. If the spec is valid, it leaves the condition to recordService, which knows the state of the Service.
 func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []lifecycle.Notice {
 	if sc.OutOfBounds != "" {
 		return nil // the Service stays as it is
@@ -98,8 +100,8 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 	return []lifecycle.Notice{{Part: lifecycle.Application, Cause: why}}
 }
 
-// recordService writes the state of the Service into the status. It returns a warning event if the wanted Service
-// cannot be created or updated. In that case the previous Service stays in use. While the Service is being created or
+// recordService writes the state of the Service into the status. If the wanted Service cannot be created or updated,
+// the previous Service stays in use, and recordService returns a warning event. While the Service is being created or
 // updated, the condition ServiceReady stays as it is.
 func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (notices []sparkoperator.Event) {
 	service := dialect.FindObject(live, "Service", name)
@@ -123,9 +125,8 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 	return notices
 }
 
-// servingService returns the name of the Service that leads clients to the server, even if that Service differs from
-// the wanted one. The result is empty if no Service leads to the server. The web UI's Service, whose name is ui, does
-// not count.
+// servingService returns the name of the Service through which clients reach the server, or an empty text if there is
+// none. This Service may differ from the wanted one. ui is the name of the web UI's Service, which does not count.
 func servingService(live []lifecycle.AuxiliaryObject, ui string) string {
 	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Kind == "Service" && s.Name != ui && (s.Current || s.Outdated)
@@ -136,8 +137,8 @@ func servingService(live []lifecycle.AuxiliaryObject, ui string) string {
 	return live[i].Name
 }
 
-// isNewCause reports whether the stored status does not contain a cause yet: the condition of the type kind was not
-// False with the reason and message of why.
+// isNewCause reports whether a cause is new: the stored condition of the type kind is not False, or has another reason
+// or message than why.
 func isNewCause(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
 	before := meta.FindStatusCondition(sc.Status.Conditions, kind)
 	return before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message

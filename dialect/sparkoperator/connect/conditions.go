@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Types of a SparkConnect's conditions, in addition to those of SparkApplications and v1alpha1.ConditionServerPodReady.
+// These are the types of a SparkConnect's conditions, in addition to those of SparkApplications and
+// v1alpha1.ConditionServerPodReady.
 const (
 	// ConditionProgressing is True while a server starts: the first server, the server of an edited spec, or the server
 	// after one that ended.
@@ -25,14 +26,15 @@ const (
 	ConditionServiceReady = "ServiceReady"
 )
 
-// Reasons of the condition Progressing. During a back-off, the reason is the cause of the last server's end instead.
+// These are the reasons of the condition Progressing. During a back-off, the reason is instead the cause with which the
+// last server ended.
 const (
 	reasonStarting   = "ServerStarting" // the first server, or the next after one that ended
 	reasonRollingOut = "RollingOut"     // the server of an edited spec
 	reasonComplete   = "ServerReady"
 )
 
-// passing contains the types of conditions that are absent unless they are True.
+// passing contains the types of the conditions that are removed when they are no longer True.
 var passing = []string{sparkoperator.ConditionReconciling, sparkoperator.ConditionStalled, sparkoperator.ConditionSuspended, sparkoperator.ConditionDegraded}
 
 // ownConditions contains the types of all conditions of a server.
@@ -40,10 +42,9 @@ var ownConditions = append([]string{
 	ConditionProgressing, ConditionServiceReady, v1alpha1.ConditionServerPodReady, sparkoperator.ConditionReady, sparkoperator.ConditionExposed,
 }, passing...)
 
-// encodeConnectConditions sets the conditions of a phase. The argument specFault is the fault of an edited spec while
-// the server of the previous spec continues (keptDespite), and nil otherwise. If this fault is new,
-// encodeConnectConditions returns a notice. Other functions set the conditions about auxiliary objects
-// (Connects.AuxiliaryObjects).
+// encodeConnectConditions sets the conditions of a phase, except those about auxiliary objects
+// (Connects.AuxiliaryObjects). specFault is the error in an edited spec if the server of the previous spec continues
+// (keptDespite), and nil otherwise. If this error is new, encodeConnectConditions returns a notice.
 func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, specFault *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
 	why := connectAccount(m, transient, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
@@ -90,8 +91,9 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 	return notices
 }
 
-// encodeReady sets the condition Ready, which is True if the server accepts sessions and a Service leads to it. It uses
-// the last known state of the Service. When the state of the Service is known in this pass, the condition is set again.
+// encodeReady sets the condition Ready. It is True if the server accepts sessions and clients reach it through a
+// Service. encodeReady uses the last known state of the Service. recordService sets the condition again when it knows
+// the current state.
 func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, now time.Time) {
 	if m.Phase == lifecycle.Running {
 		encodeServing(sc, now)
@@ -100,8 +102,8 @@ func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Ca
 	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionFalse, why, now)
 }
 
-// encodeServing sets the condition Ready of a server that accepts sessions. It is True if any Service leads to the
-// server, even if that Service differs from the wanted one.
+// encodeServing sets the condition Ready of a server that accepts sessions. It is True if clients reach the server
+// through any Service, even if that Service differs from the wanted one.
 func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 	service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
 	if service != nil && service.Status == metav1.ConditionFalse && sc.Status.Server.ServiceName == "" {
@@ -118,8 +120,9 @@ func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 // underWay contains the phases in which a server starts.
 var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Resuming, lifecycle.Waiting, lifecycle.Ended}
 
-// encodeProgress sets the condition Progressing. It is True from the start of a roll-out until its server is Ready or
-// has ended.
+// encodeProgress sets the condition Progressing. It is True in the phases in which the operator works towards a ready
+// server: the previous server is being stopped, or the next server starts or waits for its start. It is False if the
+// server is or was ready.
 func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, specFault *lifecycle.Cause, now time.Time) {
 	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
 	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
@@ -146,11 +149,11 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 	setCondition(sc, ConditionProgressing, status, why, now)
 }
 
-// awaitedServer contains the message for each phase: what the server waits for if there is no error.
+// awaitedServer contains a message for each phase that says what has to happen next. It is used if there is no error.
 var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.New:        "the server will be created",
 	lifecycle.Launched:   "the server's pod has not started yet",
-	lifecycle.Started:    "the server's pod runs and is not ready",
+	lifecycle.Started:    "the server's pod runs but is not ready",
 	lifecycle.Unknown:    "the server's node does not answer",
 	lifecycle.Ended:      "the server has ended; its remaining objects are being deleted",
 	lifecycle.Waiting:    "the last server's remaining objects are being deleted; then the next server starts",
@@ -160,9 +163,11 @@ var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.Editing:    "the server of the previous spec is being stopped",
 }
 
-// connectAccount returns the reason why a server is not Ready, or why a Ready server is Degraded. It returns the zero
-// Cause if neither applies. While the reason of a transient error stays the same, its message stays too. The API server
-// may word each answer differently, and a different wording is not a reason to write the status.
+// connectAccount returns the reason why a server is not Ready, or why a Ready server is Degraded, or else the zero
+// Cause.
+//
+// If a transient error has the same reason as before, connectAccount returns the previous message. The API server may
+// word each answer differently, and a different wording must not cause a write of the status.
 func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before []metav1.Condition) lifecycle.Cause {
 	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := transient.Cause

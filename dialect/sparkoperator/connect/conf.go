@@ -19,9 +19,9 @@ import (
 
 const hadoopPrefix = "spark.hadoop."
 
-// connectConf returns the configuration of a server. Later sources override earlier ones: sparkConf without the keys of
-// foreignCredentials (credentials other than the pod's service account), hadoopConf, the labels of the SparkConnect,
-// and the typed fields. Keys that connect.Build sets itself override all of them.
+// connectConf returns the configuration of a server. Its sources are, in ascending precedence: sparkConf without the
+// keys of foreignCredentials, hadoopConf, the labels of the SparkConnect, and the typed fields. connect.Build sets
+// further keys, which override all sources.
 func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	spec := &sc.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -57,8 +57,8 @@ func connectTyped(spec *v1alpha1.SparkConnectSpec) *conf.Conf {
 // sparkInstances is Spark's default number of executors (spark.executor.instances).
 const sparkInstances = 2
 
-// connectExecutors returns the number of executors that a server always wants. With dynamic allocation, it is the
-// number below which Spark never goes.
+// connectExecutors returns the number of executors that a server needs at all times. With dynamic allocation, it is
+// Spark's minimum.
 func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 	number := func(field *int32, key string, otherwise int32) int32 {
 		if field != nil {
@@ -79,9 +79,9 @@ func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 	return number(spec.Executor.Instances, "spark.executor.instances", sparkInstances)
 }
 
-// foreignCredentials returns the keys of sparkConf that set credentials for the API server other than the service
-// account of the server's pod. Such credentials would be visible in the server's command line, and they are useless
-// because the operator sets the master.
+// foreignCredentials returns the keys of sparkConf that set credentials for the API server. The server uses the service
+// account of its pod instead: credentials in these keys would be visible in its command line, and they would be
+// useless, because the operator sets the master.
 func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(spec.SparkConf)) {
 		if strings.HasPrefix(key, sparkoperator.CredentialPrefix) && !strings.HasSuffix(key, ".serviceAccountName") {
@@ -96,7 +96,7 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 	for _, key := range foreignCredentials(spec) {
 		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server uses the service account of its pod; "+
-			"name one in spec.server.template.spec.serviceAccountName", key))
+			"set another account in spec.server.template.spec.serviceAccountName", key))
 	}
 	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
 		if other, both := spec.HadoopConf[hadoopPrefix+key]; both && other != spec.HadoopConf[key] {
@@ -113,12 +113,12 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 // EventWarning is the reason of events about fields that have no effect.
 const EventWarning = "SubmissionWarning"
 
-// serviceWarnings returns a notice for each part of spec.server.service that has no effect. Each is reported once per
-// generation, because that field may be edited without creating a server.
+// serviceWarnings returns a notice for each part of spec.server.service that has no effect. Each notice is returned
+// once per generation, because an edit of this field creates no server whose launch could report it.
 func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (notices []lifecycle.Notice) {
 	warnings := inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service))
 	if base := sc.Spec.Server.Service; base != nil && !equality.Semantic.DeepEqual(base.Status, corev1.ServiceStatus{}) {
-		warnings = append(warnings, "spec.server.service: status has no effect: the cluster writes it; remove it")
+		warnings = append(warnings, "spec.server.service: status has no effect, because the cluster writes it; remove the field status")
 	}
 	for _, text := range warnings {
 		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventWarning, Message: text}})
@@ -126,8 +126,8 @@ func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (notices []lifecycl
 	return notices
 }
 
-// includesConnect reports whether a configuration adds the artifact of the Connect server, or adds jars with unknown
-// content that may include it.
+// includesConnect reports whether a configuration adds the artifact of the Connect server. It returns true for any
+// added jars, because they may contain the artifact.
 func includesConnect(sparkConf map[string]string) bool {
 	return strings.Contains(sparkConf["spark.jars.packages"], "spark-connect") || sparkConf["spark.jars"] != "" || sparkConf["spark.driver.extraClassPath"] != ""
 }
