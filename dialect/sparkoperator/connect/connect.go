@@ -29,7 +29,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// LabelConnectName is a label on every object of a server. Its value is the name of the SparkConnect.
+// LabelConnectName is a label on every object that belongs to a server. Its value is the name of the SparkConnect.
 const LabelConnectName = "sparkoperator.k8s.io/connect-name"
 
 // Options are the settings of the operator's configuration that apply to every Spark Connect server.
@@ -55,11 +55,11 @@ type Options struct {
 	declared *declared
 }
 
-// Policy selects the NetworkPolicy of servers. With every value except the empty one, only a server and its executors
-// can connect to the ports that are meant for executors.
+// Policy selects the NetworkPolicy of servers. Every value except the empty one restricts the ports for executors: only
+// a server and its own executors can connect to them.
 type Policy string
 
-// Values of Policy. The empty value creates no NetworkPolicy.
+// These are the values of Policy. With the empty value, servers have no NetworkPolicy.
 const (
 	ClientsAnywhere  Policy = "Anywhere"
 	ClientsNamespace Policy = "Namespace"
@@ -69,7 +69,7 @@ const (
 // arguments.
 type Connects struct{ Options }
 
-// Decide reads the SparkConnect, runs the state machine, and writes the result into the status of sc, in memory. It
+// Decide reads the SparkConnect, runs the state machine, and writes the result into sc.Status. It stores nothing, and
 // does not change the status of a SparkConnect that is being deleted.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	launched, restore := c.asLaunched(sc)
@@ -109,8 +109,8 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	return plan
 }
 
-// keptDespite returns the fault of an edited spec while the server of the previous spec continues. It returns nil if
-// there is no such fault.
+// keptDespite returns the error in an edited spec if the server of the previous spec continues despite the edit.
+// Otherwise it returns nil.
 func keptDespite(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 	if m.Phase.Live() && lifecycle.Edited(m.SpecHash, wanted.SpecHash) {
 		return wanted.Invalid
@@ -133,15 +133,16 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	}
 }
 
-// invalid returns the reason if the spec can never start a server, or if the server could never create executors, which
-// no pod's status would reveal. Otherwise it returns nil. The reason depends neither on the attempt nor on the time.
+// invalid returns the reason why the spec can never start a server, or nil. It also returns a reason if the server
+// could never create executors, because no pod's status would show this error. The reason depends neither on the
+// attempt nor on the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	_, faults := c.tryServer(sc)
 	return dialect.Invalid(faults)
 }
 
 // tryServer validates the SparkConnect and renders a server and an executor. It returns the server's objects, and the
-// faults that make the spec invalid.
+// errors that make the spec invalid.
 func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dialect.FieldError) {
 	c, sc = c.launching(sc)
 	if faults := ValidateConnect(sc); len(faults) > 0 {
@@ -157,15 +158,16 @@ func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dial
 	return made, c.explained(c.ruleFaults(sc, made))
 }
 
-// connectHashVersion is the version of Hash's algorithm; see hashVersion.
+// connectHashVersion is the version of the algorithm of Hash. If a change of the algorithm changes the hash of a stored
+// spec, it must change the version too. Hashes of different versions are never compared.
 const connectHashVersion = 1
 
-// Hash returns a hash of the part of the spec from which a server is created. It leaves out the fields that may change
-// while a server continues (suspend, ui, server.service).
+// Hash returns a hash of those parts of the spec that determine how a server is created. It leaves out the fields that
+// may change while a server continues (suspend, ui, server.service).
 //
-// Tools write the same value in different spellings without intending a change, so all spellings have the same hash.
-// Examples are 1000m and 1, and the creationTimestamp that typed clients add to templates. An empty template, an empty
-// field and a disabled dynamicAllocation have the same hash as a missing one.
+// All spellings of a value have the same hash, because tools write the same value in different spellings. Examples are
+// 1000m and 1, and the creationTimestamp that typed clients add to templates. An empty template, an empty field and a
+// disabled dynamicAllocation have the same hash as a missing one.
 func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	s := *spec
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
@@ -186,8 +188,8 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	return strconv.Itoa(connectHashVersion) + ":" + hex.EncodeToString(sum[:12])
 }
 
-// plainTemplate returns a template with each value in one spelling and without the fields that a template cannot set.
-// It returns nil if no field remains. If the template cannot be read, plainTemplate returns it unchanged.
+// plainTemplate returns a template in which each value has one fixed spelling, without the fields that a template
+// cannot set. It returns nil if no field remains. A template that cannot be parsed is returned unchanged.
 func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	read, err := podtemplate.Read(sparkoperator.RawBytes(template))
 	if err != nil {
@@ -254,9 +256,9 @@ func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (con
 	return made, c.Own.Reject("spec.server.template.spec.serviceAccountName", sc.Namespace, &made.Server.Spec)
 }
 
-// Executor returns the executor pod that the server of an attempt would create, as far as it can be computed without
-// the server (connect.Executor). The operator never creates this pod. id is the executor's id, and server is the UID of
-// the server's pod.
+// Executor returns the executor pod that the server of an attempt would create, except for the values that only the
+// running server knows (connect.Executor). The operator never creates this pod. id is the executor's id, and server is
+// the UID of the server's pod.
 func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, _ time.Time) (*corev1.Pod, error) {
 	if o := sc.Status.Operator; o != nil && o.Attempt == attempt && !c.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged
@@ -273,7 +275,7 @@ func (c Connects) executor(sc *v1alpha1.SparkConnect, attempt int32, id int, ser
 	return pod, c.Own.Reject("spec.executor.template.spec.serviceAccountName", sc.Namespace, &pod.Spec)
 }
 
-// asConnectError converts an error of rendering into an error that names the field of the SparkConnect.
+// asConnectError converts an error of rendering into an error that names a field of the SparkConnect.
 func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	refused, ok := errors.AsType[*submit.Error](err)
 	if !ok {

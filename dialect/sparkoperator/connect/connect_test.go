@@ -38,7 +38,8 @@ func aConnect(mods ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	return sc
 }
 
-// stay simulates the life cycle of one SparkConnect, whose status is stored between passes.
+// stay simulates the life cycle of one SparkConnect. Between the passes, it stores and reads the status as the API
+// server does.
 type stay struct {
 	t        *testing.T
 	connects Connects
@@ -52,8 +53,8 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
 }
 
-// pass makes a pass after the duration d. The argument auxiliary holds the states of the auxiliary objects. If it is
-// empty, all wanted objects exist. A second pass with the same facts must change nothing.
+// pass makes a pass after the duration d. auxiliary contains the states of the auxiliary objects. If it is empty, all
+// wanted objects exist. pass also checks that a second pass with the same facts changes nothing.
 func (s *stay) pass(d time.Duration, seen lifecycle.Observed, auxiliary ...lifecycle.AuxiliaryObject) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
@@ -111,7 +112,7 @@ func (s *stay) store() {
 	}
 }
 
-// expect checks the state and the conditions, each written as "Type=Status Reason".
+// expect checks the state and the conditions. Each condition is written as "Type=Status Reason".
 func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *stay {
 	s.t.Helper()
 	var got []string
@@ -148,7 +149,7 @@ func (s *stay) wantMessage(kind, part string) *stay {
 	return s
 }
 
-// aServer returns the facts of a pass with a server in a phase.
+// aServer returns the facts of a pass in which the server's pod has the given phase.
 func aServer(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "hub-server", Attempt: attempt, Phase: phase, CreatedAt: connectBegan, Address: "10.0.0.7"}
 	for _, mod := range mods {
@@ -173,7 +174,7 @@ const (
 	progressing = "Progressing=True "
 )
 
-// runningConnect returns a SparkConnect whose server accepts sessions.
+// runningConnect returns a SparkConnect after the passes until its server accepts sessions.
 func runningConnect(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
 	s := stays(t, aConnect(mods...)).pass(0, noServer).wantEvents(EventServerCreated)
 	return s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
@@ -289,8 +290,8 @@ func TestConnectInvalid(t *testing.T) {
 	s.pass(time.Minute, noServer).wantEvents(EventConnectSpecChanged, EventServerCreated)
 }
 
-// TestConnectUnusableEdit checks that an invalid edit does not affect the running server and that its fault is reported
-// with the field. The next valid edit is rolled out.
+// TestConnectUnusableEdit checks that an invalid edit does not affect the running server, and that the error is
+// reported with the name of its field. The next valid edit is rolled out.
 func TestConnectUnusableEdit(t *testing.T) {
 	s := runningConnect(t)
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
@@ -326,8 +327,8 @@ func TestConnectUnusableEdit(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectEndsWithAnUnusableSpec checks that the end of a server with an invalid spec is reported, and that no
-// further server is created.
+// TestConnectEndsWithAnUnusableSpec checks a server that ends when its edited spec is invalid. The end is reported, and
+// no further server is created.
 func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s := runningConnect(t)
 	s.sc.Spec.Server.Memory = new("most")
@@ -339,7 +340,7 @@ func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s.pass(time.Hour, aServer(1, lifecycle.DriverFailed)).wantEvents(EventConnectSpecChanged).pass(time.Second, noServer).wantEvents(EventServerCreated)
 }
 
-// TestConnectShortOfExecutors checks that the status of a running server contains the reason why the API server rejects
+// TestConnectShortOfExecutors checks that the status of a running server contains the reason if the API server rejects
 // its executors.
 func TestConnectShortOfExecutors(t *testing.T) {
 	s := runningConnect(t)
@@ -351,8 +352,8 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	s.wantMessage(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
 }
 
-// TestConnectExecutorFails checks that a failed executor is reported once, and that a failed executor with the same
-// number in the next server is reported again.
+// TestConnectExecutorFails checks that a failed executor is reported once. After a new server has started, a failed
+// executor with the same id is reported again.
 func TestConnectExecutorFails(t *testing.T) {
 	failing := func(attempt int32) lifecycle.Observed {
 		seen := aServer(attempt, lifecycle.DriverRunning, isReady)
@@ -389,8 +390,8 @@ func TestConnectTransientError(t *testing.T) {
 	s.pass(time.Minute, bad).wantMessage(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
 }
 
-// TestConnectService checks that Ready is False if the Service cannot be created, with the same reason as the condition
-// ServiceReady.
+// TestConnectService checks that Ready is False if the Service cannot be created. Ready and ServiceReady have the same
+// reason.
 func TestConnectService(t *testing.T) {
 	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
@@ -425,8 +426,8 @@ func TestConnectInvalidService(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
 
-// TestConnectDeleted checks that a SparkConnect that is being deleted keeps its status, and that the operator leaves
-// its auxiliary objects to the garbage collector.
+// TestConnectDeleted checks that a SparkConnect that is being deleted keeps its status. The garbage collector, and not
+// the operator, deletes its auxiliary objects.
 func TestConnectDeleted(t *testing.T) {
 	s := runningConnect(t)
 	s.sc.DeletionTimestamp = new(metav1.NewTime(s.now))

@@ -14,15 +14,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// declared describes a spec before the platform's defaults were merged into it.
+// declared describes what the user wrote in a spec, before the platform's defaults were merged into it.
 type declared struct {
 	hash   string            // of the user's spec
 	conf   map[string]string // the user's sparkConf
 	filled []string          // the settings of the defaults that templates use
 }
 
-// launching returns a copy of the SparkConnect whose spec has the platform's defaults, and a Connects value with which
-// this copy can be rendered. The copy is only for rendering. If there are no defaults, or if they are merged already,
+// launching returns a copy of the SparkConnect with the platform's defaults merged into its spec, and a Connects value
+// that can render the copy. The copy is only for rendering. If there are no defaults, or if they are merged already,
 // launching returns c and sc unchanged.
 func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.SparkConnect) {
 	if c.Defaults == nil || c.declared != nil {
@@ -34,8 +34,8 @@ func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.Spar
 	return c, &merged
 }
 
-// asLaunched merges the defaults of the current server into the spec of sc, until the caller calls restore. Decisions
-// about a server read the defaults with which it was created, because the platform's defaults may have changed since.
+// asLaunched merges defaults into sc.Spec.SparkConf until the caller calls restore. It uses the defaults with which the
+// current server was created, because the platform's defaults may have changed since.
 func (c Connects) asLaunched(sc *v1alpha1.SparkConnect) (launched Connects, restore func()) {
 	settings := c.Defaults
 	if o := sc.Status.Operator; o != nil && o.Attempt > 0 {
@@ -60,15 +60,15 @@ func (c Connects) specHash(sc *v1alpha1.SparkConnect) string {
 	return Hash(&sc.Spec)
 }
 
-// typedSets reports whether the spec sets a typed field that has no configuration key of its own and disables the
-// feature of the given key.
+// typedSets reports whether the spec disables the feature of the given key in a typed field. A default of the key must
+// not enable the feature again.
 func typedSets(spec *v1alpha1.SparkConnectSpec, key string) bool {
 	return strings.HasPrefix(key, "spark.dynamicAllocation.") && spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
 }
 
-// merge merges defaults into a spec, and returns the names of the settings that templates use. It replaces the fields
-// that it changes and shares no memory with them. labels are the labels of the SparkConnect, which are labels of its
-// pods too.
+// merge merges defaults into a spec. It returns the names of those defaults that ended up in a pod template. merge
+// replaces the fields that it changes and does not modify the maps and lists of the original spec. labels are the
+// labels of the SparkConnect, which are labels of its pods too.
 func merge(spec *v1alpha1.SparkConnectSpec, labels map[string]string, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
 	user := *spec
@@ -118,7 +118,7 @@ func (c Connects) withOrigins(made connect.Objects, request connect.Request) {
 	c.Defaults.Annotate(made.Config, used)
 }
 
-// explained adds the origin of a default to each fault about that default.
+// explained adds the origin of the default to each error about a default.
 func (c Connects) explained(faults []*dialect.FieldError) []*dialect.FieldError {
 	if c.declared != nil {
 		dialect.ExplainDefaults(faults, c.Defaults, c.declared.conf)
@@ -126,7 +126,8 @@ func (c Connects) explained(faults []*dialect.FieldError) []*dialect.FieldError 
 	return faults
 }
 
-// encodeDefaults stores the defaults of a server that this decision creates. before is the memory of the last decision.
+// encodeDefaults stores the defaults in the status if this decision created a server. before is the memory of the
+// previous decision, and next is the memory of this decision.
 func (c Connects) encodeDefaults(sc *v1alpha1.SparkConnect, before, next lifecycle.Memory) {
 	if o := sc.Status.Operator; o != nil && next.Attempt != before.Attempt {
 		o.Defaults = c.Defaults.Remember()

@@ -13,9 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// decodeConnect returns the memory that rememberConnect stored. If another operator wrote the status, the result is the
-// zero Memory, because such a status contains no memory of our operator. The other operator's server is then found by
-// its pod (Adopt).
+// decodeConnect returns the memory that rememberConnect stored. A status of another operator contains no memory, so the
+// result is the zero Memory. Our operator finds the other operator's server by its pod (Adopt).
 func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	if o := s.Operator; o != nil {
 		dialect.DecodeMemory(&m, &o.OperatorStatus)
@@ -24,7 +23,7 @@ func decodeConnect(s *v1alpha1.SparkConnectStatus) (m lifecycle.Memory) {
 	return m
 }
 
-// rememberConnect stores a memory in the status, from which decodeConnect reads the same memory.
+// rememberConnect stores the operator's memory in the status. decodeConnect reads it again.
 func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1alpha1.OperatorStatus{}
@@ -33,7 +32,7 @@ func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions = m.AttemptID, m.Runs, m.Submissions
 }
 
-// stampChange calls the function change, and sets lastUpdateTime if that call changes the status.
+// stampChange calls change, and sets lastUpdateTime if change has modified the status.
 func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 	before := sc.Status.DeepCopy()
 	change()
@@ -43,7 +42,7 @@ func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 }
 
 // encodeConnect writes a decision into the status: the fields of this API, and the operator's memory. It returns a
-// notice for each executor that has failed since the last pass.
+// notice for each executor that failed after the previous pass.
 func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycle.Observed) []lifecycle.Notice {
 	s, m := &sc.Status, plan.Next
 	reported := reportedFailures(s, m)
@@ -69,7 +68,7 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 	return noticeFailures(s.Operator, m, seen, reported)
 }
 
-// reportedFailures returns the ids of the executors of the current attempt whose failure has already been reported.
+// reportedFailures returns the ids of those failed executors of the current attempt that were already reported.
 func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.IDSet {
 	if s.Operator == nil || s.Operator.Executors == nil || s.Operator.AttemptID != m.AttemptID {
 		return nil
@@ -77,8 +76,8 @@ func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialec
 	return dialect.ParseIDs(s.Operator.Executors.Failed)
 }
 
-// noticeFailures returns notices about failed executors that have not been reported yet. If many executors failed at
-// once, it returns only a few notices. It stores the ids of the failed executors whose pods exist.
+// noticeFailures returns a notice for each failed executor that was not reported yet, up to a limit. It also stores the
+// ids of all failed executors whose pods exist, so that they are not reported again.
 func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, reported dialect.IDSet) (notices []lifecycle.Notice) {
 	var failed dialect.IDSet
 	for i := range seen.Executors {
@@ -99,8 +98,8 @@ func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecyc
 	return notices
 }
 
-// connectState returns the state of this API for a server; before is the stored state. While the server's pod runs and
-// is not Ready, the state is NotReady if the server was Ready before, and Provisioning otherwise.
+// connectState returns the state of this API for a server. before is the stored state. If the server's pod runs but is
+// not ready, the state is NotReady if the server was ready before, and Provisioning if it was not.
 func connectState(before v1alpha1.SparkConnectState, m lifecycle.Memory) v1alpha1.SparkConnectState {
 	switch m.Phase {
 	case lifecycle.Running:
@@ -126,8 +125,7 @@ func backsOff(m lifecycle.Memory) bool {
 	return m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero()
 }
 
-// executorPhases contains the name that this API uses for each phase of an executor pod, which is Kubernetes' name in
-// lower case.
+// executorPhases maps each phase of an executor pod to its name in this API: Kubernetes' name in lower case.
 var executorPhases = map[lifecycle.DriverPhase]string{
 	lifecycle.DriverPending:   "pending",
 	lifecycle.DriverRunning:   "running",

@@ -32,7 +32,7 @@ const (
 	EventServerBackOff      = "SparkServerBackOff"
 )
 
-// Events returns the events of a plan, oldest first. sc is the SparkConnect with the status that Decide wrote.
+// Events returns the events of a plan, oldest first. sc must have the status that Decide wrote.
 func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
 	for _, t := range plan.Transitions {
@@ -73,7 +73,7 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 	return sparkoperator.Event{}, false
 }
 
-// liveEvent returns the event of a transition to a phase in which the server's pod exists.
+// liveEvent returns the event of a transition to a phase in which the server's pod should exist.
 func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
 	pod := connect.ServerName(sc.Name)
 	switch {
@@ -92,7 +92,7 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 	return sparkoperator.Event{}, false
 }
 
-// rolledOut reports whether a server that became ready is the first one of an edited spec. This follows from the
+// rolledOut reports whether a server that became ready is the first one of an edited spec. It reads this from the
 // history, which contains the phase before the server's launch.
 func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
 	if sc.Status.Operator == nil || t.From == lifecycle.Unknown {

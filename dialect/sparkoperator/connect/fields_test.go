@@ -21,10 +21,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// connectSample is a value of a field, and the other fields that must be set for the value to have an effect (with).
+// connectSample is a sample value of a field. with contains the other fields that must be set for the value to have an
+// effect.
 type connectSample struct{ value, with string }
 
-// connectSamples contains a sample for each field of a SparkConnect's spec, as YAML of the spec.
+// connectSamples contains a sample for each field of a SparkConnect's spec. The samples are YAML of the spec.
 var connectSamples = map[string]connectSample{
 	"sparkVersion":       {value: `sparkVersion: 4.0.1`},
 	"image":              {value: `image: other`},
@@ -113,8 +114,8 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 	return s
 }
 
-// connectPlace returns the parts of the rendered objects that a field affects: in the configuration, the server, the
-// executors, and the auxiliary objects.
+// connectPlace sets the sample and returns the parts of the rendered objects that change: parts of the configuration,
+// the server, the executors, and the auxiliary objects, in this order.
 func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 	t.Helper()
 	sc := connectOf(t, s.with, s.value)
@@ -142,8 +143,8 @@ func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 
 var update = flag.Bool("update", false, "write the servers' part of docs/fields.md")
 
-// TestFieldsDocument compares the list of the fields of a SparkConnect's spec in the document with its expected text,
-// or writes it with -update. It fails if a field has no effect or no sample.
+// TestFieldsDocument compares the part about SparkConnects in docs/fields.md with its expected text, or writes it with
+// -update. It fails if a field has no effect or no sample.
 func TestFieldsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

@@ -17,11 +17,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// namesField matches the beginning of a message that names a field of the custom resource or of the operator's
+// namesField matches a message that begins with the name of a field of the custom resource or of the operator's
 // configuration.
 var namesField = regexp.MustCompile(`^(spec|metadata|ui)\.[a-zA-Z]`)
 
-// FuzzConnectSpecs checks that no spec makes the operator panic, that every fault names a field, and that a second pass
+// FuzzConnectSpecs checks that no spec makes the operator panic, that every error names a field, and that a second pass
 // changes nothing.
 func FuzzConnectSpecs(f *testing.F) {
 	full, err := os.ReadFile("../../../api/sparkoperator/v1alpha1/testdata/connect-full.json")

@@ -78,7 +78,7 @@ func TestConnectExecutorsWanted(t *testing.T) {
 	}
 }
 
-// TestConnectInvalidSpecs checks that the message of every fault begins with the name of the field.
+// TestConnectInvalidSpecs checks that the message about an invalid spec begins with the name of the field.
 func TestConnectInvalidSpecs(t *testing.T) {
 	template := func(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
 	for name, tc := range map[string]struct {
@@ -155,7 +155,7 @@ func TestConnectInvalidSpecs(t *testing.T) {
 	}
 }
 
-// TestConnectValidSpecs checks that some specs that look wrong are accepted.
+// TestConnectValidSpecs checks that unusual but valid specs are accepted.
 func TestConnectValidSpecs(t *testing.T) {
 	for name, mod := range map[string]func(*v1alpha1.SparkConnect){
 		"the longest name": func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 56) },
@@ -213,8 +213,8 @@ func TestConnectVersionWarning(t *testing.T) {
 	}
 }
 
-// TestHashOfSpellings checks that a template has the same hash in the spellings of people, kubectl, Helm and typed
-// clients.
+// TestHashOfSpellings checks that a template has the same hash if people, kubectl, Helm or typed clients write it in
+// different spellings.
 func TestHashOfSpellings(t *testing.T) {
 	hash := func(text string) string {
 		spec := aConnect().Spec
@@ -239,8 +239,7 @@ func TestHashOfSpellings(t *testing.T) {
 	}
 }
 
-// TestConnectWarnings checks that there is one warning for each field that has no effect, and that the warning names
-// the field.
+// TestConnectWarnings checks that each field without an effect causes one warning, which names the field.
 func TestConnectWarnings(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Labels = map[string]string{LabelConnectName: "other"}
@@ -269,8 +268,8 @@ func TestConnectWarnings(t *testing.T) {
 	}
 }
 
-// TestConnectServiceWarnings checks that warnings about the Service are reported once per edit, whether or not a server
-// is created.
+// TestConnectServiceWarnings checks that warnings about the Service are reported once per edit, even if the edit
+// creates no server.
 func TestConnectServiceWarnings(t *testing.T) {
 	s := runningConnect(t)
 	s.sc.Generation = 2
@@ -294,7 +293,8 @@ func TestConnectServiceWarnings(t *testing.T) {
 	}
 }
 
-// TestHash checks that the hash changes with each field from which a server is created, and with no other field.
+// TestHash checks that the hash changes if a field changes that determines how a server is created, and not if another
+// field changes.
 func TestHash(t *testing.T) {
 	same := map[string]func(*v1alpha1.SparkConnectSpec){
 		"suspend": func(s *v1alpha1.SparkConnectSpec) { s.Suspend = new(true) },
@@ -366,7 +366,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestConnectAdopt checks that another operator's pods get the labels that identify our own pods.
+// TestConnectAdopt checks that Adopt gives another operator's pods the labels by which our operator finds pods.
 func TestConnectAdopt(t *testing.T) {
 	sc := aConnect()
 	controlled := func(kind, uid string) []metav1.OwnerReference {
@@ -413,8 +413,8 @@ func TestConnectAdopt(t *testing.T) {
 	}
 }
 
-// TestConnectTakeOver checks that a server of another operator continues, and that our server replaces it when the spec
-// is edited.
+// TestConnectTakeOver checks that a server of another operator continues until the spec is edited. Then a server of our
+// operator replaces it.
 func TestConnectTakeOver(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Status = v1alpha1.SparkConnectStatus{
@@ -437,8 +437,8 @@ func TestConnectTakeOver(t *testing.T) {
 	}
 }
 
-// TestConnectServiceEverywhere checks that the Service is wanted in every phase, is the same for all attempts, and has
-// a selector that does not depend on the attempt.
+// TestConnectServiceEverywhere checks that the Service is wanted in every phase. Its name and its selector are the same
+// for all attempts.
 func TestConnectServiceEverywhere(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
@@ -474,9 +474,9 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	}
 }
 
-// TestConnectServiceInside checks that the type of a server's Service is ClusterIP while the configuration does not
-// allow exposure, and that the condition Exposed reports why the requested type is not used. A Service spec that
-// redirects traffic is rejected with every configuration, and the existing Service stays.
+// TestConnectServiceInside checks that a server's Service has the type ClusterIP if the configuration does not allow
+// exposure. The condition Exposed then reports why the requested type is not used. A Service spec that redirects
+// traffic is rejected with every configuration, and the existing Service stays.
 func TestConnectServiceInside(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{
@@ -518,7 +518,7 @@ func TestConnectServiceInside(t *testing.T) {
 	}
 }
 
-// linksOf returns the Ingress and the route that lead to the UI, and the problems with them.
+// linksOf returns the Ingress and the route of the UI, and the problems with them.
 func linksOf(c Connects, sc *v1alpha1.SparkConnect) (links []string, wrong []string) {
 	service, err := c.service(sc)
 	if err != nil {
@@ -587,7 +587,8 @@ func TestConnectUI(t *testing.T) {
 	}
 }
 
-// TestConnectUIObjects checks the auxiliary objects of the UI, and that the server is configured with the UI's path.
+// TestConnectUIObjects checks the auxiliary objects of the UI. It also checks that the server's configuration contains
+// the path of the UI.
 func TestConnectUIObjects(t *testing.T) {
 	c := Connects{Options{UI: sparkoperator.UI{
 		Ingress: &sparkoperator.UIIngress{URLFormat: "spark.example.com/{{$appName}}", ClassName: "nginx", Annotations: map[string]string{"x": "operator"}},
@@ -626,7 +627,7 @@ func TestConnectUIObjects(t *testing.T) {
 	}
 }
 
-// TestConnectUIService checks when the web UI has a Service of its own. The UI must be on. In addition, the
+// TestConnectUIService checks when the web UI has a Service of its own. The UI must be enabled, and either the
 // configuration must enable the Service, or the spec must configure the UI (spec.ui). If the Service for clients
 // already has the name of the UI's Service, only the Service for clients is created.
 func TestConnectUIService(t *testing.T) {
@@ -666,8 +667,8 @@ func TestConnectUIService(t *testing.T) {
 	}
 }
 
-// TestConnectExposed checks the condition Exposed, which reports whether an Ingress or a route leads to the UI. A
-// server runs even if neither leads to the UI.
+// TestConnectExposed checks the condition Exposed, which reports whether clients can reach the UI through an Ingress or
+// a route. A server runs even if they cannot.
 func TestConnectExposed(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} }))
 	s.connects.UI.Ingress = &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}
@@ -690,8 +691,8 @@ func TestConnectExposed(t *testing.T) {
 	}
 }
 
-// FuzzConnectMemory checks a rule of every dialect: each decision reads the same memory that the previous decision
-// stored.
+// FuzzConnectMemory checks that each decision reads the same memory that the previous decision stored. Every dialect
+// must have this property.
 func FuzzConnectMemory(f *testing.F) {
 	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "abc", int32(3), int64(1_770_000_000_000_001), int64(0))
 	f.Add("", "", "", "", "", int32(0), int64(0), int64(-5))
@@ -726,7 +727,7 @@ func FuzzConnectMemory(f *testing.F) {
 	})
 }
 
-// asStored returns a text as it is after JSON encoding and decoding.
+// asStored returns a text after JSON encoding and decoding, as the API server would store it.
 func asStored(text string) string {
 	quoted, _ := json.Marshal(text)
 	_ = json.Unmarshal(quoted, &text)
