@@ -171,7 +171,7 @@ func TestExposure(t *testing.T) {
 			reported := meta.FindStatusCondition(app.Status.Conditions, sparkoperator.ConditionExposed)
 			if len(test.wrong) == 0 {
 				if reported != nil {
-					t.Errorf("told: %+v", reported)
+					t.Errorf("reported: %+v", reported)
 				}
 				return
 			}
@@ -463,13 +463,13 @@ func TestSurrounded(t *testing.T) {
 		}
 		for _, event := range reported {
 			if event.Type != corev1.EventTypeWarning || event.Reason != c.Reason || event.Message != c.Message {
-				t.Errorf("%d, %s: event %+v", i, step.name, event)
+				t.Errorf("%d, %s: reported %+v", i, step.name, event)
 			}
 		}
 		// Recording the same states again changes nothing, so no status is written.
 		settled := app.Status.DeepCopy()
 		if again := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now.Add(time.Hour)); len(again) > 0 {
-			t.Errorf("%d, %s: events for the same states: %v", i, step.name, again)
+			t.Errorf("%d, %s: reported again: %v", i, step.name, again)
 		}
 		if diff := cmp.Diff(settled, &app.Status); diff != "" {
 			t.Errorf("%d, %s: recording the same states again changes the status:\n%s", i, step.name, diff)

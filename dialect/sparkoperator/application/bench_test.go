@@ -54,7 +54,7 @@ func BenchmarkDecode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
 			if defaultDialect.app(app); takeOver(app, seen, t0).Phase != lifecycle.Running {
-				b.Fatal("another phase is remembered")
+				b.Fatal("the memory has another phase")
 			}
 		}
 	})

@@ -98,12 +98,12 @@ func TestBudgetIsAskedForWhileItRuns(t *testing.T) {
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}, RemainingAttempts: []int32{1}}
 	do := func() []lifecycle.Action { return usual.Decide(app, seen, t0).Actions }
 	if got := do(); len(got) > 0 {
-		t.Errorf("nobody asked, and it does %v", got)
+		t.Errorf("actions %v without a request", got)
 	}
 	app.Spec.DriverPodDisruptionBudget = new(true)
 	want := []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 1}}
 	if diff := cmp.Diff(want, do()); diff != "" {
-		t.Errorf("asked for (-want +got):\n%s", diff)
+		t.Errorf("actions (-want +got):\n%s", diff)
 	}
 	app.Spec.DriverPodDisruptionBudget, seen.Budgets = new(false), []int32{1}
 	want[0].Verb = lifecycle.Delete

@@ -261,7 +261,7 @@ func TestOverwrittenIsTold(t *testing.T) {
 				}
 				slices.Sort(got)
 				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("Spark overwrites (-really +told):\n%s", diff)
+					t.Errorf("Spark overwrites (-overwritten +reported):\n%s", diff)
 				}
 			})
 		}

@@ -71,7 +71,7 @@ func TestTrackGoneExecutors(t *testing.T) {
 	}
 	notices = track(t, s, m, live, 3)
 	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(notices) != 0 {
-		t.Errorf("at the next look, %v: %s", notices, diff)
+		t.Errorf("in the next pass, %v: %s", notices, diff)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestTallyIsBounded(t *testing.T) {
 	}
 	before := s.DeepCopy()
 	if notices := track(t, &s, in(lifecycle.Running), pods, 10); len(notices) > 0 || cmp.Diff(before, &s) != "" {
-		t.Errorf("a second look tells of %d and changes\n%s", len(notices), cmp.Diff(before, &s))
+		t.Errorf("a second pass returns %d notices and changes\n%s", len(notices), cmp.Diff(before, &s))
 	}
 }
 
@@ -300,7 +300,7 @@ func TestMoreExecutorsThanTheMap(t *testing.T) {
 			}
 			before := s.DeepCopy()
 			if again := track(t, &s, in(lifecycle.Running), pods, limit); len(again) > 0 || cmp.Diff(before, &s) != "" {
-				t.Errorf("a second look: %d events\n%s", len(again), cmp.Diff(before, &s))
+				t.Errorf("a second pass: %d events\n%s", len(again), cmp.Diff(before, &s))
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func FuzzMemory(f *testing.F) {
 		encodeMemory(&s, m)
 		roundTrip(t, &s)
 		if diff := cmp.Diff(m, decodeMemory(&s)); diff != "" {
-			t.Errorf("remembered (-encoded +decoded):\n%s", diff)
+			t.Errorf("memory (-encoded +decoded):\n%s", diff)
 		}
 	})
 }
@@ -97,7 +97,7 @@ func TestLawOverLives(t *testing.T) {
 			}
 			roundTrip(t, &app.Status)
 			if diff := cmp.Diff(plan.Next, decodeMemory(&app.Status)); diff != "" {
-				t.Fatalf("life %d: remembered (-decided +read):\n%s", seed, diff)
+				t.Fatalf("life %d: memory (-decided +read):\n%s", seed, diff)
 			}
 			checkShape(t, app)
 			checkBuilt(t, d, app, plan, now)

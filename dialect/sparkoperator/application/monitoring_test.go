@@ -394,12 +394,12 @@ func TestMonitoringTroubles(t *testing.T) {
 			app := appOf(t, test.pieces...)
 			got := monitoringProblems(app)
 			if len(got) != len(test.want) {
-				t.Fatalf("told %v, want %v", got, test.want)
+				t.Fatalf("reported %v, want %v", got, test.want)
 			}
 			for i, want := range test.want {
 				reason, words, _ := strings.Cut(want, "|")
 				if got[i].reason != reason || !strings.Contains(got[i].message, words) {
-					t.Errorf("told %s: %s, want %s", got[i].reason, got[i].message, want)
+					t.Errorf("reported %s: %s, want %s", got[i].reason, got[i].message, want)
 				}
 			}
 			// An event of the attempt reports each problem, and a condition reports it as long as the attempt exists.

@@ -232,7 +232,7 @@ func TestLongNames(t *testing.T) {
 			}
 		}
 		if host := "spark.driver.host=" + service + "." + app.Namespace + ".svc\n"; service == "" || !strings.Contains(settings, host) {
-			t.Errorf("executors are not told of %q", host)
+			t.Errorf("the configuration of executors lacks %q", host)
 		}
 	}
 }

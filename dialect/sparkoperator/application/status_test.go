@@ -302,7 +302,7 @@ func TestDegradedByACause(t *testing.T) {
 		}
 		seen.Executors[1].Phase, seen.Executors[1].Why = lifecycle.DriverRunning, lifecycle.Cause{}
 		if plan := d.Decide(app, seen, t0.Add(time.Hour)); len(plan.Notices) > 0 || condition(sparkoperator.ConditionDegraded).Type != "" {
-			t.Errorf("dynamic %v: when it runs the conditions are %+v, told is %v", dynamic, app.Status.Conditions, plan.Notices)
+			t.Errorf("dynamic %v: when it runs the conditions are %+v, reported %v", dynamic, app.Status.Conditions, plan.Notices)
 		}
 		seen.Drivers[0].Deleting = true
 		d.Decide(app, seen, t0.Add(time.Hour))

@@ -176,7 +176,7 @@ func TestTakeOverStates(t *testing.T) {
 			}
 			roundTrip(t, &app.Status)
 			if diff := cmp.Diff(plan.Next, decodeMemory(&app.Status)); diff != "" {
-				t.Errorf("remembered (-decided +read):\n%s", diff)
+				t.Errorf("memory (-decided +read):\n%s", diff)
 			}
 			if c.driver == none || plan.Next.Phase == lifecycle.Editing {
 				return
@@ -184,7 +184,7 @@ func TestTakeOverStates(t *testing.T) {
 			// After this decision the application is ours: a second pass finds the same attempt and its executors.
 			again := seenOf(Dialect{}.Adopt(app, pods))
 			if len(again.Executors) != 1 || again.Drivers[0].Attempt != plan.Next.Attempt || again.Executors[0].Attempt != plan.Next.Attempt {
-				t.Errorf("the next look finds %+v of attempt %d", again, plan.Next.Attempt)
+				t.Errorf("the next pass finds %+v of attempt %d", again, plan.Next.Attempt)
 			}
 			if plan.Next.AttemptID != theirID {
 				t.Errorf("the attempt's id is %s", plan.Next.AttemptID)
@@ -266,7 +266,7 @@ func TestTakeOverCounts(t *testing.T) {
 	t.Run("time to live", func(t *testing.T) {
 		app := leftIn("COMPLETED", func(a *v1beta2.SparkApplication) { a.Spec.TimeToLiveSeconds = new(int64(3600)) })
 		if plan := usual.Decide(app, lifecycle.Observed{}, t0); plan.RequeueAfter != 59*time.Minute || len(plan.Actions) > 0 {
-			t.Errorf("look again after %s, do %v", plan.RequeueAfter, plan.Actions)
+			t.Errorf("requeue after %s, actions %v", plan.RequeueAfter, plan.Actions)
 		}
 		if plan := usual.Decide(app, lifecycle.Observed{}, endedThen.Add(time.Hour)); actions(plan) != "Delete Application 0" {
 			t.Errorf("at the end of its time: %q", actions(plan))
@@ -456,7 +456,7 @@ func TestTakeOverIsTold(t *testing.T) {
 	}
 	plan = usual.Decide(app, seenOf(Dialect{}.Adopt(app, pods)), t0)
 	if events := Events(app, plan); len(events) > 0 {
-		t.Errorf("told again: %v", events)
+		t.Errorf("reported again: %v", events)
 	}
 }
 
@@ -504,7 +504,7 @@ func TestTakeOverFromAnything(t *testing.T) {
 		}
 		roundTrip(t, &app.Status)
 		if diff := cmp.Diff(plan.Next, decodeMemory(&app.Status)); diff != "" {
-			t.Fatalf("seed %d, %s: remembered (-decided +read):\n%s", seed, state, diff)
+			t.Fatalf("seed %d, %s: memory (-decided +read):\n%s", seed, state, diff)
 		}
 		keeps := app.Spec.Suspend == nil && state != "INVALIDATING" && state != "PENDING_RERUN" && state != "SUSPENDING" && state != "RESUMING" && state != "SUSPENDED"
 		if keeps && len(seen.Drivers) > 0 && seen.Drivers[0].Phase == lifecycle.DriverRunning {

@@ -89,14 +89,14 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 	both := lifecycle.Observed{Drivers: alone.Drivers, Executors: []lifecycle.Executor{executor}}
 	step(lifecycle.Observed{})
 	if reported := step(alone); len(reported) > 0 || holds() {
-		t.Errorf("before any executor it is told %v, holds %v", reported, holds())
+		t.Errorf("before any executor: events %v, condition %v", reported, holds())
 	}
 	if diff := cmp.Diff([]string{"Warning"}, step(both)); diff != "" || !holds() {
 		t.Errorf("with the first executor: holds %v, events (-want +got):\n%s", holds(), diff)
 	}
 	for _, seen := range []lifecycle.Observed{both, alone, both} {
 		if reported := step(seen); len(reported) > 0 || !holds() {
-			t.Errorf("later it is told %v, holds %v", reported, holds())
+			t.Errorf("later: events %v, condition %v", reported, holds())
 		}
 	}
 	// The next attempt is another run. Its mismatch is reported too, but only when one of its pods shows the version.
@@ -107,6 +107,6 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 	}
 	both.Drivers[0].Attempt, both.Executors[0].Attempt = 2, 2
 	if reported := step(both); len(reported) != 1 || !holds() {
-		t.Errorf("in the next attempt it is told %v, holds %v", reported, holds())
+		t.Errorf("in the next attempt: events %v, condition %v", reported, holds())
 	}
 }

@@ -37,10 +37,10 @@ func TestServiceThatServes(t *testing.T) {
 			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			recordService(sc, "before", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Current: true}}, now)
 			if notices := recordService(sc, "sql", test.states, now); len(notices) != test.reported {
-				t.Errorf("told %+v", notices)
+				t.Errorf("reported %+v", notices)
 			}
 			if notices := recordService(sc, "sql", test.states, now); len(notices) != 0 {
-				t.Errorf("told again: %+v", notices)
+				t.Errorf("reported again: %+v", notices)
 			}
 			if sc.Status.Server.ServiceName != test.service {
 				t.Errorf("the Service is %q, want %q", sc.Status.Server.ServiceName, test.service)

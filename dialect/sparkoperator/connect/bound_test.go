@@ -18,11 +18,11 @@ func TestServerExposedIsBounded(t *testing.T) {
 	refused := []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "Invalid", Message: strings.Repeat("x", 50_000)}}}
 	for i, want := range []int{1, 0} {
 		if events := recordServerExposed(sc, sparkoperator.Exposure{}, refused, time.Unix(int64(i), 0)); len(events) != want {
-			t.Errorf("look %d: %d events, want %d", i, len(events), want)
+			t.Errorf("pass %d: %d events, want %d", i, len(events), want)
 		}
 		got := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)
 		if got == nil || got.Reason != "Invalid" || len(got.Message) > lifecycle.MaxMessage+10 || !strings.HasSuffix(got.Message, "...") {
-			t.Fatalf("look %d: %+v", i, got)
+			t.Fatalf("pass %d: %+v", i, got)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (s *stay) pass(d time.Duration, seen lifecycle.Observed, auxiliary ...lifec
 	if asks := slices.ContainsFunc(again.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
 		s.recordStates(auxiliary)
 		if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
-			s.t.Fatalf("a second look changes the status:\n%s", diff)
+			s.t.Fatalf("a second pass changes the status:\n%s", diff)
 		}
 	}
 	s.sc.Status = *before
@@ -108,7 +108,7 @@ func (s *stay) store() {
 		s.t.Fatal(err)
 	}
 	if diff := cmp.Diff(s.plan.Next, decodeConnect(&s.sc.Status)); diff != "" {
-		s.t.Fatalf("remembered (-decided +read):\n%s", diff)
+		s.t.Fatalf("memory (-decided +read):\n%s", diff)
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *s
 func (s *stay) wantEvents(want ...string) *stay {
 	s.t.Helper()
 	if diff := cmp.Diff(want, s.reported); diff != "" {
-		s.t.Fatalf("told (-want +got):\n%s", diff)
+		s.t.Fatalf("events (-want +got):\n%s", diff)
 	}
 	return s
 }
@@ -220,7 +220,7 @@ func TestConnectEnds(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
 	s.wantMessage(sparkoperator.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
 	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.RequeueAfter != 10*time.Second {
-		t.Errorf("server %+v, next look after %s", s.sc.Status.Server, s.plan.RequeueAfter)
+		t.Errorf("server %+v, requeue after %s", s.sc.Status.Server, s.plan.RequeueAfter)
 	}
 	s.pass(10*time.Second, aServer(1, lifecycle.DriverFailed)).wantEvents()
 	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
@@ -302,11 +302,11 @@ func TestConnectUnusableEdit(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateReady, stalled...)
 	s.wantMessage(sparkoperator.ConditionStalled, "spec.executor.memory").wantMessage(sparkoperator.ConditionReady, "spec.executor.memory").wantMessage(ConditionProgressing, "spec.executor.memory")
 	if len(s.plan.Actions) > 0 || s.sc.Status.ObservedGeneration != 2 {
-		t.Errorf("asked for %v, observedGeneration %d", s.plan.Actions, s.sc.Status.ObservedGeneration)
+		t.Errorf("actions %v, observedGeneration %d", s.plan.Actions, s.sc.Status.ObservedGeneration)
 	}
 	s.pass(time.Hour, ready).wantEvents().expect(v1alpha1.SparkConnectStateReady, stalled...)
 	if len(s.plan.Actions) > 0 {
-		t.Errorf("asked for %v: how many executors it wants is not known", s.plan.Actions)
+		t.Errorf("actions %v: the wanted number of executors is unknown", s.plan.Actions)
 	}
 	unready := aServer(1, lifecycle.DriverRunning)
 	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
@@ -485,7 +485,7 @@ func TestConnectRender(t *testing.T) {
 		}
 	}
 	if strings.Contains(reported, "s3cret") {
-		t.Error("a secret is told")
+		t.Error("a message contains a secret")
 	}
 	for _, action := range []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Submission}, {Verb: lifecycle.Create, Part: lifecycle.DriverBudget}} {
 		if _, err := (Connects{}).Render(sc, action, connectBegan); err == nil {

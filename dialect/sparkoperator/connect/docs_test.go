@@ -29,7 +29,7 @@ func TestConnectIsDocumented(t *testing.T) {
 		string(v1alpha1.SparkConnectStateFailed),
 	} {
 		if !strings.Contains(page, "`"+word+"`") {
-			t.Errorf("docs/connect.md does not tell of %s", word)
+			t.Errorf("docs/connect.md does not contain %s", word)
 		}
 	}
 	first, longest, settled := machine.FirstInterval.String(), machine.MaxInterval.String(), machine.Settled.String()

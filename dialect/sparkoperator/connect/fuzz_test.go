@@ -74,12 +74,12 @@ func FuzzConnectSpecs(f *testing.F) {
 			t.Errorf("the first decision ends in %s", m.Phase)
 		}
 		if diff := cmp.Diff(plan.Next, decodeConnect(&sc.Status)); diff != "" {
-			t.Errorf("remembered (-decided +read):\n%s", diff)
+			t.Errorf("memory (-decided +read):\n%s", diff)
 		}
 		before := sc.Status.DeepCopy()
 		if again := decide(); len(again.Actions) == 0 {
 			if diff := cmp.Diff(*before, sc.Status); diff != "" {
-				t.Errorf("a second look changes the status:\n%s", diff)
+				t.Errorf("a second pass changes the status:\n%s", diff)
 			}
 		}
 		for _, condition := range sc.Status.Conditions {

@@ -278,14 +278,14 @@ func TestConnectServiceWarnings(t *testing.T) {
 	s.pass(time.Second, ready).wantEvents(EventWarning).pass(time.Second, ready).wantEvents()
 	events := s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
-		t.Errorf("told: %+v", events)
+		t.Errorf("reported: %+v", events)
 	}
 	s.sc.Generation = 3
 	s.sc.Spec.Server.Service = &corev1.Service{Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}}}}
 	s.pass(time.Second, ready).wantEvents(EventWarning).pass(time.Second, ready).wantEvents()
 	events = s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: status has no effect") {
-		t.Errorf("told: %+v", events)
+		t.Errorf("reported: %+v", events)
 	}
 	for key, field := range map[string]string{"sparkoperator.dev/attempt": "labels", "spark-app-selector": "labels"} {
 		s.sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: "1"}}}
@@ -399,13 +399,13 @@ func TestConnectAdopt(t *testing.T) {
 	}
 	want := []string{"hub-server 3f0c 1 p1", "hub-exec-1 3f0c 1 p1"}
 	if diff := cmp.Diff(want, adopt(candidates)); diff != "" {
-		t.Errorf("first look (-want +got):\n%s", diff)
+		t.Errorf("first pass (-want +got):\n%s", diff)
 	}
 	// After the adoption, the server belongs to the stored attempt. A server that the other operator creates later,
 	// after one of ours, belongs to the next attempt.
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "p1"})
 	if diff := cmp.Diff([]string{"hub-server 3f0c 4 p1"}, adopt(candidates[1:2])); diff != "" {
-		t.Errorf("remembered (-want +got):\n%s", diff)
+		t.Errorf("memory (-want +got):\n%s", diff)
 	}
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "ours"})
 	if diff := cmp.Diff([]string{"hub-server 3f0c 5 p1"}, adopt(candidates[1:2])); diff != "" {
@@ -426,7 +426,7 @@ func TestConnectTakeOver(t *testing.T) {
 	s.pass(0, theirs).wantEvents(EventServerReady, EventConnectTakenOver)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	if len(s.plan.Actions) > 0 || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan.Add(-24*time.Hour)))) {
-		t.Errorf("asked for %v, started %s", s.plan.Actions, s.sc.Status.StartTime)
+		t.Errorf("actions %v, started %s", s.plan.Actions, s.sc.Status.StartTime)
 	}
 	s.pass(time.Hour, theirs).wantEvents()
 	s.sc.Spec.Image = new("docker.io/apache/spark:4.1.5")
@@ -499,7 +499,7 @@ func TestConnectServiceInside(t *testing.T) {
 	reported := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)
 	if len(notices) != 1 || reported == nil || reported.Status != metav1.ConditionFalse || reported.Reason != sparkoperator.ReasonSwitchedOff ||
 		!strings.Contains(reported.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") || !strings.Contains(reported.Message, "exposure.enabled: true") {
-		t.Errorf("told %v, %+v", notices, reported)
+		t.Errorf("reported %v, %+v", notices, reported)
 	}
 	outside := Connects{Options{UI: sparkoperator.UI{Outside: true}}}
 	if made := outside.AuxiliaryObjects(sc).Objects[0].(*corev1.Service); made.Spec.Type != corev1.ServiceTypeLoadBalancer {
@@ -623,7 +623,7 @@ func TestConnectUIObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if args := made.Server.Spec.Containers[0].Args; !slices.Contains(args, "spark.ui.proxyBase=/hub") || !slices.Contains(args, "spark.ui.proxyRedirectUri=/") {
-		t.Errorf("the server is not told its path: %q", args)
+		t.Errorf("the configuration of the server lacks its path: %q", args)
 	}
 }
 
@@ -722,7 +722,7 @@ func FuzzConnectMemory(f *testing.F) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(m, decodeConnect(&s)); diff != "" {
-			t.Errorf("remembered (-encoded +decoded):\n%s", diff)
+			t.Errorf("memory (-encoded +decoded):\n%s", diff)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func TestScheduleDoubts(t *testing.T) {
 			reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning))
 			storedSchedule(t, s)
 			if got := strings.Count(reported, "\n") + 1; test.says != nil && got != len(test.says) || test.says == nil && reported != "" {
-				t.Errorf("told: %s", reported)
+				t.Errorf("reported: %s", reported)
 			}
 			degraded := meta.FindStatusCondition(s.Status.Conditions, sparkoperator.ConditionDegraded)
 			if (degraded == nil) != (test.reason == "") || degraded != nil && degraded.Reason != test.reason {
@@ -49,7 +49,7 @@ func TestScheduleDoubts(t *testing.T) {
 			for _, says := range test.says {
 				_, message, _ := strings.Cut(says, ": ")
 				if !strings.Contains(reported, "Warning "+says) || !strings.Contains(degraded.Message, message) {
-					t.Errorf("told %s, in the condition %q, want %s", reported, degraded.Message, says)
+					t.Errorf("reported %s, in the condition %q, want %s", reported, degraded.Message, says)
 				}
 			}
 			if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(morning.Add(30*time.Minute)) {
@@ -58,7 +58,7 @@ func TestScheduleDoubts(t *testing.T) {
 			plan := d.Decide(s, lifecycle.Observed{}, morning.Add(30*time.Minute))
 			storedSchedule(t, s)
 			if again := toldBy(d, s, plan); len(plan.Actions) != 1 || !strings.HasPrefix(again, "Normal RunStarted: ") || strings.Contains(again, "\n") {
-				t.Errorf("when a run is due: %v, told %s", plan.Actions, again)
+				t.Errorf("when a run is due: %v, reported %s", plan.Actions, again)
 			}
 			mended := nightly()
 			mended.Status, mended.Generation = s.Status, 2
@@ -77,11 +77,11 @@ func TestDoubtComesLater(t *testing.T) {
 	d.Decide(s, lifecycle.Observed{}, morning)
 	s.Spec.ConcurrencyPolicy, s.Generation = "Maybe", 2
 	if reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.HasPrefix(reported, "Warning UnknownConcurrencyPolicy: ") || strings.Contains(reported, "LocalTimeZone") {
-		t.Errorf("told: %s", reported)
+		t.Errorf("reported: %s", reported)
 	}
 	s.Spec.ConcurrencyPolicy, s.Generation = "Perhaps", 3
 	if reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.Contains(reported, `"Perhaps"`) {
-		t.Errorf("another policy that is unknown is not told: %q", reported)
+		t.Errorf("another policy that is unknown is not reported: %q", reported)
 	}
 }
 
@@ -93,6 +93,6 @@ func TestLocalIsNoEdit(t *testing.T) {
 	s.Spec.TimeZone, s.Spec.Schedule, s.Generation = "UTC", "0  *   * * *", 2
 	plan := d.Decide(s, lifecycle.Observed{}, morning.Add(40*time.Minute))
 	if len(plan.Actions) != 1 || strings.Contains(toldBy(d, s, plan), "ScheduleChanged") {
-		t.Errorf("%v, told %s", plan.Actions, toldBy(d, s, plan))
+		t.Errorf("%v, reported %s", plan.Actions, toldBy(d, s, plan))
 	}
 }

@@ -98,7 +98,7 @@ func TestScheduleLife(t *testing.T) {
 		t.Errorf("after the first run: %+v", st)
 	}
 	if got := toldBy(d, s, plan); got != "Normal RunStarted: run nightly-1769943600 is the run of 2026-02-01T11:00:00Z" {
-		t.Errorf("told: %s", got)
+		t.Errorf("reported: %s", got)
 	}
 
 	run, err := d.RenderRun(s, plan.Actions[0])
@@ -114,10 +114,10 @@ func TestScheduleLife(t *testing.T) {
 		t.Errorf("%s\n%v", diff, s.Status.PastSuccessfulRunNames)
 	}
 	if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning RunFailed: run nightly-1769943600 failed") {
-		t.Errorf("told: %s", got)
+		t.Errorf("reported: %s", got)
 	}
 	if again := d.Decide(s, seen, now.Add(2*time.Minute)); toldBy(d, s, again) != "" {
-		t.Errorf("told again: %s", toldBy(d, s, again))
+		t.Errorf("reported again: %s", toldBy(d, s, again))
 	}
 }
 
@@ -154,7 +154,7 @@ func TestRenderRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{v1beta2.RunNowAnnotation: "monday"}, asked.Annotations); diff != "" {
-		t.Errorf("the run that was asked for (-want +got):\n%s", diff)
+		t.Errorf("the requested run (-want +got):\n%s", diff)
 	}
 	if problems := application.Validate(run); len(problems) > 0 {
 		t.Errorf("a run is refused: %v", problems[0])
@@ -182,7 +182,7 @@ func TestRunFacts(t *testing.T) {
 	app.Name = "pi"
 	app.DeletionTimestamp = &ended
 	if !(Schedules{}).RunFacts(app).Deleting {
-		t.Error("a run that is being deleted is not told")
+		t.Error("a run that is being deleted is not reported")
 	}
 }
 
@@ -228,7 +228,7 @@ func TestScheduleRefusals(t *testing.T) {
 				t.Errorf("Ready says %q", ready.Message)
 			}
 			if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning InvalidSpec: ") || !strings.Contains(got, test.says) {
-				t.Errorf("told: %s", got)
+				t.Errorf("reported: %s", got)
 			}
 			if plan.Actions != nil || plan.RequeueAfter != 0 {
 				t.Errorf("something is done: %+v", plan)
@@ -396,7 +396,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 				t.Errorf("the next run is %s, want %s", s.Status.NextRun, test.next)
 			}
 			if strings.Count(reported, "ScheduleTakenOver") != 1 {
-				t.Errorf("told: %s", reported)
+				t.Errorf("reported: %s", reported)
 			}
 		})
 	}
@@ -423,7 +423,7 @@ func TestScheduleLawOverLives(t *testing.T) {
 			}
 			storedSchedule(t, s)
 			if diff := cmp.Diff(plan.Next, decodeSchedule(s, want, now), cmpopts.EquateEmpty()); diff != "" {
-				t.Fatalf("life %d: remembered (-decided +read):\n%s", seed, diff)
+				t.Fatalf("life %d: memory (-decided +read):\n%s", seed, diff)
 			}
 			for _, n := range reported.Notices {
 				reasons[n.Cause.Reason]++
@@ -478,7 +478,7 @@ func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplicati
 	t.Helper()
 	for _, c := range s.Status.Conditions {
 		if dialect.UsableReason(c.Reason) != c.Reason || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
-			t.Fatalf("no API server stores %+v", c)
+			t.Fatalf("an API server would reject %+v", c)
 		}
 	}
 	if meta.FindStatusCondition(s.Status.Conditions, sparkoperator.ConditionReady) == nil || (s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation) != (s.Status.Reason != "") {
@@ -492,7 +492,7 @@ func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplicati
 	}
 	storedSchedule(t, again)
 	if diff := cmp.Diff(s.Status, again.Status, cmpopts.EquateEmpty()); diff != "" {
-		t.Fatalf("a second look changes the status:\n%s", diff)
+		t.Fatalf("a second pass changes the status:\n%s", diff)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestScheduleSituations(t *testing.T) {
 			}
 			for _, c := range s.Status.Conditions {
 				if c.Message == "" || c.ObservedGeneration != s.Generation {
-					t.Errorf("%+v tells nothing, or not of this generation", c)
+					t.Errorf("%+v has no message or another generation", c)
 				}
 			}
 		})
@@ -162,7 +162,7 @@ func checkTold(t *testing.T, reported string, want []string) {
 	}
 	for i, line := range got {
 		if !strings.HasPrefix(line, want[i]) {
-			t.Errorf("told: %s\nwant: %s", line, want[i])
+			t.Errorf("reported: %s\nwant: %s", line, want[i])
 		}
 	}
 }
