@@ -12,13 +12,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Names of settings of the operator's configuration, as error messages use them.
+// IngressFormatField and RouteFormatField are the names that error messages use for two settings of the operator's
+// configuration.
 const (
 	IngressFormatField = "ui.ingress.urlFormat of the operator's configuration"
 	RouteFormatField   = "ui.route.urlFormat of the operator's configuration"
 )
 
-// UI configures how the web UIs of drivers are exposed. The zero value exposes none.
+// UI configures how the web UIs of drivers are exposed. With the zero value, no web UI is exposed.
 type UI struct {
 	// Service gives every driver that serves a web UI a Service for it. Without that Service, no Ingress or route can
 	// lead to the web UI.
@@ -53,14 +54,16 @@ type UIRoute struct {
 	URLFormat string
 }
 
-// Suffixes of the names by which tools of this API find a UI's Service and Ingress. Only our operator creates routes.
+// UIServiceSuffix, UIIngressSuffix and UIRouteSuffix are the suffixes of the names of a UI's Service, Ingress and
+// HTTPRoute. Tools of this API expect the suffixes of the Service and the Ingress. Only our operator creates
+// HTTPRoutes.
 const (
 	UIServiceSuffix = "-ui-svc"
 	UIIngressSuffix = "-ui-ingress"
 	UIRouteSuffix   = "-ui-route"
 )
 
-// Reasons of the condition Exposed for problems that a user can solve.
+// These are the reasons of the condition Exposed for problems that a user can solve.
 const (
 	ReasonInvalidPort    = "InvalidPort"
 	ReasonInvalidAddress = "InvalidAddress"
@@ -69,8 +72,8 @@ const (
 	ReasonInvalidSpec    = "InvalidSpec"
 )
 
-// Exposure contains the auxiliary objects of an attempt's driver, and the problems: the requests of the custom resource
-// that cannot be fulfilled.
+// Exposure contains the auxiliary objects of an attempt's driver. It also contains the problems: requests of the custom
+// resource that the operator cannot fulfill.
 type Exposure struct {
 	Objects  []submit.Object
 	Problems []lifecycle.Cause
@@ -85,19 +88,20 @@ type Exposure struct {
 	Refused []*dialect.FieldError
 }
 
-// Link is an Ingress or a route that leads to the web UI.
+// Link is an Ingress or a route through which clients reach the web UI.
 type Link struct {
 	Kind, Name string
 	Address    expose.Address
 }
 
-// AddProblem records a request that cannot be fulfilled. The message begins with the field; the rest, given by format
-// and args, must say what to do.
+// AddProblem adds a request that cannot be fulfilled. The message begins with the field. format and args contain the
+// rest of the message, which must say what to do.
 func (e *Exposure) AddProblem(reason, field, format string, args ...any) {
 	e.Problems = append(e.Problems, lifecycle.Cause{Reason: reason, Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 
-// Allowed reports whether the rules of the platform allow an Ingress or route. If they do not, it records the faults.
+// Allowed reports whether the rules of the platform allow an Ingress or route. If they do not, it adds their errors to
+// the Exposure.
 func (e *Exposure) Allowed(asked *dialect.Exposing) bool {
 	if e.Rules == nil {
 		return true
@@ -110,7 +114,7 @@ func (e *Exposure) Allowed(asked *dialect.Exposing) bool {
 	return len(faults) == 0
 }
 
-// TLSHosts returns the hosts of the TLS settings in a field.
+// TLSHosts returns the hosts in TLS settings. field is the field that contains the settings.
 func TLSHosts(field string, settings []networkingv1.IngressTLS) (hosts []dialect.FieldValue) {
 	for i := range settings {
 		for _, host := range settings[i].Hosts {
@@ -120,7 +124,7 @@ func TLSHosts(field string, settings []networkingv1.IngressTLS) (hosts []dialect
 	return hosts
 }
 
-// ValidPort reports whether a number is a valid port. If it is not, ValidPort records a problem with the field.
+// ValidPort reports whether a number is a valid port. If it is not, ValidPort adds a problem with the field.
 func (e *Exposure) ValidPort(field string, port int32) bool {
 	if port < 1 || port > 65535 {
 		e.AddProblem(ReasonInvalidPort, field, "%d is not a port; write a number from 1 to 65535", port)
@@ -187,8 +191,9 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	e.Links = append(e.Links, Link{object.GetKind(), object.GetName(), address})
 }
 
-// exposing returns the part of the route that the rules of the platform judge: the host names in the custom resource
-// or, if the custom resource has no host names, the host of its address.
+// exposing returns the host names in the custom resource, which the rules of the platform check. If the custom resource
+// lists no host names but sets an address, it returns the host of the address. Hosts of the operator's configuration
+// are not checked.
 func (w RouteRequest) exposing(hostnames []string, host string) *dialect.Exposing {
 	asked := &dialect.Exposing{Kind: "HTTPRoute"}
 	for _, name := range hostnames {
@@ -201,8 +206,8 @@ func (w RouteRequest) exposing(hostnames []string, host string) *dialect.Exposin
 	return asked
 }
 
-// routeAddress parses the address of a route, and returns false if it cannot be used. A UI is reachable at only one
-// path, so the Ingress and the route must have the same path.
+// routeAddress returns the address of a route. If the address cannot be used, it adds a problem and returns false. A
+// driver serves its UI at only one path, so the Ingress and the route must have the same path.
 func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 	address := expose.Address{Scheme: "http"}
 	if w.Format != "" {
@@ -219,8 +224,8 @@ func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 	return address, true
 }
 
-// RouteFormat returns the address of routes in the operator's configuration, or "" if the configuration sets no such
-// address.
+// RouteFormat returns the address of routes in the operator's configuration, or "" if it sets none. Without an address
+// for routes, it is the address of Ingresses.
 func (u UI) RouteFormat() string {
 	switch {
 	case u.Route == nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// Labels of this API group by which tools select objects. Dashboards, Airflow and Kueue rely on them.
+// These labels of this API group are used by tools, such as dashboards, Airflow and Kueue, to select objects.
 const (
 	LabelAppName          = "sparkoperator.k8s.io/app-name"
 	LabelScheduledAppName = "sparkoperator.k8s.io/scheduled-app-name"
@@ -15,20 +15,20 @@ const (
 	LabelCreatedBy        = "sparkoperator.k8s.io/created-by-spark-operator"
 )
 
-// The operator's own labels, which identify every object of an attempt.
+// These are the operator's own labels. They identify every object of an attempt.
 const (
 	LabelAppUID  = lifecycle.AppUIDLabel
 	LabelAttempt = lifecycle.AttemptLabel
 	LabelManaged = dialect.ManagedLabel
 )
 
-// Names of the Spark containers in driver and executor pods, unless the pod template of a user has another name for its
-// Spark container.
+// DriverContainer and ExecutorContainer are the names of the Spark containers in driver and executor pods. A user's pod
+// template may give its Spark container another name.
 const (
 	DriverContainer   = overlay.DriverContainer
 	ExecutorContainer = overlay.ExecutorContainer
 )
 
-// KueuePrefix is the prefix of labels that belong to the workload and must not be copied to its pods (Kueue's contract
-// with job integrations).
+// KueuePrefix is the prefix of labels that must not be copied from a workload to its pods (Kueue's contract with job
+// integrations).
 const KueuePrefix = "kueue.x-k8s.io/"

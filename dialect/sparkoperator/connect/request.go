@@ -26,8 +26,7 @@ var connectFields = map[string]string{
 	"Service":          "spec.server.service",
 }
 
-// connectKeyFields maps Spark configuration keys to the typed fields that set them. A typed field is responsible for a
-// key if sparkConf does not contain the key.
+// connectKeyFields maps Spark configuration keys to the typed fields that set them.
 var connectKeyFields = map[string]string{
 	"spark.driver.cores":                              "spec.server.cores",
 	"spark.driver.memory":                             "spec.server.memory",
@@ -46,7 +45,7 @@ var connectKeyFields = map[string]string{
 	"spark.dynamicAllocation.shuffleTracking.timeout": "spec.dynamicAllocation.shuffleTrackingTimeout",
 }
 
-// connectKeyField returns the field of a SparkConnect that set a configuration key.
+// connectKeyField returns the field of a SparkConnect that sets a configuration key.
 func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 	typed := connectKeyFields[key]
 	if text, written := spec.SparkConf[key]; written && typed != "" {
@@ -70,8 +69,8 @@ func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 	return cmp.Or(typed, "spec.sparkConf["+conf.Shorten(key)+"]")
 }
 
-// inConnectFields returns the warnings of a rendering with the names of the SparkConnect's fields. It returns equal
-// warnings only once.
+// inConnectFields returns the texts of warnings, each with the name of a field of the SparkConnect. Equal warnings are
+// returned only once.
 func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning) []string {
 	var out []string
 	for _, warning := range warnings {
@@ -86,7 +85,7 @@ func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning
 	return out
 }
 
-// request converts an attempt of a SparkConnect into a request to build a server. It leaves out the annotation with the
+// request returns the request to build the server of an attempt. The request does not contain the annotation with the
 // spec's hash, because computing the hash costs as much as the rest of the request.
 func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Request {
 	r := c.standingRequest(sc)
@@ -96,8 +95,8 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 	return r
 }
 
-// standingRequest returns the part of a request that is the same for every attempt. The Service for clients is built
-// from this part.
+// standingRequest returns a request without the values that depend on the attempt. The Service for clients is built
+// from it.
 func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	selector := map[string]string{LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{
@@ -112,7 +111,7 @@ func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	}
 }
 
-// serverOwner returns a reference that makes the SparkConnect the controller of an object.
+// serverOwner returns an owner reference that makes the SparkConnect the controller of an object.
 func serverOwner(sc *v1alpha1.SparkConnect) metav1.OwnerReference {
 	return *metav1.NewControllerRef(sc, v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Review returns what the operator would report about the SparkConnect before it starts a server.
+// Review returns the errors, the warnings and the pods that the SparkConnect would have if it started a server now.
 func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	made, faults := c.tryServer(sc)
 	if len(faults) > 0 {
@@ -49,7 +49,7 @@ func templateWarnings(sc *v1alpha1.SparkConnect) []string {
 		dialect.TemplateWarnings("spec.executor.template", sc.Spec.Executor.Template))
 }
 
-// RestartWarning returns a warning if an edit replaces a running server; otherwise it returns an empty text.
+// RestartWarning returns a warning if an edit replaces a running server, or else an empty text.
 func (c Connects) RestartWarning(old, edited *v1alpha1.SparkConnect) string {
 	suspends := edited.Spec.Suspend != nil && *edited.Spec.Suspend
 	if !decodeConnect(&old.Status).Phase.Live() || suspends || !lifecycle.Edited(Hash(&old.Spec), Hash(&edited.Spec)) {

@@ -8,7 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestReviewHasTheMessageOfThePass checks that a review reports the same message as a pass about the same faults.
+// TestReviewHasTheMessageOfThePass checks that a review and a pass report the same message about an invalid
+// SparkConnect.
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, piece := range []string{`server: {memory: much}`, `server: {template: {spec: {containers: none}}}`, `sparkConf: {spark.executor.cores: none}`} {
 		sc := connectOf(t, piece)

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// ruleFaults returns the faults that the rules of the platform find in a SparkConnect whose server has the given
-// objects.
+// ruleFaults returns the errors that the rules of the platform find in a SparkConnect. objects contains the objects of
+// its server.
 func (c Connects) ruleFaults(sc *v1alpha1.SparkConnect, objects connect.Objects) []*dialect.FieldError {
 	if c.Rules == nil {
 		return nil
@@ -25,7 +25,7 @@ func (c Connects) ruleFaults(sc *v1alpha1.SparkConnect, objects connect.Objects)
 	return append(faults, c.exposure(sc, connect.ServiceName(sc.Name, sc.Spec.Server.Service)).Refused...)
 }
 
-// settings returns the Spark configuration of the user's fields.
+// settings returns the Spark configuration of a SparkConnect, each key with the field that sets it.
 func settings(sc *v1alpha1.SparkConnect) (all []dialect.Setting) {
 	for key, value := range connectConf(sc).All() {
 		all = append(all, dialect.Setting{Key: key, Value: value, Field: connectKeyField(&sc.Spec, key)})
@@ -43,7 +43,7 @@ func workers(sc *v1alpha1.SparkConnect) dialect.Workers {
 	return w
 }
 
-// pods returns the pods of a server: its own, and an executor.
+// pods returns the pods of a server that the rules check: the server's pod, and one executor.
 func (c Connects) pods(sc *v1alpha1.SparkConnect, objects connect.Objects) ([]dialect.Pod, error) {
 	executor, err := c.executor(sc, 1, 1, "")
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	connectRouteField  = "spec.ui.route"
 )
 
-// uiServiceName returns the name of the Service of a server's web UI. It is a separate Service, because the Service for
-// clients never leads to the web UI.
+// uiServiceName returns the name of the Service of a server's web UI. The UI has a Service of its own, because the
+// Service for clients does not serve the web UI.
 func uiServiceName(sc *v1alpha1.SparkConnect) string {
 	return expose.Name(connect.ServerName(sc.Name), sparkoperator.UIServiceSuffix)
 }
@@ -67,7 +67,7 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	return e
 }
 
-// rejectOutside records a problem if the operator's configuration does not allow the type of the Service for clients.
+// rejectOutside adds a problem if the operator's configuration does not allow the type of the Service for clients.
 func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
 	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInternal(base.Spec.Type) {
 		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
@@ -117,8 +117,8 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	e.Objects, e.Links = append(e.Objects, object), append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
 
-// routeRequest returns the settings of the HTTPRoute. The route's address is the address that the spec sets for the
-// Ingress. If the spec sets none, it is the address of routes in the operator's configuration.
+// routeRequest returns the settings of the HTTPRoute. If the spec sets an address for the Ingress, the route has the
+// same address. Otherwise it has the address of routes in the operator's configuration.
 func (c Connects) routeRequest(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) sparkoperator.RouteRequest {
 	w := sparkoperator.RouteRequest{
 		Spec: ui.Route, Field: connectRouteField, Format: c.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
@@ -138,8 +138,8 @@ func serverNames(sc *v1alpha1.SparkConnect) expose.Names {
 	return expose.Names{Application: sc.Name, Namespace: sc.Namespace, ID: sc.Name}
 }
 
-// uiPath sets the path at which clients reach the server's UI, as Dialect.uiConf does for applications. If an edit of
-// spec.ui changes the path, the running server keeps the old one; only the next server uses the new path.
+// uiPath sets the path at which clients reach the server's UI, as Dialect.uiConf does for applications. An edit of
+// spec.ui can change the path. The running server keeps the old path, and the next server uses the new one.
 func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	if sc.Spec.UI == nil {
 		return
@@ -151,8 +151,9 @@ func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	}
 }
 
-// recordServerExposed sets the condition Exposed from the states of the objects that lead to the UI. It returns a
-// warning event if an object is rejected or faulty. If the spec requests no such object, there is no condition.
+// recordServerExposed sets the condition Exposed from the states of the objects that make the UI reachable. If a
+// problem is new, it returns a warning event. If the spec requests no such object and there is no problem, it removes
+// the condition.
 func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
 	server := &sc.Status.Server
 	server.WebUIAddress = ""

@@ -15,9 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// ValidateConnect returns all faults because of which a SparkConnect cannot run, as far as they can be found without a
-// cluster. connect.Build finds further faults in the values of fields. ValidateConnect does not check the fields of the
-// auxiliary objects (spec.server.service, spec.ui), because they never prevent a server from running.
+// ValidateConnect returns all errors in the spec that prevent a SparkConnect from running and that can be found without
+// a cluster. connect.Build finds further errors in the values of fields. ValidateConnect does not check the fields of
+// the auxiliary objects (spec.server.service, spec.ui), because they never prevent a server from running.
 func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {
 		return wrong
@@ -31,8 +31,8 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return wrong
 }
 
-// validConnectName checks that the name is a DNS label (RFC 1035) that leaves room for the suffixes in the names of the
-// pod and the Service.
+// validConnectName checks that the name is a DNS label (RFC 1035), and that it is short enough for the suffixes in the
+// names of the pod and the Service.
 func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	const field = "metadata.name"
 	if problems := validation.IsDNS1035Label(sc.Name); len(problems) > 0 {
@@ -45,7 +45,7 @@ func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return nil
 }
 
-// validConnectAllocation rejects numbers of executors with which a server ends at its start.
+// validConnectAllocation rejects numbers of executors with which a server would fail at its start.
 func validConnectAllocation(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	return sparkoperator.CheckDynamicAllocation(sc.Spec.DynamicAllocation)
 }
@@ -55,8 +55,8 @@ func validConnectTemplates(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldErro
 	return append(sparkoperator.CheckTemplate("spec.server.template", sc.Spec.Server.Template), sparkoperator.CheckTemplate("spec.executor.template", sc.Spec.Executor.Template)...)
 }
 
-// validConnectMetadata rejects the operator's own labels and annotations, because the operator finds and deletes
-// objects by them.
+// validConnectMetadata rejects labels and annotations with the operator's own prefix, because the operator finds and
+// deletes objects by them.
 func validConnectMetadata(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.ReservedConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
@@ -75,8 +75,8 @@ func validConnectMetadata(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError
 	return wrong
 }
 
-// validConnectSizes rejects sizes of the server and its executors that Spark does not accept. A bad size of the server
-// would end it right after its start. With a bad size of executors, the server would wait for them forever.
+// validConnectSizes rejects sizes of the server and its executors that Spark does not accept. With an invalid size, the
+// server would end right after its start, or it would wait forever for executors that cannot be created.
 func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*sparkoperator.FieldError) {
 	check := func(field, value string) {
 		if value == "" || strings.Contains(value, "${") {

@@ -13,8 +13,8 @@ import (
 )
 
 // TestScheduleDoubts checks doubtful settings: valid settings that the user may have meant differently. They do not
-// prevent runs. Each doubtful setting causes one event that names its field, and a condition reports the settings until
-// the schedule is edited.
+// prevent runs. Each doubtful setting causes one event that names its field. A condition reports all of them until the
+// schedule is edited.
 func TestScheduleDoubts(t *testing.T) {
 	unknown := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" }
 	local := func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" }
@@ -22,16 +22,16 @@ func TestScheduleDoubts(t *testing.T) {
 		about  string
 		change []func(*v1beta2.ScheduledSparkApplication)
 		reason string
-		says   []string // each is an event of its own, and in the condition
+		says   []string // the beginnings of the events' messages, which the condition contains too
 	}{
-		{"none", nil, "", nil},
+		{"no doubtful setting", nil, "", nil},
 		{"a policy", []func(*v1beta2.ScheduledSparkApplication){unknown}, "UnknownConcurrencyPolicy", []string{`UnknownConcurrencyPolicy: spec.concurrencyPolicy: "Maybe" is not Allow, Forbid or Replace`}},
 		{"a zone", []func(*v1beta2.ScheduledSparkApplication){local}, "LocalTimeZone", []string{"LocalTimeZone: spec.timeZone: Local names no particular time zone"}},
-		{"a zone of the schedule's own", []func(*v1beta2.ScheduledSparkApplication){func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=Local 0 * * * *" }},
+		{"a zone in spec.schedule", []func(*v1beta2.ScheduledSparkApplication){func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=Local 0 * * * *" }},
 			"LocalTimeZone", []string{"LocalTimeZone: spec.schedule: Local names no particular time zone"}},
-		{"a zone of its own, Local beside it", []func(*v1beta2.ScheduledSparkApplication){local, func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "CRON_TZ=Local 0 * * * *" }},
+		{"Local in spec.schedule and in spec.timeZone", []func(*v1beta2.ScheduledSparkApplication){local, func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "CRON_TZ=Local 0 * * * *" }},
 			"LocalTimeZone", []string{"LocalTimeZone: spec.schedule: Local names no particular time zone"}},
-		{"a zone that another wins over", []func(*v1beta2.ScheduledSparkApplication){local, func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=UTC 0 * * * *" }}, "", nil},
+		{"Local in spec.timeZone, which spec.schedule overrides", []func(*v1beta2.ScheduledSparkApplication){local, func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=UTC 0 * * * *" }}, "", nil},
 		{"both", []func(*v1beta2.ScheduledSparkApplication){unknown, local}, "UnknownConcurrencyPolicy",
 			[]string{"UnknownConcurrencyPolicy: spec.concurrencyPolicy", "LocalTimeZone: spec.timeZone"}},
 	} {
@@ -64,14 +64,14 @@ func TestScheduleDoubts(t *testing.T) {
 			mended.Status, mended.Generation = s.Status, 2
 			d.Decide(mended, lifecycle.Observed{}, morning.Add(31*time.Minute))
 			if got := conditionsOf(mended.Status.Conditions); got != "Ready=True(Scheduled)" {
-				t.Errorf("mended: %s", got)
+				t.Errorf("conditions of the corrected schedule: %s", got)
 			}
 		})
 	}
 }
 
-// TestDoubtComesLater checks that a doubtful setting that a later edit adds is reported, and that the first doubtful
-// setting is not reported again.
+// TestDoubtComesLater checks an edit that adds a second doubtful setting. The second one is reported, and the first one
+// is not reported again.
 func TestDoubtComesLater(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)
@@ -81,12 +81,12 @@ func TestDoubtComesLater(t *testing.T) {
 	}
 	s.Spec.ConcurrencyPolicy, s.Generation = "Perhaps", 3
 	if reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.Contains(reported, `"Perhaps"`) {
-		t.Errorf("another policy that is unknown is not reported: %q", reported)
+		t.Errorf("an edit to another unknown policy is not reported: %q", reported)
 	}
 }
 
-// TestLocalIsNoEdit checks that the time zones UTC and Local count as equal to no time zone. A change between them is
-// no edit and therefore drops no due run.
+// TestLocalIsNoEdit checks that the time zones UTC and Local have the same meaning as no time zone. If one of them
+// replaces another, this is not an edit of the schedule, so no due run is dropped.
 func TestLocalIsNoEdit(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)

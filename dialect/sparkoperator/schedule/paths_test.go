@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestInTemplate checks that only the beginning of a path is changed to a path of the schedule's template. The spec
-// inside a pod template, configuration keys and quoted texts stay unchanged.
+// TestInTemplate checks that only a path at the beginning of a text is changed to a path in the schedule's template.
+// Paths in the spec of a pod template, configuration keys and quoted texts stay unchanged.
 func TestInTemplate(t *testing.T) {
 	for _, test := range []struct{ field, message, wantField, wantMessage string }{
 		{"spec", "x", "spec.template", "x"},
@@ -57,8 +57,8 @@ func TestPodTemplateIsRefusedByItsOwnPath(t *testing.T) {
 	}
 }
 
-// TestAScheduleBeyondTheLimits checks that a schedule whose spec could not be read starts and deletes no run and keeps
-// the times in its status.
+// TestAScheduleBeyondTheLimits checks a schedule whose spec exceeds the limits and therefore cannot be read. It starts
+// and deletes no run and keeps the times in its status.
 func TestAScheduleBeyondTheLimits(t *testing.T) {
 	var s v1beta2.ScheduledSparkApplication
 	text := fmt.Sprintf(`{"metadata":{"name":"s","generation":2},"spec":{"schedule":"@every 1s","template":{"driver":{"coreLimit":"1"},"volumes":[{"name":"v","emptyDir":{"sizeLimit":%q}}]}},`+

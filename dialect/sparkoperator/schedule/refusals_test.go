@@ -12,9 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write the schedules' part of docs/validation.md")
 
-// TestRefusalsDocument compares the table of refused schedules in docs/validation.md with testdata/refusals.yaml,
-// or writes the table with -update. It checks that the review of each row names the field of the row first, and that
-// the review of the valid object has no faults.
+// TestRefusalsDocument compares the table of rejected schedules in docs/validation.md with testdata/refusals.yaml, or
+// writes the table with -update. The review of each row must name the field of the row first. The review of the valid
+// object must contain no errors.
 func TestRefusalsDocument(t *testing.T) {
 	file := refusal.Must(t, "testdata/refusals.yaml")
 	review := func(pieces ...string) dialect.Review {

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// Review returns what the operator would report about the schedule and its template before it starts a run.
+// Review returns the errors and warnings about a schedule and its template, and the pods of its next run.
 func (d Schedules) Review(s *v1beta2.ScheduledSparkApplication, now time.Time) (review dialect.Review) {
 	if review.Faults = d.Validate(s, now); len(review.Faults) > 0 {
 		return review

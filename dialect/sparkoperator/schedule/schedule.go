@@ -37,11 +37,11 @@ type Options struct {
 // their arguments.
 type Schedules struct{ Options }
 
-// Decide reads the schedule, runs the state machine, and writes the result into the status of s, in memory. The plan
+// Decide reads the schedule, runs the state machine, and writes the result into s.Status. It stores nothing. The plan
 // contains only Actions, Notices and RequeueAfter, because a schedule has no phases. If the schedule is being deleted,
 // Decide does not change the status, and the plan is empty.
 //
-// A running run is deleted in the foreground. With the policy Replace, the next run therefore starts when the previous
+// With the policy Replace, the active run is deleted in the foreground. The next run therefore starts when the previous
 // run and its driver pod no longer exist.
 func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	if s.DeletionTimestamp != nil {
@@ -58,8 +58,8 @@ func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.O
 	return lifecycle.Plan{Actions: plan.Actions, Notices: plan.Notices, RequeueAfter: plan.RequeueAfter}
 }
 
-// schedule returns what the spec of the custom resource requests. doubts are the doubtful settings, which the user may
-// have meant differently; they do not prevent runs.
+// schedule returns what the spec of the custom resource requests. It also returns warnings about doubtful settings:
+// valid settings that the user may have meant differently. They do not prevent runs.
 func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time) (want schedule.Schedule, doubts []lifecycle.Cause) {
 	spec := &s.Spec
 	want = schedule.Schedule{
@@ -94,8 +94,8 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	return want, doubts
 }
 
-// unreadSchedule returns the schedule to use if the spec could not be read: it starts and deletes no run, and the
-// stored times stay.
+// unreadSchedule returns the schedule for a spec that could not be read. With this schedule, the operator starts and
+// deletes no run and keeps the stored times.
 func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule) schedule.Schedule {
 	want.Invalid = dialect.Invalid(dialect.OutOfBounds(s.OutOfBounds))
 	want.Successful, want.Failed, want.Policy = math.MaxInt, math.MaxInt, schedule.Forbid
@@ -106,19 +106,19 @@ func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	return want
 }
 
-// localZoneDoubt returns the warning about the time zone Local, which names no place and is read as UTC, as if no time
-// zone were set.
+// localZoneDoubt returns the warning about the time zone Local. This name refers to no particular place, so it has the
+// same meaning as UTC and as no time zone.
 func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
 	field := "spec.timeZone"
-	if strings.Contains(spec.Schedule, "TZ=") { // the zone in the schedule wins
+	if strings.Contains(spec.Schedule, "TZ=") { // a zone in spec.schedule has precedence
 		field = "spec.schedule"
 	}
 	doubt := sparkoperator.FieldError{Field: field, Message: "Local names no particular time zone and counts as UTC; write UTC, or a name from the IANA database such as Europe/Vienna"}
 	return doubt.Error()
 }
 
-// kept returns the number of runs to keep for a history limit. For a negative limit, which is invalid, it keeps all
-// runs.
+// kept returns the number of runs to keep for a history limit. A negative limit is invalid. In this case all runs are
+// kept.
 func kept(limit *int32) int {
 	switch {
 	case limit == nil:
@@ -129,8 +129,8 @@ func kept(limit *int32) int {
 	return int(*limit)
 }
 
-// policy returns the concurrency policy. An unknown policy is read as Forbid, which does no harm whatever the user
-// meant: no two runs are active at the same time, and no run is stopped.
+// policy returns the concurrency policy. An unknown policy counts as Forbid, which is safe: no two runs are active at
+// the same time, and no run is stopped.
 func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldError) {
 	switch p {
 	case "", v1beta2.ConcurrencyAllow:
@@ -143,7 +143,7 @@ func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldE
 	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is not Allow, Forbid or Replace and counts as Forbid; write one of the three"}
 }
 
-// RunFacts returns the facts about a run that the schedule's decisions need.
+// RunFacts returns those facts about a run that the decisions about its schedule need.
 func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	run := lifecycle.Run{Name: app.Name, UID: string(app.UID), CreatedAt: app.CreationTimestamp.UTC(), Deleting: app.DeletionTimestamp != nil}
 	switch app.Status.AppState.State {
@@ -158,22 +158,22 @@ func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	return run
 }
 
-// RenderRun returns the SparkApplication of a Create action. The SparkApplication has the content of the schedule's
-// template, and the schedule's labels. It is owned by the schedule and therefore deleted with it, unless the schedule
-// is deleted with --cascade=orphan.
+// RenderRun returns the SparkApplication of a Create action. Its spec is the schedule's template, and it has the
+// schedule's labels. The schedule owns it, so it is deleted with the schedule, unless the schedule is deleted with
+// --cascade=orphan.
 func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (*v1beta2.SparkApplication, error) {
 	run := &v1beta2.SparkApplication{}
 	run.APIVersion, run.Kind = v1beta2.SchemeGroupVersion.String(), "SparkApplication"
 	run.Name, run.Namespace = action.Name, s.Namespace
 	run.Labels = map[string]string{}
 	for key, text := range s.Labels {
-		if !strings.HasPrefix(key, dialect.OwnPrefix) { // the operator sets these on the objects of a run
+		if !strings.HasPrefix(key, dialect.OwnPrefix) { // the operator sets its own labels on the objects of a run
 			run.Labels[key] = text
 		}
 	}
 	run.Labels[sparkoperator.LabelScheduledAppName] = s.Name
 	owner := metav1.NewControllerRef(s, v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"))
-	owner.Controller = nil // tools of this API expect that; a run is an application of its own
+	owner.Controller = nil // because tools of this API expect no controller: a run is an application like any other
 	run.OwnerReferences = []metav1.OwnerReference{*owner}
 	switch tick := schedule.TickOf(s.Name, action.Name); {
 	case !tick.IsZero():

@@ -56,7 +56,7 @@ func storedSchedule(t testing.TB, s *v1beta2.ScheduledSparkApplication) {
 	}
 }
 
-// toldBy returns the events of a plan as text, one in each line.
+// toldBy returns the events of a plan as text, one event in each line.
 func toldBy(d Schedules, s *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) string {
 	var out []string
 	for _, e := range d.Events(s, plan) {
@@ -74,7 +74,7 @@ func conditionsOf(conditions []metav1.Condition) string {
 	return strings.Join(out, " ")
 }
 
-// TestScheduleLife checks the status in the life cycle of an ordinary schedule. The status must have the fields and
+// TestScheduleLife checks the status of an ordinary schedule during its life cycle. The status must have the fields and
 // values that tools of this API expect.
 func TestScheduleLife(t *testing.T) {
 	d, s := Schedules{}, nightly()
@@ -186,8 +186,8 @@ func TestRunFacts(t *testing.T) {
 	}
 }
 
-// TestScheduleRefusals checks that a state, conditions and an event report every invalid field by name, and that the
-// schedule recovers when the field is corrected.
+// TestScheduleRefusals checks that every invalid field is reported by name: in the state, in conditions and in an
+// event. If the field is corrected, the schedule recovers.
 func TestScheduleRefusals(t *testing.T) {
 	for _, test := range []struct {
 		about  string
@@ -244,8 +244,8 @@ func TestScheduleRefusals(t *testing.T) {
 	}
 }
 
-// TestScheduleIsNotRefusedForTheLongestName checks that the runs of a schedule with the longest allowed name, and the
-// objects of these runs, have valid names. A name that is one character longer is rejected.
+// TestScheduleIsNotRefusedForTheLongestName checks a schedule with the longest allowed name. Its runs, and the objects
+// of these runs, must have valid names. A name that is one character longer is rejected.
 func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 	if schedule.MaxName != 52 {
 		t.Errorf("docs/schedules.md says 52, and it is %d", schedule.MaxName)
@@ -346,8 +346,8 @@ func TestScheduleConditions(t *testing.T) {
 	}
 }
 
-// TestScheduleIsTakenOver checks the take-over of a schedule from another operator. No run starts twice. One run
-// replaces all missed runs, because the other operator would also have started only one.
+// TestScheduleIsTakenOver checks the take-over of a schedule from another operator. No run may start twice. If several
+// runs were missed, only one run starts, as in the other operator.
 func TestScheduleIsTakenOver(t *testing.T) {
 	last, next := metav1.NewTime(morning.Add(-30*time.Minute)), metav1.NewTime(morning.Add(30*time.Minute))
 	left := v1beta2.ScheduledSparkApplicationStatus{LastRun: last, NextRun: next, LastRunName: "nightly-1769940000123456789", ScheduleState: v1beta2.ScheduleStateScheduled,
@@ -403,7 +403,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 }
 
 // TestScheduleLawOverLives simulates random life cycles of schedules. Each decision must read the memory that the
-// previous decision stored, and a decision that does nothing must leave the status unchanged.
+// previous decision stored. A decision that does nothing must leave the status unchanged.
 func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(lives.Count(t, 50)) {
@@ -472,8 +472,8 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 	return seen
 }
 
-// checkSchedule checks that the API server would accept the conditions of a status, that the state and the reason of
-// the status agree, and that a second decision that does nothing leaves the status unchanged.
+// checkSchedule checks that the API server would accept the conditions, and that the state and the reason of the status
+// are consistent. A second decision that does nothing must leave the status unchanged.
 func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) {
 	t.Helper()
 	for _, c := range s.Status.Conditions {
