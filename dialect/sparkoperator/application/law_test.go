@@ -20,8 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// These tests check a rule of every dialect: each decision reads the same memory that the previous decision stored in the
-// JSON of the status.
+// These tests check a rule of every dialect: each decision reads the same memory that the previous decision stored in
+// the JSON of the status.
 
 // roundTrip encodes a status as JSON and decodes it again, as the API server would return it.
 func roundTrip(t testing.TB, s *v1beta2.SparkApplicationStatus) {
