@@ -10,16 +10,17 @@ import (
 // ReasonSparkSubmit is the wait reason of an attempt whose driver pod spark-submit creates.
 const ReasonSparkSubmit = "SparkSubmit"
 
-// SparkSubmitCause returns the wait reason of an attempt whose driver pod spark-submit creates. The argument why says
-// why spark-submit is necessary.
+// SparkSubmitCause returns the wait reason of an attempt whose driver pod spark-submit creates. why is the reason why
+// spark-submit creates the driver pod and not the operator.
 func SparkSubmitCause(why string) *lifecycle.Cause {
 	return &lifecycle.Cause{Reason: ReasonSparkSubmit, Message: "spark-submit creates the driver pod: " + why}
 }
 
 // Runner builds the pod that runs spark-submit to create the driver pod of a submission request. In the result,
-// Objects.Driver is this runner pod, and Objects.Before are the objects that it needs. An annotation on the driver
-// names the runner pod, so that the operator recognizes a driver that the runner did not complete. An error comes from
-// submit.BuildRunner.
+// Objects.Driver is this runner pod, and Objects.Before contains the objects that the runner pod needs.
+//
+// An annotation on the driver pod names the runner pod. With it, the operator recognizes a driver whose runner ended
+// before the submission was complete.
 func Runner(r submit.Request) (submit.Objects, error) {
 	annotations := map[string]string{}
 	maps.Copy(annotations, r.Driver.Annotations)

@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// PodTemplate parses a pod template. If the template cannot be parsed, it returns an empty template, and validation
-// reports the fault.
+// PodTemplate parses a pod template. If the template cannot be parsed, it returns an empty template. Validation reports
+// the error elsewhere.
 func PodTemplate(raw *runtime.RawExtension) corev1.PodTemplateSpec {
 	if raw == nil {
 		return corev1.PodTemplateSpec{}
@@ -32,9 +32,9 @@ func ReadPodTemplate(raw *runtime.RawExtension) (template corev1.PodTemplateSpec
 	return template, err
 }
 
-// TemplateMetadata returns the labels and annotations of a pod template. It parses nothing else of the template,
-// because parsing the whole template is expensive. If the template cannot be parsed, it returns nil, and validation
-// reports the fault.
+// TemplateMetadata returns the labels and annotations of a pod template. It parses only the metadata, because parsing
+// the whole template is expensive. If the template cannot be parsed, it returns nil. Validation reports the error
+// elsewhere.
 func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string]string) {
 	var template struct {
 		Metadata struct {
@@ -48,9 +48,8 @@ func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string
 	return template.Metadata.Labels, template.Metadata.Annotations
 }
 
-// TemplateContainer returns the name by which Spark must select its container in a template. It returns the given name
-// if a container other than the first has this name, and "" otherwise, because Spark uses the first container by
-// default.
+// TemplateContainer returns the name by which Spark must find its container in a template. This is the given name if a
+// container other than the first has it. Otherwise it is "", because Spark uses the first container by default.
 func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	if slices.IndexFunc(PodTemplate(raw).Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) > 0 {
 		return name
@@ -58,9 +57,10 @@ func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	return ""
 }
 
-// PrivilegeEscalation returns the value of allowPrivilegeEscalation that a security context requires: its own value, if
-// it has one. Otherwise the value is true for a privileged container and for a container with CAP_SYS_ADMIN, because
-// Kubernetes rejects the value false for them. In all other cases the result is nil, so that Spark's default may apply.
+// PrivilegeEscalation returns the value of allowPrivilegeEscalation that a container needs with a security context. If
+// the context sets the value, this value is returned. For a privileged container and for a container with
+// CAP_SYS_ADMIN, the value is true, because Kubernetes rejects false for them. Otherwise the result is nil, and Spark's
+// default applies.
 func PrivilegeEscalation(s *corev1.SecurityContext) *bool {
 	switch {
 	case s == nil:

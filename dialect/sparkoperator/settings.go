@@ -15,17 +15,17 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// DefaultMaster is the URL of the API server inside every cluster.
+// DefaultMaster is the URL of the API server as pods in any cluster reach it.
 const DefaultMaster = "k8s://https://kubernetes.default.svc"
 
 // CredentialPrefix is the prefix of Spark's configuration keys for credentials of the API server.
 const CredentialPrefix = "spark.kubernetes.authenticate."
 
 // MaxSeconds is the largest number of seconds that a time.Duration can represent, 292 years. A larger number would
-// become negative, and a deadline of that length would expire at once.
+// overflow and become negative, so that a deadline would expire at once.
 const MaxSeconds = int64(math.MaxInt64 / time.Second)
 
-// Seconds converts a number of seconds to a duration. If n is nil, it returns the argument fallback.
+// Seconds converts a number of seconds to a duration. If n is nil, it returns fallback.
 func Seconds(n *int64, fallback time.Duration) time.Duration {
 	if n == nil {
 		return fallback
@@ -50,9 +50,9 @@ func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 	}
 }
 
-// CheckDynamicAllocation returns the faults of the numbers of executors with which Spark ends a driver at its start
-// (ExecutorAllocationManager.validateSettings, SchedulerBackendUtils.getInitialTargetExecutorNumber). An initial number
-// below the minimum is no fault, because Spark starts with the minimum then.
+// CheckDynamicAllocation returns an error for each number of executors with which Spark would stop a driver at its
+// start (ExecutorAllocationManager.validateSettings, SchedulerBackendUtils.getInitialTargetExecutorNumber). It accepts
+// an initial number below the minimum, because Spark then starts with the minimum.
 func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*FieldError) {
 	if d == nil || !d.Enabled {
 		return nil
@@ -99,7 +99,7 @@ func StringValue(s *string) string {
 	return *s
 }
 
-// RawBytes returns the JSON of a field that is not decoded, or nil if the field is not set.
+// RawBytes returns the raw JSON of a field, or nil if the field is not set.
 func RawBytes(template *runtime.RawExtension) []byte {
 	if template == nil {
 		return nil
@@ -122,7 +122,7 @@ func CheckTemplate(field string, template *runtime.RawExtension) []*FieldError {
 	return nil
 }
 
-// CheckMemorySize returns an error if Spark does not accept a text as a memory size.
+// CheckMemorySize returns an error if text is not a memory size that Spark accepts.
 func CheckMemorySize(text string) error {
 	size, err := conf.ParseSize(text, conf.MiB)
 	if err != nil || size <= 0 {

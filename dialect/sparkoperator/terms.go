@@ -2,7 +2,7 @@ package sparkoperator
 
 import "github.com/sparkoperator/spark-operator/dialect"
 
-// Types of conditions that the kinds of this API group have in common.
+// These are the types of conditions that the kinds of this API group share.
 const (
 	ConditionReady       = dialect.ConditionReady
 	ConditionReconciling = dialect.ConditionReconciling
@@ -19,7 +19,7 @@ const (
 // Event is a Kubernetes Event about a custom resource.
 type Event = dialect.Event
 
-// Reasons of events that users of this API rely on.
+// These are the reasons of events. Users of this API rely on them.
 const (
 	EventTakenOver        = dialect.EventTakenOver
 	EventSubmitted        = dialect.EventSubmitted

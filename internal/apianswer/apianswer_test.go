@@ -133,8 +133,8 @@ func TestWaitOf(t *testing.T) {
 	}
 }
 
-// TestNotServed checks that NotServed detects a missing definition in both forms in which the client reports it, and in
-// no other error.
+// TestNotServed checks that NotServed recognizes a missing CustomResourceDefinition. The client reports it in two
+// different ways. NotServed must recognize no other error.
 func TestNotServed(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "scheduling.example.com", Version: "v1", Kind: "PodGroup"}
 	object := &unstructured.Unstructured{}
@@ -199,8 +199,8 @@ func TestOfCreation(t *testing.T) {
 	}
 }
 
-// TestOfDryRun checks that OfDryRun returns a cause only if something would keep the pod itself from being created. A
-// problem of the dry run, or a right that the operator lacks, is not a cause.
+// TestOfDryRun checks that OfDryRun returns a cause only if the API server would reject the pod itself. If the dry run
+// is not supported, or the operator lacks a right, there is no cause.
 func TestOfDryRun(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -263,7 +263,7 @@ func TestHasDuplicates(t *testing.T) {
 		change func(*corev1.PodSpec)
 		want   bool
 	}{
-		"nothing twice": {func(*corev1.PodSpec) {}, false},
+		"no duplicates": {func(*corev1.PodSpec) {}, false},
 		"volumes":       {func(s *corev1.PodSpec) { s.Volumes = append(s.Volumes, s.Volumes[0]) }, true},
 		"containers": {func(s *corev1.PodSpec) {
 			s.Containers = append(s.Containers, s.Containers[0])
@@ -284,8 +284,8 @@ func TestHasDuplicates(t *testing.T) {
 	}
 }
 
-// TestImmutableSpec checks that ImmutableSpec returns true only if the API server forbids the change of the spec as a
-// whole, and not for a fault in one of its fields.
+// TestImmutableSpec checks that ImmutableSpec returns true only if the API server forbids to change the spec as a
+// whole, and not if one field of the spec is invalid.
 func TestImmutableSpec(t *testing.T) {
 	spec := field.NewPath("spec")
 	immutable := invalid(field.Forbidden(spec, "updates to statefulset spec for fields other than"))
@@ -293,12 +293,12 @@ func TestImmutableSpec(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"a change of the selector":  {immutable, true},
-		"wrapped":                   {errors.Join(immutable), true},
-		"a bad image":               {invalid(field.Required(spec.Child("template"), "x")), false},
-		"something forbidden in it": {invalid(field.Forbidden(spec.Child("template", "spec"), "x")), false},
-		"no right":                  {forbidden("x"), false},
-		"a transient error":         {errors.New("no route to host"), false},
+		"a change of the selector":        {immutable, true},
+		"wrapped":                         {errors.Join(immutable), true},
+		"a bad image":                     {invalid(field.Required(spec.Child("template"), "x")), false},
+		"a forbidden change of one field": {invalid(field.Forbidden(spec.Child("template", "spec"), "x")), false},
+		"no right":                        {forbidden("x"), false},
+		"a transient error":               {errors.New("no route to host"), false},
 	} {
 		if got := ImmutableSpec(test.err); got != test.want {
 			t.Errorf("%s: %t", name, got)
@@ -321,8 +321,8 @@ func TestUndeclaredField(t *testing.T) {
 	}
 }
 
-// TestQuotaCountsPredecessor checks that QuotaCountsPredecessor returns true only if the quota has room for the new
-// StatefulSet after the old StatefulSet is deleted.
+// TestQuotaCountsPredecessor checks that QuotaCountsPredecessor returns true only if the quota will have room for the
+// new StatefulSet as soon as the old StatefulSet is deleted.
 func TestQuotaCountsPredecessor(t *testing.T) {
 	sets := func(text string) error {
 		return fmt.Errorf("create: %w", apierrors.NewForbidden(appsv1.Resource("statefulsets"), "c", errors.New(text)))
@@ -336,16 +336,16 @@ func TestQuotaCountsPredecessor(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"full":                         {quota("statefulsets.apps", "2", "2"), true},
-		"full, and large":              {quota("statefulsets.apps", "1k", "1k"), true},
-		"lowered":                      {quota("statefulsets.apps", "2", "1"), false},
-		"lowered from a large one":     {quota("statefulsets.apps", "1k", "999"), false},
-		"of something else":            {quota("pods", "2", "2"), false},
-		"in other words":               {sets("exceeded quota: q"), false},
-		"nothing":                      {nil, false},
-		"a policy that quotes a quota": {sets("no: " + full), false},
-		"no right":                     {sets(`User "o" cannot create resource "statefulsets"`), false},
-		"a server that fails":          {apierrors.NewInternalError(errors.New("exceeded quota: q, " + full)), false},
+		"no room":                             {quota("statefulsets.apps", "2", "2"), true},
+		"no room, large numbers":              {quota("statefulsets.apps", "1k", "1k"), true},
+		"a lowered limit":                     {quota("statefulsets.apps", "2", "1"), false},
+		"a limit lowered from a large number": {quota("statefulsets.apps", "1k", "999"), false},
+		"a quota of another kind":             {quota("pods", "2", "2"), false},
+		"an unknown message":                  {sets("exceeded quota: q"), false},
+		"nothing":                             {nil, false},
+		"a policy that quotes a quota":        {sets("no: " + full), false},
+		"no right":                            {sets(`User "o" cannot create resource "statefulsets"`), false},
+		"a server that fails":                 {apierrors.NewInternalError(errors.New("exceeded quota: q, " + full)), false},
 	} {
 		if got := QuotaCountsPredecessor(test.err); got != test.want {
 			t.Errorf("%s: %t", name, got)

@@ -1,14 +1,14 @@
 // Package apianswer classifies the answers of the API server to a request: as a rejection, as a transient error, or as
 // a reason to wait.
 //
-//   - A rejection does not change if the request is repeated: the object is invalid, forbidden, or beyond a quota. It
-//     becomes part of the next decision.
+//   - A rejection does not change if the request is repeated: the object is invalid, forbidden, or beyond a quota. The
+//     rejection becomes part of the next decision.
 //   - A transient error goes away by itself: a time-out, a conflict, too many requests, a server that fails, a token
-//     that is being renewed. The pass returns it and backs off.
-//   - A wait ends when something outside of the application changes: a namespace is gone, a definition is installed, a
-//     right is granted, a webhook is repaired. The application has not failed.
+//     that is being renewed. The pass returns the error and is repeated after a back-off.
+//   - A wait ends when something outside of the application changes: a namespace is gone, a CustomResourceDefinition is
+//     installed, a right is granted, a webhook is repaired. The application has not failed.
 //
-// The package reads errors only. It sends no requests and remembers nothing.
+// The package only reads errors. It sends no requests and has no state, except in Replies.
 package apianswer
 
 import (
@@ -40,7 +40,7 @@ const (
 )
 
 // Rejection returns why the API server rejected a request, and whether the rejection is permanent. The cause is empty
-// for a transient error and for nil. If the operator lacks a right, the cause is set but the rejection is not
+// if err is nil or a transient error. If the operator lacks a right, there is a cause, but the rejection is not
 // permanent.
 func Rejection(err error) (cause lifecycle.Cause, permanent bool) {
 	if meta.IsNoMatchError(err) { // the definition of the kind is not installed
@@ -64,14 +64,14 @@ func Rejection(err error) (cause lifecycle.Cause, permanent bool) {
 
 // isUnsettled reports whether the API server rejects a request only because it has not loaded all of its own state yet.
 //
-// For example, the status of a new quota is empty for a moment. For the first seconds after a definition is installed,
-// the admission plugin that checks owner references does not recognise the kind.
+// For example, the status of a new quota is empty for a moment. Another example is the admission plugin that checks
+// owner references: for some seconds, it does not know the kind of a new CustomResourceDefinition.
 func isUnsettled(message string) bool {
 	return strings.Contains(message, "status unknown for quota") || strings.Contains(message, "cannot find RESTMapping")
 }
 
-// rejectionReason returns the reason of a rejection, from the status code and, for status 403, from the message,
-// because the rejections with status 403 differ only in their messages.
+// rejectionReason returns the reason of a rejection. The status code is enough, except for status 403: these rejections
+// differ only in their messages.
 func rejectionReason(code int, message string) string {
 	if code != http.StatusForbidden {
 		return ReasonInvalid
@@ -93,18 +93,19 @@ func rejectionReason(code int, message string) string {
 }
 
 // lacksRight reports whether a message of status 403 says that the operator lacks a right. Such a message comes from
-// the authorizer, or from the admission plugin OwnerReferencesPermissionEnforcement, which requires a right as well.
-// Other admission plugins judge the object and not the user.
+// the authorizer, or from the admission plugin OwnerReferencesPermissionEnforcement, which checks rights too. Other
+// admission plugins check the object and not the user.
 func lacksRight(message string) bool {
 	_, why, found := strings.Cut(message, " is forbidden: ")
 	return found && (strings.HasPrefix(why, `User "`) || strings.HasPrefix(why, "cannot set blockOwnerDeletion"))
 }
 
 // NotServed reports whether a creation failed because the API server does not serve the object's kind. The cause names
-// the definition to install, because definitions of optional kinds are installed by another program than this operator.
+// the CustomResourceDefinition to install, because this operator does not install the definitions of optional kinds.
 //
-// If the client has never mapped the kind, the client fails before it sends the request. If the client mapped the kind
-// before the definition was removed, the client sends the request to a path that does not exist.
+// The client reports this in two ways. If it has never mapped the kind to a path, it fails before it sends the request.
+// If the definition was removed after the client had mapped the kind, the request fails because its path does not
+// exist.
 func NotServed(object client.Object, err error) (cause lifecycle.Cause, missing bool) {
 	kind := object.GetObjectKind().GroupVersionKind()
 	var status apierrors.APIStatus

@@ -9,14 +9,15 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Replies caches the API server's last reply to each question, so that every pass of an application can use the reply.
-// Executor churn causes many passes, and without the cache each of these passes would send requests. The cache is in
-// memory only, so a new process queries again. The zero value is empty.
+// Replies caches the API server's last reply to each question. Executor churn causes many passes of an application, and
+// without the cache each of them would send the same requests. The cache is in memory only, so a new process sends the
+// requests again. The zero value is empty.
 type Replies struct {
 	memory.ByKey[Question, Reply]
 }
 
-// Question is the key of a cached reply: a custom resource and the part of it that the request was about.
+// Question is the key of a cached reply. It consists of a custom resource and the part of it that the request was
+// about.
 type Question struct {
 	Key  types.NamespacedName
 	Part lifecycle.Part
@@ -30,8 +31,8 @@ type Reply struct {
 	Cause   lifecycle.Cause // empty if nothing is wrong
 }
 
-// Last returns the cause in the last reply to a question about an attempt, and whether that reply is still valid. The
-// cause is empty if no such reply is cached.
+// Last returns the cause in the last reply to a question about an attempt. fresh reports whether the reply is still
+// valid. If no reply is cached, the cause is empty.
 func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) (cause lifecycle.Cause, fresh bool) {
 	last, known := r.Get(q)
 	if !known || last.UID != uid || last.Attempt != attempt {
@@ -40,8 +41,8 @@ func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) 
 	return last.Cause, now.Before(last.Until)
 }
 
-// RetryAfter returns the time from now until a question may be asked again. The result is negative if that time has
-// passed.
+// RetryAfter returns the time from now until the request of a question may be repeated. The result is negative if that
+// time has passed.
 func (r *Replies) RetryAfter(q Question, now time.Time) time.Duration {
 	last, _ := r.Get(q)
 	return last.Until.Sub(now)

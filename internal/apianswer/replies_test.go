@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestReplies checks that a reply is valid until its time ends, and only for the same object and attempt.
+// TestReplies checks that a reply is valid for a limited time, and only for the same object and attempt.
 func TestReplies(t *testing.T) {
 	var replies Replies
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

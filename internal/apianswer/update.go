@@ -12,13 +12,13 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
-// UndeclaredField reports whether an apply was rejected because the object has fields that the API server's schema
-// lacks. It checks the message, because the API server has no status code for this rejection.
+// UndeclaredField reports whether an apply was rejected because the object has fields that are not in the API server's
+// schema. It reads the message, because this rejection has no status code of its own.
 func UndeclaredField(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "field not declared in schema")
 }
 
-// ImmutableSpec reports whether an update was rejected because it changes an immutable part of the spec.
+// ImmutableSpec reports whether an update was rejected because it changes a part of the spec that is immutable.
 func ImmutableSpec(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -33,9 +33,9 @@ func ImmutableSpec(err error) bool {
 var setsCounted = regexp.MustCompile(
 	`used: count/statefulsets\.apps=([^,\s]+), limited: count/statefulsets\.apps=([^,\s]+)`)
 
-// QuotaCountsPredecessor reports whether a quota has no room for a StatefulSet only because it counts the StatefulSet
-// that is to be replaced. It returns false if the quota was lowered in the meantime, because the quota then has no room
-// after the deletion either.
+// QuotaCountsPredecessor reports whether a quota has no room for a StatefulSet only because the quota still counts the
+// StatefulSet that is being replaced. It returns false if the quota's limit was lowered below the used number, because
+// then there is no room after the deletion either.
 func QuotaCountsPredecessor(err error) bool {
 	if cause, _ := Rejection(err); cause.Reason != ReasonQuota {
 		return false

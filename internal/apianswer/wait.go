@@ -13,12 +13,12 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// terminatingInterval is the value of Wait.After for a namespace that is being deleted. The wait needs no better
-// timing, because the application is deleted with its namespace.
+// terminatingInterval is the value of Wait.After for a namespace that is being deleted. The exact value does not
+// matter, because the application is deleted with its namespace.
 const terminatingInterval = 10 * time.Second
 
-// Wait is an error that ends a pass although the application has no fault: an object is being deleted, or somebody has
-// to repair something. A later pass succeeds when the deletion or the repair is complete.
+// Wait is an error that ends a pass although the application is not at fault. An object is being deleted, or somebody
+// has to repair something outside of the application. A pass after the deletion or the repair succeeds.
 type Wait struct {
 	// After is the shortest time until the next pass. If it is zero, the wait has no lower bound of its own.
 	After time.Duration
@@ -31,8 +31,8 @@ type Wait struct {
 // Error returns the message.
 func (w *Wait) Error() string { return w.Message }
 
-// WaitOf returns the Wait that an error wraps, or a new Wait if the error says that the operator lacks a right. It
-// returns nil for any other error.
+// WaitOf returns the Wait that an error wraps. If the error says that the operator lacks a right, it returns a new
+// Wait. It returns nil for any other error.
 func WaitOf(err error) *Wait {
 	if wait, ok := errors.AsType[*Wait](err); ok {
 		return wait
@@ -48,11 +48,11 @@ func NamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// OfCreation classifies the error of a creation; the caller handles AlreadyExists. It returns either the cause of a
-// permanent rejection, or an error: a Wait, or the wrapped transient error.
+// OfCreation classifies the error of a creation. The caller handles AlreadyExists. OfCreation returns either the cause
+// of a permanent rejection, or an error: a Wait, or the wrapped transient error.
 //
-// A missing definition is a Wait, like a missing right. Another program installs the definition, perhaps at the same
-// time as the application is created.
+// A missing CustomResourceDefinition is a Wait, like a missing right. Another program installs the definition, perhaps
+// at the same time as the application is created.
 func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 	if NamespaceTerminating(err) {
 		return nil, &Wait{After: terminatingInterval, Message: "the namespace is being deleted, so nothing can be created in it"}
@@ -69,12 +69,12 @@ func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 	return nil, fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
 }
 
-// OfDryRun classifies the answer to a server-side dry run that creates a pod on behalf of another account. It returns
-// the cause that would keep the pod from being created, or an empty cause if nothing would. It returns an error if the
-// answer does not show whether the pod could be created.
+// OfDryRun classifies the answer to a server-side dry run that creates a pod on behalf of another account. If the API
+// server would not create the pod, OfDryRun returns the cause. If nothing prevents the creation, the cause is empty.
 //
-// For example, an answer shows nothing if the operator itself lacks a right, because the other account may have that
-// right. A webhook with side effects rejects every dry run, so its rejection is not returned as a cause.
+// It returns an error if the answer does not show whether the pod could be created. An example is an answer that the
+// operator lacks a right, because the other account may have this right. A webhook with side effects rejects every dry
+// run, so this rejection is no cause.
 func OfDryRun(pod *corev1.Pod, err error) (lifecycle.Cause, error) {
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), NamespaceTerminating(err):

@@ -12,8 +12,8 @@ import (
 )
 
 // TestScheduleSituations checks the conditions, events, next run, actions and requeue in situations that users meet.
-// The schedule is hourly. The first pass takes place right after the creation of the schedule. Each row describes the
-// passes after it.
+// The schedule is hourly. The first pass takes place right after the schedule was created. Each row describes the next
+// pass.
 func TestScheduleSituations(t *testing.T) {
 	const ready = "Ready=True(Scheduled)"
 	type app = v1beta2.ScheduledSparkApplication
@@ -26,20 +26,20 @@ func TestScheduleSituations(t *testing.T) {
 	}
 	for _, test := range []struct {
 		about      string
-		change     func(*app) // from the beginning
-		edit       func(*app) // before the second look
+		change     func(*app) // made before the first pass
+		edit       func(*app) // made before the second pass
 		after      time.Duration
 		seen       lifecycle.Observed
 		do         string
-		then       string // what a look right after does, once that is stored
+		then       string // the actions of a pass right after the second one
 		conditions string
-		reported   []string      // how each line begins
-		next       time.Duration // 0: none
+		reported   []string      // the beginning of each event
+		next       time.Duration // from the first pass to the next run; 0 if there is no next run
 	}{
 		{about: "nothing is due", after: 10 * time.Minute, conditions: ready, next: 30 * time.Minute},
 		{about: "a run is due", after: 30 * time.Minute, do: "Create nightly-1769943600", conditions: ready,
 			reported: []string{"Normal RunStarted: run nightly-1769943600 is the run of 2026-02-01T11:00:00Z"}, next: 90 * time.Minute},
-		{about: "beside another that goes on", change: policy(v1beta2.ConcurrencyAllow), after: 30 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+		{about: "another run is active under Allow", change: policy(v1beta2.ConcurrencyAllow), after: 30 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
 			do: "Create nightly-1769943600", conditions: ready, reported: []string{"Normal RunStarted: "}, next: 90 * time.Minute},
 		{about: "three times were missed", after: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, do: "Create nightly-1769950800", conditions: ready,
 			reported: []string{"Warning RunsMissed: ", "Normal RunStarted: run nightly-1769950800 "}, next: 210 * time.Minute},
@@ -50,18 +50,18 @@ func TestScheduleSituations(t *testing.T) {
 		},
 			after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}}, conditions: "Ready=True(RunWaiting)",
 			reported: []string{"Normal RunWaiting: run nightly-1769943600 "}, next: 30 * time.Minute},
-		{about: "another goes on under Forbid", change: policy(v1beta2.ConcurrencyForbid), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+		{about: "another run is active under Forbid", change: policy(v1beta2.ConcurrencyForbid), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
 			conditions: "Ready=True(RunWaiting)", reported: []string{"Normal RunWaiting: run nightly-1769943600 waits until no other run is active: nightly-1"}, next: 30 * time.Minute},
-		{about: "another goes on under Replace", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+		{about: "another run is active under Replace", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
 			then: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", reported: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
-		{about: "the replaced one is going", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute,
+		{about: "the replaced run is being deleted", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute,
 			seen:       lifecycle.Observed{Runs: []lifecycle.Run{{Name: "nightly-1", UID: "1", CreatedAt: morning, Deleting: true}}},
 			conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", next: 30 * time.Minute},
-		{about: "the run is refused", after: 30 * time.Minute, seen: lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}},
+		{about: "the run is rejected", after: 30 * time.Minute, seen: lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}},
 			conditions: "Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)", reported: []string{"Warning RunRefused: run nightly-1769943600 "}, next: 30 * time.Minute},
 		{about: "it is suspended", edit: func(s *app) { s.Spec.Suspend = new(true) }, after: 31 * time.Minute,
 			conditions: "Ready=False(Suspended) Suspended=True(Suspended)", reported: []string{"Normal ScheduleSuspended: "}},
-		{about: "it is suspended and asked", change: func(s *app) { s.Spec.Suspend = new(true) }, after: time.Minute,
+		{about: "a run is requested while suspended", change: func(s *app) { s.Spec.Suspend = new(true) }, after: time.Minute,
 			edit: func(s *app) { s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"} }, seen: lifecycle.Observed{Confirmed: true},
 			do: "Create nightly-now-", conditions: "Ready=False(Suspended) Suspended=True(Suspended)", reported: []string{"Normal RunStarted: run nightly-now-"}},
 		{about: "it is resumed", change: func(s *app) { s.Spec.Suspend = new(true) }, edit: func(s *app) { s.Spec.Suspend = nil }, after: 10 * time.Minute,
@@ -70,24 +70,24 @@ func TestScheduleSituations(t *testing.T) {
 			reported: []string{"Normal ScheduleChanged: "}, next: 45 * time.Minute},
 		{about: "its zone is edited", edit: func(s *app) { s.Spec.TimeZone = "Asia/Kolkata" }, after: 10 * time.Minute, conditions: ready,
 			reported: []string{"Normal ScheduleChanged: "}, next: time.Hour},
-		{about: "it is edited to one that is wrong", edit: func(s *app) { s.Spec.Schedule = "61 * * * *" }, after: 10 * time.Minute,
+		{about: "an edit makes its schedule invalid", edit: func(s *app) { s.Spec.Schedule = "61 * * * *" }, after: 10 * time.Minute,
 			conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)", reported: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" `}},
-		{about: "everything in it is wrong", edit: func(s *app) {
+		{about: "an edit makes several fields invalid", edit: func(s *app) {
 			s.Spec.Schedule, s.Spec.TimeZone, s.Spec.JitterSeconds, s.Spec.Template.Image = "61 * * * *", "", new(int64(-1)), nil
 		}, after: 10 * time.Minute, conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)",
 			reported: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" is not from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
-		{about: "it is wrong and its policy unknown", change: policy("Maybe"), edit: func(s *app) { s.Spec.Schedule = "" }, after: 10 * time.Minute,
+		{about: "it is invalid and its policy unknown", change: policy("Maybe"), edit: func(s *app) { s.Spec.Schedule = "" }, after: 10 * time.Minute,
 			conditions: "Ready=False(InvalidSpec) Degraded=True(UnknownConcurrencyPolicy) Stalled=True(InvalidSpec)", reported: []string{"Normal ScheduleChanged: ", "Warning InvalidSpec: spec.schedule: is empty"}},
-		{about: "the API server cannot answer", after: 31 * time.Minute, seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
+		{about: "the API server fails", after: 31 * time.Minute, seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
 			conditions: "Ready=False(Timeout) Reconciling=True(Timeout)", next: 30 * time.Minute},
-		{about: "its clock went back", after: -2 * time.Hour, edit: func(s *app) {
+		{about: "the clock went back", after: -2 * time.Hour, edit: func(s *app) {
 			s.Status.Operator.LastTick = dialect.EncodeTime(morning.Add(-30 * time.Minute))
 		}, conditions: "Ready=False(ClockWentBack) Reconciling=True(ClockWentBack)", reported: []string{"Warning ClockWentBack: "}, next: 30 * time.Minute},
 		{about: "its run ended well", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Succeeded)}},
 			conditions: ready, reported: []string{"Normal RunCompleted: run nightly-1769943600 "}, next: 90 * time.Minute},
 		{about: "its run failed", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}},
 			conditions: ready, reported: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
-		{about: "its run ended, and none is kept", change: func(s *app) { s.Spec.FailedRunHistoryLimit = new(int32(0)) }, after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) },
+		{about: "its run ended, and no run is kept", change: func(s *app) { s.Spec.FailedRunHistoryLimit = new(int32(0)) }, after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) },
 			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}}, then: "Delete nightly-1769943600", conditions: ready,
 			// The run is deleted only after its end was stored, so that the event about its end is not lost.
 			reported: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
@@ -107,7 +107,7 @@ func TestScheduleSituations(t *testing.T) {
 			plan := d.Decide(s, test.seen, morning.Add(test.after))
 			storedSchedule(t, s)
 			if got := doneBy(plan); got != test.do && (!strings.HasSuffix(test.do, "-") || !strings.HasPrefix(got, test.do)) {
-				t.Errorf("done is %q, want %q", got, test.do)
+				t.Errorf("actions %q, want %q", got, test.do)
 			}
 			if got := conditionsOf(s.Status.Conditions); got != test.conditions {
 				t.Errorf("conditions %s, want %s", got, test.conditions)
@@ -121,11 +121,11 @@ func TestScheduleSituations(t *testing.T) {
 				t.Errorf("the next run is %s, want %s", got, next)
 			}
 			if plan.RequeueAfter != 0 && plan.RequeueAfter < time.Second && len(plan.Actions) == 0 && test.then == "" {
-				t.Errorf("looked at again after %s", plan.RequeueAfter)
+				t.Errorf("requeue after only %s", plan.RequeueAfter)
 			}
 			if test.then != "" {
 				if again := d.Decide(s.DeepCopy(), test.seen, morning.Add(test.after+plan.RequeueAfter)); doneBy(again) != test.then {
-					t.Errorf("then done is %q, want %q", doneBy(again), test.then)
+					t.Errorf("actions of the pass after that %q, want %q", doneBy(again), test.then)
 				}
 			}
 			for _, c := range s.Status.Conditions {
@@ -145,12 +145,12 @@ func doneBy(plan lifecycle.Plan) string {
 	return strings.Join(do, " ")
 }
 
-// startedBefore writes the run of 11:00 into the status, as an earlier pass would have done.
+// startedBefore changes the status as an earlier pass does when it starts the run of 11:00.
 func startedBefore(s *v1beta2.ScheduledSparkApplication) {
 	Schedules{}.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(30*time.Minute))
 }
 
-// checkTold checks that each event begins with the wanted text.
+// checkTold checks that there is one event for each wanted text, and that each event begins with its text.
 func checkTold(t *testing.T, reported string, want []string) {
 	t.Helper()
 	var got []string
@@ -158,7 +158,7 @@ func checkTold(t *testing.T, reported string, want []string) {
 		got = strings.Split(reported, "\n")
 	}
 	if len(got) != len(want) {
-		t.Fatalf("told:\n%s\nwant %d: %q", reported, len(want), want)
+		t.Fatalf("events:\n%s\nwant %d: %q", reported, len(want), want)
 	}
 	for i, line := range got {
 		if !strings.HasPrefix(line, want[i]) {

@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// decodeSchedule returns the memory that rememberSchedule stored, or derives a memory from another operator's status.
+// decodeSchedule returns the memory that rememberSchedule stored. If another operator wrote the status, it derives a
+// memory from that status.
 func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, now time.Time) schedule.Memory {
 	st := &s.Status
 	m := schedule.Memory{
@@ -45,13 +46,15 @@ func utc(t metav1.Time) time.Time {
 	return t.UTC()
 }
 
-// takeScheduleOver derives the memory from the status that another operator of this API wrote. The next run in that
-// status stays the next run, even if its time has passed, because the other operator would have started the run late
-// too. If the other operator has not read the last edit of the spec, the edited times apply from now on. A run that was
-// created but not stored is found by its name, which ends in the time of its creation.
+// takeScheduleOver derives the memory from the status that another operator of this API wrote.
+//
+// The next run in that status stays the next run. Even if its time has passed, the run starts, because the other
+// operator would have started it late too. If the schedule was edited after the other operator wrote the status, the
+// edited times apply from now on. A run that was created but not stored is found by its name, which ends in the time of
+// its creation.
 func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationStatus, want schedule.Schedule, now time.Time) {
 	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
-		return // no operator has seen it
+		return // no operator has processed the schedule yet
 	}
 	m.Key, m.Suspended, m.Since = want.Key, want.Suspend, now
 	if next := utc(st.NextRun); !next.IsZero() && want.Times != nil {
@@ -61,8 +64,8 @@ func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationS
 	}
 }
 
-// rememberSchedule stores a memory in the status, from which decodeSchedule reads the same memory. The condition
-// Suspended stores whether the schedule was suspended.
+// rememberSchedule stores the operator's memory in the status. decodeSchedule reads it again. Whether the schedule was
+// suspended is stored in the condition Suspended.
 func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Memory) {
 	if st.Operator == nil {
 		st.Operator = &v1beta2.ScheduleOperatorStatus{}
@@ -84,8 +87,8 @@ const (
 	reasonLocalZone     = "LocalTimeZone"
 )
 
-// encodeSchedule writes a decision into the status: the fields of this API, and the operator's memory. It returns the
-// notices to report.
+// encodeSchedule writes a decision into the status: the fields of this API, and the operator's memory. It returns
+// notices about doubtful settings that were not reported yet.
 func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, plan schedule.Plan, doubts []lifecycle.Cause, transient *lifecycle.TransientError,
 	now time.Time) (notices []lifecycle.Notice) {
 	st, m := &s.Status, plan.Next
@@ -106,8 +109,8 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		return !slices.ContainsFunc(hold, func(h metav1.Condition) bool { return h.Type == c.Type })
 	})
 	for _, c := range hold {
-		// The message stays as long as the reason, because the API server may word each error differently, and such a
-		// difference is not a change.
+		// While the reason of a transient error stays the same, the message stays too, because the API server may word
+		// each error differently.
 		if old := meta.FindStatusCondition(before, c.Type); old != nil && transient != nil && old.Reason == c.Reason && c.Reason == transient.Cause.Reason {
 			c.Message = old.Message
 		}
@@ -118,7 +121,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 }
 
 // scheduleConditions returns the conditions that apply now. A schedule is Ready if its runs start when they are due. It
-// stays Ready while its concurrency policy makes the next run wait for the end of the previous run.
+// stays Ready if its concurrency policy delays the next run until the previous run has ended.
 func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, transient *lifecycle.TransientError) []metav1.Condition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	ready := metav1.Condition{Type: sparkoperator.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs start when they are due; status.nextRun has the time of the next run"}
@@ -135,7 +138,7 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 	case m.Cause.Reason == schedule.ReasonReplacing:
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 		more = append(more, metav1.Condition{Type: sparkoperator.ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})
-	case m.Cause.Reason == schedule.ReasonWaiting: // also after a rejection
+	case m.Cause.Reason == schedule.ReasonWaiting: // a waiting run has precedence over an earlier rejection
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 	case m.Rejected != "" || m.Cause.Reason == schedule.ReasonClock:
 		trouble(sparkoperator.ConditionReconciling, m.Cause)

@@ -17,16 +17,16 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// Validate returns all faults of a schedule that prevent runs, as far as they can be found without a cluster. These are
-// faults of its times, its numbers and its name, and every fault for which an application of the template would be
-// rejected. An unknown concurrency policy is not a fault (see policy).
+// Validate returns all errors in a schedule that prevent runs and that can be found without a cluster. These are errors
+// in its times, numbers and name, and all errors for which an application with the template's spec would be rejected.
+// An unknown concurrency policy is not an error (see policy).
 func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*sparkoperator.FieldError {
 	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
 	return d.faults(s, unread, now)
 }
 
-// faults returns the faults that Validate returns. unread is the result of parsing the times: an error, or nil. The
-// caller passes this result so that the times are parsed only once.
+// faults returns the errors for Validate. unread is the error from parsing the times, or nil. It is an argument because
+// the caller has already parsed the times.
 func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
@@ -44,7 +44,7 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, no
 	return append(wrong, d.validTemplate(s, now)...)
 }
 
-// validNumbers rejects negative numbers, and history limits above the maximum.
+// validNumbers rejects negative numbers, and history limits above dialect.MaxHistory.
 func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*sparkoperator.FieldError) {
 	check := func(field string, n int64, way string) {
 		if n < 0 {
@@ -79,12 +79,13 @@ func validScheduleName(name string) []*sparkoperator.FieldError {
 		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a run: %s", name, strings.Join(problems, "; "))}}
 	}
 	if len(name) > schedule.MaxName {
-		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; use at most %d, because the name of a run adds its time and has at most 63", name, len(name), schedule.MaxName)}}
+		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; use at most %d, because the name of a run consists of this name and a time and has at most 63 characters", name, len(name), schedule.MaxName)}}
 	}
 	return nil
 }
 
-// validTemplate returns the faults of the template: those for which an application with this spec would be rejected.
+// validTemplate returns the errors in the template: all errors for which an application with this spec would be
+// rejected.
 func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*sparkoperator.FieldError) {
 	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("a", "", "")})
 	if err != nil {
@@ -97,8 +98,8 @@ func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.
 }
 
 // inTemplate converts an error about an application into an error about the schedule's template. It changes only the
-// beginning of the path, because later parts of the path may contain another spec (of a pod template) or a key of
-// sparkConf, which may be any text.
+// beginning of the field's path. Later parts of the path may contain a key of sparkConf, which may be any text, or the
+// spec of a pod template.
 func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
 	field := e.Field
 	if rest, found := strings.CutPrefix(field, "spec"); found && (rest == "" || rest[0] == '.') {
@@ -112,7 +113,7 @@ func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
 	})}
 }
 
-// mentioned matches the fields of the application that a message mentions ("spec."), and quoted texts. Quoted texts are
-// matched because they are the user's own and must stay unchanged. A "spec." after a dot or a bracket does not match,
-// because it is not the application's spec.
+// mentioned matches each place where a message names a field of the application ("spec."). It also matches quoted
+// texts, so that they can be skipped: they are the user's own and must stay unchanged. A "spec." after a dot or a
+// bracket does not match, because it belongs to another spec.
 var mentioned = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|(?:^|[ ,;(])spec\.`)
