@@ -21,13 +21,13 @@ const (
 	ReasonPodMutated = "PodMutated"
 )
 
-// OfWebhook returns a Wait if an admission webhook keeps an object from being created, and nil otherwise. The
-// application is not at fault, and continues when somebody has removed the webhook. The message of the Wait says how to
-// remove the webhook.
+// OfWebhook returns a Wait if an admission webhook prevents the creation of an object, and nil otherwise. The
+// application is not at fault, and continues as soon as somebody has removed the webhook. The message of the Wait says
+// how to remove it.
 //
-// The pods of applications of sparkoperator.k8s.io carry the label by which the pod webhook of the kubeflow operator
-// selects pods. That webhook adds volumes to the pods, but our pods already have all their volumes. If the kubeflow
-// operator was removed and its webhook was not, the webhook either does not answer, or adds the volumes a second time.
+// The usual case is the pod webhook of the kubeflow operator, if it was not removed together with that operator. It
+// selects the pods of applications of sparkoperator.k8s.io by a label that our pods have too. The webhook either does
+// not respond, or adds volumes to our pods, which already have these volumes.
 func OfWebhook(object client.Object, err error) *Wait {
 	const remedy = "kubectl get mutatingwebhookconfigurations lists the webhooks. If another Spark operator left this one, " +
 		"delete it, or make it skip pods with the label " + identity.ManagedLabel + " (docs/migrate-kubeflow.md)"
@@ -41,8 +41,8 @@ func OfWebhook(object client.Object, err error) *Wait {
 	return nil
 }
 
-// doubledField returns the field that the API server rejects as a duplicate although the pod in the request had no
-// duplicates. Otherwise it returns "".
+// doubledField returns the field that the API server rejects as a duplicate, or "". It returns a field only if the pod
+// in the request had no duplicates, because then a webhook has added the duplicate.
 func doubledField(object client.Object, err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -61,7 +61,7 @@ func doubledField(object client.Object, err error) string {
 }
 
 // hasDuplicates reports whether two volumes, two containers or two ports of a pod have the same name. A user's template
-// may cause that.
+// can contain such duplicates.
 func hasDuplicates(spec *corev1.PodSpec) bool {
 	seen := map[string]bool{}
 	twice := func(kind, name string) bool {

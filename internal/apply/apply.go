@@ -1,5 +1,5 @@
-// Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes dependents. If an
-// action finds a fact that was not known when the decision was made, Apply stops. A new decision then replaces the
+// Package apply carries out the actions of a decision: it creates, adopts, confirms and deletes dependents. An action
+// can find a fact that was not known when the decision was made. Then Apply stops, and a new decision replaces the
 // remaining actions.
 package apply
 
@@ -29,11 +29,11 @@ import (
 type Applier struct {
 	Kind       kind.Kind
 	Dependents dependents.Client
-	Explainer  *explain.Explainer // finds out why executors are missing
+	Explainer  *explain.Explainer // finds the reason why executors are missing
 	Budgets    auxiliary.Budgets
 }
 
-// Decision is the decision of a pass, with the actions to carry out.
+// Decision is the decision of a pass, together with the custom resource on which its actions are carried out.
 type Decision struct {
 	Object client.Object // the custom resource, with the decided status
 	Plan   lifecycle.Plan
@@ -43,11 +43,11 @@ type Decision struct {
 	Begun time.Time
 }
 
-// Fact changes the observed state: it adds a fact that an action found, and that was not observed when the decision was
+// Fact adds something to the observed state that an action has found and that was not observed when the decision was
 // made.
 type Fact func(*lifecycle.Observed)
 
-// Outcome is the result of one or several actions.
+// Outcome is the result of one or more actions.
 type Outcome struct {
 	Fact         Fact              // nil if the decision stays valid; otherwise the decision is made again with the fact
 	Found        dependents.Set    // dependents that the view did not have
@@ -60,15 +60,15 @@ type Outcome struct {
 	Spent        Spent
 }
 
-// Spent is the time that the actions took, by the machine's clock. Only metrics use it.
+// Spent contains the time that the actions took, by the machine's clock. Only metrics use it.
 type Spent struct {
 	Acting    time.Duration
 	Rendering time.Duration // a part of Acting
 	Submitted time.Time     // when a submission's last object was created; zero without a submission
 }
 
-// Add returns the combined result of the outcome o and of the outcome of the actions that followed. It keeps the first
-// fact and the first rejection.
+// Add returns the outcome o combined with the outcome of the actions that followed. If both have a fact or a rejection,
+// it keeps those of o.
 func (o Outcome) Add(next Outcome) Outcome {
 	if o.Fact == nil {
 		o.Fact = next.Fact
@@ -88,14 +88,14 @@ func (o Outcome) Add(next Outcome) Outcome {
 	return o
 }
 
-// RejectionFact returns a fact that says that the API server rejected a request for the given cause.
+// RejectionFact returns the fact that the API server rejected a request for the given cause.
 func RejectionFact(cause lifecycle.Cause) Fact {
 	return func(seen *lifecycle.Observed) { seen.Rejection = &cause }
 }
 
-// Apply carries out the plan's actions in order, up to the first action that finds a fact. A returned error is either
-// transient or a *apianswer.Wait. If an error is returned, the outcome still holds the results of all actions before
-// the failed action.
+// Apply carries out the plan's actions in order, and stops after the first action that finds a fact. A returned error
+// is either transient or a *apianswer.Wait. If an action fails, the outcome still contains the results of all actions
+// before it.
 func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (Outcome, error) {
 	var all Outcome
 	for _, action := range d.Plan.Actions {
@@ -143,12 +143,12 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	case lifecycle.Delete:
 		return a.delete(ctx, view, action)
 	}
-	return Outcome{}, errors.New("no such verb")
+	return Outcome{}, errors.New("unknown verb of an action")
 }
 
-// create creates the objects of a submission. First it creates the ConfigMaps and Services of the driver in parallel,
-// and then the driver pod. If a submitter pod is created instead of the driver pod, the Secret of the submitter is
-// created first. An existing object is read only after the creation of an object with its name was rejected.
+// create creates the objects of a submission: first the ConfigMaps and Services of the driver, in parallel, and then
+// the driver pod. If spark-submit creates the driver, create first creates the Secret of the submitter pod and then the
+// submitter pod. An existing object is read only if the API server rejects a creation because the name is taken.
 func (a Applier) create(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	begin := time.Now()
 	objects, cause := a.render(d, action)
@@ -179,8 +179,8 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 	return outcome.Add(last), err
 }
 
-// render returns the objects of a submission. It returns a cause if the spec cannot be rendered, which is an error of
-// the user.
+// render returns the objects of a submission. It returns a cause if they cannot be rendered, which is always an error
+// in the spec.
 func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
 	objects, err := a.Kind.Render(d.Object, action, d.Begun)
 	if err != nil {
@@ -189,8 +189,8 @@ func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *l
 	return objects, nil
 }
 
-// createAll creates objects that do not depend on each other. If one creation has a transient error, createAll drops
-// the facts that the other creations found, because the next pass finds them again.
+// createAll creates objects that do not depend on each other. If one of the creations fails with a transient error,
+// createAll drops the facts that the other creations found. The next pass finds them again.
 func (a Applier) createAll(ctx context.Context, view dependents.View, objects []client.Object, driver *corev1.Pod) (Outcome, error) {
 	each, errs := make([]Outcome, len(objects)), make([]error, len(objects))
 	dependents.InParallel(len(objects), func(i int) { each[i], errs[i] = a.createOne(ctx, view, objects[i], driver) })
@@ -224,8 +224,8 @@ func (a Applier) createOne(ctx context.Context, view dependents.View, object cli
 	return Outcome{}, nil
 }
 
-// identityOf returns a created object in the form in which the rest of the pass uses the object: a pod as a typed pod,
-// and any other object unchanged.
+// identityOf returns a created object as the rest of the pass needs it: a pod as a typed pod, and any other object
+// unchanged.
 func identityOf(object client.Object) client.Object {
 	if pod := identity.PodOf(object); pod != nil {
 		return pod
@@ -233,9 +233,9 @@ func identityOf(object client.Object) client.Object {
 	return object
 }
 
-// foundOlder returns the outcome of a creation that found an existing object of another attempt: a fact that adds the
-// object to the observed state. If the object was already observed, foundOlder returns a Wait instead, because the
-// object has to be deleted first.
+// foundOlder returns the outcome of a creation that found an existing object of another attempt. The outcome contains a
+// fact that adds the object to the observed state. If the object was already observed, it has to be deleted first, so
+// foundOlder returns a Wait.
 func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
 	kind, attempt := dependents.KindOf(existing), identity.Attempt(existing)
 	if view.Set.Has(existing) {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// TestTargets checks which objects each action that deletes removes, if objects of two attempts exist.
+// TestTargets checks which objects each deleting action selects if objects of two attempts exist.
 func TestTargets(t *testing.T) {
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
 	app.Spec.Image = new("image")
@@ -85,8 +85,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestAuxiliaryObjectsAreNoRemains checks that no decision waits for auxiliary objects, and that the end of an attempt
-// does not delete them. Package auxiliary deletes them.
+// TestAuxiliaryObjectsAreNoRemains checks that no decision waits for the deletion of auxiliary objects, and that the
+// end of an attempt does not delete them. The package auxiliary deletes them.
 func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
 	view := dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
@@ -102,8 +102,7 @@ func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 	}
 }
 
-// TestRejectedDeletion checks that a rejected deletion becomes a fact, and that this fact never replaces an earlier
-// rejection.
+// TestRejectedDeletion checks that a rejected deletion becomes a fact, unless an earlier rejection is already a fact.
 func TestRejectedDeletion(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 	var view dependents.View
@@ -122,8 +121,8 @@ func TestRejectedDeletion(t *testing.T) {
 	}
 }
 
-// TestDeleteTakesOnlyWhatWasSeen checks that a deletion does not touch a new object that has the name of the object
-// that was read.
+// TestDeleteTakesOnlyWhatWasSeen checks that a deletion affects only the object that was read, and not a new object
+// with the same name.
 func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// createBudget creates the PodDisruptionBudget of a driver. If the creation is rejected, the rejection is reported, but
-// the other actions continue, because the driver also runs without a budget.
+// createBudget creates the PodDisruptionBudget of a driver. If the API server rejects the budget, the rejection is
+// reported, but the other actions continue, because the driver can run without a budget.
 func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	made, cause, err := a.Budgets.Create(ctx, view, action.Attempt, func() (submit.Objects, *lifecycle.Cause) { return a.render(d, action) })
 	outcome := Outcome{Created: made}

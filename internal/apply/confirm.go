@@ -18,10 +18,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// confirm reads the driver and submitter pods of all attempts from the API server and adds the pods that the cache did
-// not show. The cache may be late, and a pod that an earlier pass launched without recording the launch may have
-// another name than the current spec gives it. If the action is about a submission, confirm also reads the ConfigMap
-// that the driver mounts. If the action is about a whole attempt, confirm reads the executor pods too.
+// confirm reads the driver and submitter pods of all attempts from the API server, and adds the pods that the cache did
+// not show. The cache may be late.
+//
+// The pods are found by their labels and not by their names: an earlier pass may have launched a pod, failed to store
+// the launch, and used another name than the current spec. If the action is about a submission, confirm also reads the
+// ConfigMap that the driver mounts. If the action is about a whole attempt, confirm reads the executor pods too.
 func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
@@ -60,16 +62,15 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 	}}, nil
 }
 
-// released reports whether a pod was created for the owner and has no controller any more. The garbage collector
-// removes the owner references of all dependents before it removes a custom resource that is deleted with
-// --cascade=orphan.
+// released reports whether a pod was created for the owner but has no controller any more. If a custom resource is
+// deleted with --cascade=orphan, the garbage collector first removes the owner references of all dependents.
 func released(pod *corev1.Pod, owner client.Object) bool {
 	return pod.Labels[identity.AppUIDLabel] == string(owner.GetUID()) && metav1.GetControllerOfNoCopy(pod) == nil
 }
 
-// stillExists returns an error if the owner is being deleted or no longer exists, which the cache may not show yet.
-// Without this check, the operator would treat the driver of such an owner as lost, and would delete the objects that
-// the user wants to keep.
+// stillExists returns an error if the owner is being deleted or no longer exists. The cache may still show an older
+// state. Without this check, the operator would treat the driver of such an owner as lost, and would delete objects
+// that the user wants to keep.
 func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	live, err := a.Dependents.ReadLiveMetadata(ctx, owner)
 	if client.IgnoreNotFound(err) != nil {
@@ -82,7 +83,8 @@ func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 }
 
 // inspect reads from the API server whether the ConfigMap that a driver mounts exists, and returns the result as a
-// fact. spark-submit creates the ConfigMap last, so the submission is complete if the ConfigMap exists.
+// fact. spark-submit creates the ConfigMap after the driver. Therefore the submission is complete if the ConfigMap
+// exists.
 func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int32) (Fact, error) {
 	for i := range drivers {
 		driver := &drivers[i]
@@ -111,7 +113,8 @@ func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int3
 	return nil, &apianswer.Wait{Message: "the driver pod was deleted just now"}
 }
 
-// foundPod returns an outcome that adds a driver or submitter pod that the cache did not show.
+// foundPod returns an outcome that adds a driver or submitter pod to the observed state, because the cache did not show
+// it.
 func foundPod(pod *corev1.Pod) Outcome {
 	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
 		facts := lifecycle.SubmitterFacts(pod, submit.RunnerContainer)

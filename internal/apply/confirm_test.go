@@ -50,7 +50,7 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	w := scene.New(t)
 	app := w.Application("pi")
 	driver := tiny.Driver(app, 1)
-	driver.OwnerReferences = nil // as the garbage collector leaves it
+	driver.OwnerReferences = nil // removed by the garbage collector
 	w.Create(driver)
 	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Client: w.API, Live: w.API}}
 	confirm := func() (Outcome, error) {
@@ -65,7 +65,7 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	}
 	var seen lifecycle.Observed
 	if outcome.Fact(&seen); !seen.Confirmed || seen.Driver(1) != nil {
-		t.Errorf("of an owner that stays: %+v", seen)
+		t.Errorf("the owner stays: %+v", seen)
 	}
 
 	held := app.DeepCopy()
@@ -77,20 +77,20 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 		t.Fatal(err)
 	}
 	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
-		t.Errorf("of an owner that is being deleted: %v, %v", outcome.Fact, err)
+		t.Errorf("the owner is being deleted: %v, %v", outcome.Fact, err)
 	}
 	w.Patch("pi", `{"metadata":{"finalizers":null}}`)
 	w.WaitGone(app)
 	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
-		t.Errorf("of an owner that is gone: %v, %v", outcome.Fact, err)
+		t.Errorf("the owner is gone: %v, %v", outcome.Fact, err)
 	}
 	w.Application("pi")
 	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
-		t.Errorf("of an owner whose name another one has: %v, %v", outcome.Fact, err)
+		t.Errorf("another application has the name of the owner: %v, %v", outcome.Fact, err)
 	}
 }
 
-// pages is a client that records the largest number of items in one page of a list.
+// pages is a client that records the number of items in the largest page of a list.
 type pages struct {
 	client.Client
 	items int
@@ -102,8 +102,8 @@ func (p *pages) List(ctx context.Context, list client.ObjectList, options ...cli
 	return err
 }
 
-// TestLiveListsAreBounded checks that a live list is read page by page, however many pods have an application's labels,
-// and that the result has only those parts of a pod that the cache keeps too.
+// TestLiveListsAreBounded checks that a live list is read page by page, even if very many pods have the labels of an
+// application. The result must contain only those parts of a pod that the cache keeps too.
 func TestLiveListsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

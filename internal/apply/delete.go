@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// delete deletes a part of an attempt, or the custom resource. It skips objects that are already being deleted. A
-// missing object is not an error.
+// delete deletes a part of an attempt, or the custom resource itself. It skips objects that are already being deleted,
+// and ignores objects that do not exist.
 func (a Applier) delete(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	if action.Part == lifecycle.Application {
 		if err := a.expire(ctx, view.Owner); err != nil {
@@ -45,9 +45,9 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	return all, err
 }
 
-// reportRejection turns a rejected deletion into a fact, because the same request would be rejected again, and the
-// application must not wait for an object that the operator cannot delete. If a pass has several rejections, only the
-// first becomes a fact. Any other error is returned.
+// reportRejection turns a rejected deletion into a fact and returns any other error. The same deletion would be
+// rejected again, and the application must not wait for an object that the operator cannot delete. If several deletions
+// of a pass are rejected, only the first rejection becomes a fact.
 func reportRejection(view dependents.View, err error) (Outcome, error) {
 	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {
@@ -65,8 +65,8 @@ func rejectedAction(view dependents.View, cause lifecycle.Cause, message string)
 	return outcome
 }
 
-// expire deletes the custom resource if nobody has changed it since it was read. A change may mean that the user wants
-// to keep the custom resource.
+// expire deletes the custom resource, unless it was changed after it was read. A change may mean that the user wants to
+// keep it.
 func (a Applier) expire(ctx context.Context, owner client.Object) error {
 	err := a.Dependents.Client.Delete(ctx, owner, client.Preconditions{UID: new(owner.GetUID()), ResourceVersion: new(owner.GetResourceVersion())})
 	if apierrors.IsConflict(err) {

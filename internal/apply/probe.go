@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// probe queries why requested executors are missing, and returns the answer as a fact.
+// probe finds out why requested executors are missing, and returns the answer as a fact.
 func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) Outcome {
 	short := explain.Shortage{Of: identity.Key(view.Owner), UID: view.Owner.GetUID(), Attempt: action.Attempt, Since: d.Plan.Next.ShortSince}
 	if driver := view.Seen.Driver(action.Attempt); driver != nil {
@@ -30,7 +30,7 @@ func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, ac
 	}}
 }
 
-// nextExecutor returns an executor id that is not in use in an attempt.
+// nextExecutor returns an executor id that no executor of the attempt uses.
 func nextExecutor(executors []lifecycle.Executor, attempt int32) int {
 	last := 0
 	for i := range executors {

@@ -28,7 +28,7 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 	case lifecycle.Delete:
 		return reportRejection(view, acts.Delete(ctx, action.Name))
 	}
-	return Outcome{}, errors.New("no such verb")
+	return Outcome{}, errors.New("unknown verb of an action")
 }
 
 // createRun creates a run, unless an earlier action of the same pass has created it.
@@ -53,7 +53,8 @@ func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.
 	}, nil
 }
 
-// renderRun returns the run to create. It returns a cause if the run cannot be rendered, which is an error of the user.
+// renderRun returns the run to create. It returns a cause if the run cannot be rendered, which is always an error in
+// the spec.
 func (a Applier) renderRun(d Decision, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
 	run, err := a.Kind.Runs.Render(d.Object, action)
 	if err != nil {

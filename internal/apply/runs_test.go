@@ -20,7 +20,7 @@ import (
 )
 
 // existingRun creates a run as an earlier operator or a user may have created it. If owner is empty, the run has no
-// owner reference; if label is empty, the run has no label of a schedule.
+// owner reference. If label is empty, the run has no label of a schedule.
 func existingRun(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}
@@ -34,8 +34,8 @@ func existingRun(w *scene.World, s *v1beta2.ScheduledSparkApplication, name stri
 	return run
 }
 
-// TestConfirmRuns checks that a confirmation reads a schedule's runs from the API server and adds exactly the runs that
-// have the schedule's label and its UID, each of them once.
+// TestConfirmRuns checks that a confirmation reads a schedule's runs from the API server. It must add exactly the runs
+// with the schedule's label and UID, each of them once.
 func TestConfirmRuns(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
@@ -78,8 +78,8 @@ func TestConfirmRuns(t *testing.T) {
 	}
 }
 
-// TestConfirmRunsIsNotAllowed checks that a confirmation whose read is forbidden confirms nothing, whether the action
-// names one run or covers all runs.
+// TestConfirmRunsIsNotAllowed checks that nothing is confirmed if the API server forbids the read. This must hold for
+// an action about one run and for an action about all runs.
 func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

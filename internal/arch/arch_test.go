@@ -1,5 +1,5 @@
-// Package arch tests the structure of the repository: which package may import which, and what pure packages may not
-// use. docs/architecture.md gives the reasons. Tests, unlike a document, do not become outdated.
+// Package arch tests the structure of the repository: which packages a package may import, and what a pure package may
+// not use. docs/architecture.md gives the reasons. The rules are tests because a document can become outdated.
 package arch
 
 import (
@@ -29,16 +29,17 @@ var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 // in the list kubernetes.
 var withYAML = append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...)
 
-// rule lists the packages of other modules, by prefix, that the packages below one folder may import.
+// rule lists the packages of other modules, by prefix, that the packages in a folder and below it may import.
 type rule struct {
 	below  string
 	theirs []string
 }
 
 // pureTrees lists the folders of pure packages, which use no clock, randomness, I/O, context or logger. If a package is
-// below two of these folders, the rule of the folder with the longer path applies. Packages outside these folders may
-// import any package of other modules. For imports within this module, the table in docs/architecture.md applies
-// instead.
+// below two of these folders, the longer path applies.
+//
+// The rules limit only imports from other modules. Packages outside these folders may import any of them. Imports
+// within this module are limited by the table in docs/architecture.md.
 var pureTrees = []rule{
 	{"bounds", kubernetes},
 	{"api", kubernetes},
@@ -75,10 +76,10 @@ var impureCalls = map[string][]string{
 	"fmt":           {"Print", "Println", "Printf", "Scan", "Scanln", "Scanf"},
 }
 
-// emptyNames lists forbidden package names. They mean nothing, so unrelated code collects in such packages.
+// emptyNames lists forbidden package names. They say nothing about the content, so they attract unrelated code.
 var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "base", "misc", "shared"}
 
-// otherModules lists the folders that the tests skip: they have their own go.mod or contain no Go code.
+// otherModules lists the folders that the tests skip, because they have their own go.mod or contain no Go code.
 var otherModules = []string{"local", "bench", "test/e2e", "tools", "bin", "dist", ".git"}
 
 type file struct {
@@ -164,8 +165,8 @@ func faults(f file, packages table) []string {
 	return found
 }
 
-// importFault returns why a file may not import a package, or "" if it may. The argument purity is the rule of the
-// file's package, or nil if that package is not pure.
+// importFault returns why a file may not import a package, or "" if it may. r is the row of the file's package. purity
+// is the rule of the package, or nil if the package is not pure.
 func importFault(f file, r *row, purity *rule, imported string) string {
 	folder, isOurs := strings.CutPrefix(imported, module+"/")
 	switch {
@@ -192,8 +193,8 @@ func isImpure(imported string) bool {
 	return !slices.Contains(purePackagesOfNet, imported) && isBelowAny(imported, impure)
 }
 
-// impureUses returns a message for each use of impureCalls in a file. The argument names contains the paths of the
-// imported packages, by the names that the packages have in the file.
+// impureUses returns a message for each use of impureCalls in a file. names maps the local name of each imported
+// package to its path.
 func impureUses(f file, names map[string]string) []string {
 	var found []string
 	ast.Inspect(f.syntax, func(node ast.Node) bool {
@@ -245,10 +246,10 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// maxPackage is the largest number of lines of a package under internal/, not counting its tests.
+// maxPackage is the largest number of lines of a package under internal/. Test files do not count.
 const maxPackage = 1500
 
-// TestPackagesAreSmall checks that no package exceeds maxPackage, so that large packages are split by responsibility.
+// TestPackagesAreSmall checks that no package exceeds maxPackage. A larger package should be split by responsibility.
 func TestPackagesAreSmall(t *testing.T) {
 	lines := map[string]int{}
 	for _, f := range parse(t) {
@@ -271,7 +272,7 @@ func TestPackagesAreSmall(t *testing.T) {
 	}
 }
 
-// TestSizes logs long files and functions. It never fails, because the limits of sizes are only a guide.
+// TestSizes logs long files and functions. It never fails, because the limits are only a guide.
 func TestSizes(t *testing.T) {
 	for _, f := range parse(t) {
 		if f.test || isBelow(f.folder, "client") || strings.HasPrefix(path.Base(f.path), "zz_generated") {
@@ -296,7 +297,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestRulesFindFaults checks that files that break the rules are reported.
+// TestRulesFindFaults checks that the tests of this package report files that break the rules.
 func TestRulesFindFaults(t *testing.T) {
 	packages := table{
 		{"api/x", nil}, {"spark/submit", []string{"spark/conf"}}, {"lifecycle", nil}, {"dialect/...", []string{"dialect", "spark/..."}},

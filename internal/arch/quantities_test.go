@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestQuantitiesAreReadByOneReader checks that only bounds.Quantity calls resource.ParseQuantity, which can compute for
-// hours on a short text from a user. resource.MustParse is allowed for constants.
+// TestQuantitiesAreReadByOneReader checks that only bounds.Quantity calls resource.ParseQuantity. A short text from a
+// user can make ParseQuantity compute for hours. resource.MustParse is allowed for constants.
 func TestQuantitiesAreReadByOneReader(t *testing.T) {
 	for _, f := range parse(t) {
 		if f.test || isBelow(f.folder, "bounds") {

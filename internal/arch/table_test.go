@@ -22,14 +22,15 @@ type row struct {
 
 type table []row
 
-// matches reports whether a pattern of the table covers a folder.
+// matches reports whether a pattern of the table covers a folder. A pattern that ends with "/..." covers all folders
+// below it too.
 func matches(pattern, folder string) bool {
 	top, below := strings.CutSuffix(pattern, "/...")
 	return folder == pattern || below && isBelow(folder, top)
 }
 
-// rowOf returns the row of a package: the row with the package's own folder or else the row of the longest folder above
-// it. It returns nil if there is none.
+// rowOf returns the row of a package: the row of the package's own folder, or else the row of the nearest folder above
+// it. It returns nil if there is no such row.
 func (t table) rowOf(folder string) *row {
 	var found *row
 	for i := range t {
@@ -48,8 +49,8 @@ func (r *row) allows(folder string) bool {
 	return slices.ContainsFunc(r.imports, func(pattern string) bool { return matches(pattern, folder) })
 }
 
-// section returns the cells of each table row in one section of a page. The section begins at the line with the
-// heading.
+// section returns the cells of the table rows in one section of a page. heading is the line with which the section
+// begins.
 func section(text, heading string) (rows [][]string) {
 	_, text, _ = strings.Cut(text, "\n## "+heading+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -63,8 +64,8 @@ func section(text, heading string) (rows [][]string) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// quotedIn returns the texts in backquotes in a cell. It returns an error if the cell contains any text outside of
-// backquotes except commas.
+// quotedIn returns the texts in backquotes in a cell. Outside of the backquotes, the cell may contain only commas.
+// Otherwise quotedIn returns an error.
 func quotedIn(cell string) (found []string, _ error) {
 	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
 		found = append(found, match[1])
@@ -120,8 +121,8 @@ func readTable(t *testing.T) table {
 	return packages
 }
 
-// strays returns the faults of the table: rows for packages that do not exist, imports of packages that do not exist,
-// and duplicate rows. TestImportsAndPurity reports packages that have no row.
+// strays returns the errors in the table: rows for packages that do not exist, imports of packages that do not exist,
+// and duplicate rows. TestImportsAndPurity reports packages without a row.
 func strays(packages table, folders []string) (found []string) {
 	rows := map[string]int{}
 	for _, folder := range folders {
@@ -156,7 +157,7 @@ func TestTableIsOfTheTree(t *testing.T) {
 	}
 }
 
-// TestTableIsRead checks that the parser reads a valid table and reports the faults of an invalid one.
+// TestTableIsRead checks that the parser reads a valid table and reports the errors in an invalid one.
 func TestTableIsRead(t *testing.T) {
 	head := "# Page\n\n## Packages\n\n| package | what it is | may import of ours |\n|---|---|---|\n"
 	tree := []string{"a", "b", "b/c"}

@@ -15,18 +15,18 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// budgetInterval is the time after which a rejected request for a budget is repeated.
+// budgetInterval is the time after which the operator repeats a rejected request for a budget.
 const budgetInterval = 15 * time.Second
 
 // Budgets creates the PodDisruptionBudgets of drivers.
 type Budgets struct {
 	dependents.Client
-	Replies *apianswer.Replies // remembers rejections
+	Replies *apianswer.Replies // caches rejections
 }
 
-// Create creates the budget of an attempt's driver. It returns the created objects, and the cause if the budget could
-// not be rendered or the API server rejected the request. After a rejection, no request is sent for 15 s. Create calls
-// render only if it sends a request. A returned error is transient.
+// Create creates the budget of an attempt's driver. It returns the created objects. If the budget cannot be rendered or
+// the API server rejects it, Create also returns the cause. After a rejection, Create sends no request for
+// budgetInterval. It calls render only if it sends a request. A returned error is transient.
 func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) ([]client.Object, lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverBudget}
 	cause, known := b.Replies.Last(asked, view.Owner.GetUID(), attempt, view.Now)
@@ -46,8 +46,8 @@ func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32
 	return made, cause, nil
 }
 
-// make sends the request that creates the budget. It returns the created objects, and the cause if the budget could not
-// be rendered or created. If the application already has this budget, make leaves that budget unchanged.
+// make sends the request that creates the budget. It returns the created objects, and the cause if the budget cannot be
+// rendered or created. If the application already has this budget, make leaves it unchanged.
 func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) (all []client.Object, _ lifecycle.Cause, _ error) {
 	objects, cause := render()
 	if cause != nil {
@@ -75,10 +75,9 @@ func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, r
 	return all, lifecycle.Cause{}, nil
 }
 
-// ownedByOthers reads the existing object that has the budget's name, and replaces that object if it is a budget that
-// another operator created for the application. If the object belongs to somebody else, ownedByOthers returns a cause.
-// If the object is the application's own, or its name will become free, ownedByOthers changes nothing and returns no
-// cause.
+// ownedByOthers reads the existing object that has the budget's name. If it is a budget that another operator created
+// for the application, ownedByOthers replaces it. If it belongs to somebody else, ownedByOthers returns a cause. If it
+// is the application's own, or is being deleted so that the name becomes free, ownedByOthers does nothing.
 func (b Budgets) ownedByOthers(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
 	existing, gvk, err := b.ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, owner) {
