@@ -22,7 +22,7 @@ import (
 // The operator checks that the Secret still exists by creating it from time to time. If the content changes, another
 // Secret is created. The previous Secret is deleted when no pod remains that was created to mount it.
 
-// ensureSecret creates a Secret unless this process has found recently that it exists.
+// ensureSecret creates a Secret, unless this process created it or found it not long ago (EditInterval).
 func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: "Secret", Name: object.GetName()}
 	key := identity.Key(w.Owner)
@@ -38,9 +38,9 @@ func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object)
 	return state, nil
 }
 
-// sweepSecrets deletes the Secrets that no pod of a cluster mounts any more: all Secrets of the cluster except the
-// wanted Secrets. It does so only when every pod of the cluster was created from the wanted StatefulSets. A failed
-// sweep is retried at the next change.
+// sweepSecrets deletes all Secrets of a cluster except the wanted ones, because no pod of the cluster mounts them any
+// more. It does nothing until every pod of the cluster was created from the wanted StatefulSets. A failed sweep is
+// retried in a later pass.
 func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Object) {
 	if !k.Auxiliary.Sets {
 		return
@@ -70,9 +70,9 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 	k.Memory.sweep(key, digest)
 }
 
-// allMadeFrom reports whether every pod of a cluster was created from the wanted StatefulSets. If no pods are wanted,
-// it reports whether the cluster has no pods. Pods whose StatefulSet is being replaced count too, because they still
-// mount the Secrets of the old StatefulSet.
+// allMadeFrom reports whether every pod of a cluster was created from the wanted StatefulSets. If no StatefulSets are
+// wanted, it reports whether the cluster has no pods. Pods whose StatefulSet is being replaced count too, because they
+// still mount the Secrets of the old StatefulSet.
 func (w *work) allMadeFrom(wanted []client.Object) bool {
 	var made []string
 	for _, object := range wanted {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// setWithFuture returns a StatefulSet that has fields unknown to the API server in its spec and in a container.
+// setWithFuture returns a StatefulSet that has fields in its spec and in a container that the API server does not know.
 func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "x", "namespace": namespace},
@@ -33,7 +33,7 @@ func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured 
 }
 
 // TestUnknownFieldsAreLeftOut checks that a StatefulSet with unknown fields in its template can be updated. The API
-// server accepts such fields in a creation but not in an apply.
+// server accepts a creation with such fields but rejects an apply.
 func TestUnknownFieldsAreLeftOut(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	k := Keeper{Client: dependents.Client{Client: client.WithFieldOwner(api, identity.FieldOwner)}}

@@ -1,7 +1,7 @@
 // Package auxiliary ensures the auxiliary objects of an owner: it creates and updates the wanted objects and deletes
-// unwanted objects. The auxiliary objects of a driver are those that Spark itself does not need but its clients do
-// (Services, Ingresses, routes). All objects of a standalone cluster are auxiliary objects (StatefulSets, autoscalers,
-// budgets, Secrets). A failure never stops the pass of the owner.
+// the unwanted ones. The auxiliary objects of a driver are those that its clients need and Spark itself does not:
+// Services, Ingresses and routes. For a standalone cluster, all objects are auxiliary objects: StatefulSets,
+// autoscalers, budgets and Secrets. A failure never ends the pass of the owner.
 package auxiliary
 
 import (
@@ -59,7 +59,7 @@ type Keeper struct {
 	Memory    *Memory
 }
 
-// Outcome is the result of the work on auxiliary objects in a pass.
+// Outcome is the result of a pass's work on auxiliary objects.
 type Outcome struct {
 	// Events are the Events to emit after the status was stored.
 	Events []kind.Event
@@ -80,9 +80,9 @@ type work struct {
 	inheritedMark string     // the content label of inherited StatefulSets that stay as they are (inheritedContent)
 }
 
-// RecordResults calls the kind's function that writes the results into the object's status, and returns the outcome. If
-// that function decides about the rest of the pass, the outcome has the plan and the time of the next pass. Otherwise
-// the outcome has only events.
+// RecordResults lets the kind write the results into the object's status, and returns the outcome. If the kind also
+// decides about the rest of the pass (AuxiliaryObjects.Decide), the outcome contains its plan and the time of the next
+// pass. Otherwise the outcome contains only events.
 func RecordResults(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryObject, now time.Time) Outcome {
 	if wanted.Decide == nil {
 		return Outcome{Events: wanted.Record(results, now)}
@@ -97,9 +97,9 @@ func (w *work) report(wanted kind.AuxiliaryObjects, results []lifecycle.Auxiliar
 	w.Events, w.Plan, w.RequeueAfter = result.Events, result.Plan, lifecycle.Soonest(w.RequeueAfter, result.RequeueAfter)
 }
 
-// Ensure creates, updates and deletes auxiliary objects until they are as the kind wants them, within a time limit. It
-// never changes objects of other owners. A failure does not end the pass: it becomes part of the status that the pass
-// writes anyway, and a later pass retries.
+// Ensure creates, updates and deletes auxiliary objects within a time limit, until they are as the kind wants them. It
+// never changes objects of other owners. A failure does not end the pass: it is reported in the status that the pass
+// writes, and a later pass retries.
 func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted kind.AuxiliaryObjects, within time.Duration) Outcome {
 	w := &work{View: view}
 	if !wanted.Unsettled {
@@ -148,8 +148,8 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.Auxiliary
 }
 
 // Clear deletes the auxiliary objects of a driver that has ended. It returns the time until the next pass, or 0 if no
-// pass is needed. Clear runs after the status with the end of the driver was stored, so that the deletions do not delay
-// the status.
+// pass is needed. The caller stores the end of the driver in the status before it calls Clear, so that the deletions do
+// not delay the status.
 func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client.Object) time.Duration {
 	if len(remove) == 0 {
 		return 0
@@ -166,7 +166,7 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, next.until.Sub(w.Now))
 	} else {
 		for _, object := range remove {
-			next.made[nameOf(object)] = write{gone, w.Now} // until the cache shows that
+			next.made[nameOf(object)] = write{gone, w.Now} // until the cache shows the deletion
 		}
 		if last.failures > 0 {
 			// Another pass is needed: the failure in the status is outdated now, and the deletion event triggers no
@@ -178,8 +178,8 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 	return w.RequeueAfter
 }
 
-// ensureAll ensures the wanted objects concurrently and returns the result. It deletes the unwanted objects last,
-// because some of them have to stay if a wanted object is missing (separateKept).
+// ensureAll ensures the wanted objects concurrently and returns the results. It deletes the unwanted objects last,
+// because some of them stay for now if a wanted object is missing (separateKept).
 func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.AuxiliaryObjects, remove []client.Object, last attempt) attempt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -208,7 +208,7 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 		}
 		if next.made[name] = made; made.at.Before(w.Now) || !dependents.AlwaysWatched(object) {
 			// It is possible that no creation event triggers the next pass, so that pass is requested here.
-			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, OwnTrust-w.Now.Sub(made.at)) // somebody may have deleted it since
+			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, OwnTrust-w.Now.Sub(made.at)) // somebody may delete the object
 		}
 	}
 	if errors.Join(errs...) == nil {
@@ -223,7 +223,7 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 	return next
 }
 
-// addCauses puts the causes of the errors into the results and returns the time until the next try.
+// addCauses adds the causes of the errors to the results, and returns the time until the next try.
 func (k Keeper) addCauses(ctx context.Context, results []lifecycle.AuxiliaryObject, errs []error, failures int) time.Duration {
 	first := rejectedInterval
 	for i, err := range errs {
@@ -251,15 +251,16 @@ func (k Keeper) addCauses(ctx context.Context, results []lifecycle.AuxiliaryObje
 	return min(first<<min(failures-1, 16), MaxInterval)
 }
 
-// causeError is a permanent failure that no status code of the API server shows: somebody else has the name, or the
-// kind is not served.
+// causeError is a permanent failure that no status code of the API server shows: somebody else's object has the name,
+// or the API server does not serve the kind.
 type causeError struct{ cause lifecycle.Cause }
 
 // Error returns the message of the cause.
 func (e *causeError) Error() string { return e.cause.Message }
 
-// ensure creates or updates one object so that it has the wanted state, with as few requests as the cache allows. It
-// sends no request if the cache shows the wanted state and the result needs no live read.
+// ensure creates or updates one object so that it has the wanted state. It sends no request if the cache shows the
+// wanted state. If read is true, it always reads the object, because the result needs its address. made is the last
+// write to the object.
 func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made write) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]
@@ -314,14 +315,14 @@ func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, ed
 	return state, err
 }
 
-// correct reads an existing object, and applies the wanted state if the object differs or was edited. It returns the
-// object as it is afterwards. If it returns an error, the second result reports whether clients can still use the
-// object in its old state.
+// correct reads an existing object, and applies the wanted state if the object differs from it or was edited. It
+// returns the resulting object. If correct returns an error, old reports whether clients can still use the object in
+// its previous state.
 func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edited bool) (now *unstructured.Unstructured, old bool, err error) {
 	existing, err := k.readTree(ctx, object)
 	if err != nil {
 		there := k.vital(object) && w.inCache(object) != nil && !apierrors.IsNotFound(err)
-		return nil, there, err // deleted just now, or a transient error, after which the object is assumed to exist
+		return nil, there, err // after a transient error, the object is assumed to exist
 	}
 	if err := k.notOurs(w, object, existing); err != nil {
 		return nil, false, err
@@ -357,7 +358,7 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 	return updated, false, nil
 }
 
-// treeOver returns the fields of the wanted object that the operator applies over the existing object.
+// treeOver returns the fields of the wanted object that the operator applies to the existing object.
 func (w *work) treeOver(object client.Object, existing *unstructured.Unstructured) (map[string]any, error) {
 	tree, err := AppliedTree(object)
 	if err != nil {
@@ -366,8 +367,8 @@ func (w *work) treeOver(object client.Object, existing *unstructured.Unstructure
 	return tree, w.keepScale(tree, existing)
 }
 
-// notOurs returns an error with the reason why the operator must not change the existing object, or nil if the operator
-// may change it.
+// notOurs returns the reason why the operator must not change the existing object, as an error. It returns nil if the
+// operator may change the object.
 func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Unstructured) error {
 	switch {
 	case identity.OwnedBy(existing, w.Owner.GetUID()) && existing.GetDeletionTimestamp() != nil:
@@ -378,25 +379,26 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created this object"}}
 	}
 	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
-		return &apianswer.Wait{Message: why} // the object will be deleted: retried soon, reported if that lasts
+		return &apianswer.Wait{Message: why} // the object will be deleted: retried soon, reported if it still exists later
 	}
 	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}
 }
 
-// drivenElsewhere reports whether an object belongs to an inherited driver, so that another operator created both the
-// driver and the object.
+// drivenElsewhere reports whether the owner of an object is an inherited driver. In this case another operator created
+// both the driver and the object.
 func (w *work) drivenElsewhere(existing client.Object) bool {
 	return slices.ContainsFunc(w.Seen.Drivers, func(d lifecycle.Driver) bool {
 		return d.AttemptID != "" && identity.OwnedBy(existing, types.UID(d.UID))
 	})
 }
 
-// update applies the wanted object over the existing object, which belongs to the owner. It keeps the fields that
-// others set and removes the operator's own fields that are no longer wanted. It fails if the existing object was
-// replaced or changed since the operator read it.
+// update applies the wanted object to the existing object, which belongs to the owner. It keeps the fields that others
+// have set, and removes the operator's own fields that are no longer wanted. It fails if the existing object was
+// replaced or changed after the operator read it.
 //
-// Before the apply, update transfers the fields that the operator's create request wrote to the field manager of the
-// apply. Otherwise the apply would not remove a label that is no longer wanted.
+// The operator's create request and its apply have different entries in the managed fields. Before the apply, update
+// makes the apply the manager of the fields of the create request. Otherwise the apply would not remove a label that is
+// no longer wanted.
 func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	if err := k.clearPorts(ctx, existing, tree); err != nil {
 		return nil, err
@@ -430,7 +432,7 @@ func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured,
 	return applied, nil
 }
 
-// readTree reads an object live, with all its fields.
+// readTree reads an object with all its fields from the API server.
 func (k Keeper) readTree(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(object, k.Scheme())
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestRenderedObjectHasIdentityAndDigest checks that an object without identity or digest is not created, because a
-// later pass could not find the object again.
+// TestRenderedObjectHasIdentityAndDigest checks that an object without its identity or digest is not created. A later
+// pass could not find such an object, or could not detect a difference.
 func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
 	whole := func() *corev1.Service {
@@ -41,13 +41,13 @@ func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	} {
 		object := whole()
 		if change(object); checkRendered(object, owner) == nil {
-			t.Errorf("without its %s it may be created", name)
+			t.Errorf("checkRendered accepts an object without its %s", name)
 		}
 	}
 }
 
-// TestRetryIntervals checks that each retry waits twice as long as the one before, up to a bound, and that a rejection
-// waits longer than a transient error.
+// TestRetryIntervals checks that each interval between retries is twice the previous one, up to a limit. A rejection
+// has longer intervals than a transient error.
 func TestRetryIntervals(t *testing.T) {
 	var k Keeper
 	var got [2][]time.Duration
@@ -66,7 +66,7 @@ func TestRetryIntervals(t *testing.T) {
 	}
 }
 
-// TestUnwanted checks that unwanted auxiliary objects are deleted, and that no other objects are deleted.
+// TestUnwanted checks that unwanted returns exactly the auxiliary objects that are no longer wanted.
 func TestUnwanted(t *testing.T) {
 	object := func(kind, name string, labels map[string]string) metav1.PartialObjectMetadata {
 		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
@@ -86,8 +86,8 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// TestOwnDeletionNeedsNoPass checks that the event of the operator's own deletion is dropped if nothing is left to do
-// for the owner, and that a second event of the same object is passed on, as are all other deletion events.
+// TestOwnDeletionNeedsNoPass checks that the event of the operator's own deletion starts no pass if nothing else is
+// left to do for the owner. All other deletion events start a pass, and so does a second event of the same object.
 func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
@@ -102,10 +102,10 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 		left      int    // number of remembered keys
 	}{
 		{"deleted by a pass", &attempt{made: map[string]write{name: {gone, noon}}}, []bool{false, true}, 0},
-		{"with another that is not gone yet", &attempt{made: map[string]write{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},
-		{"with another that could not be deleted", &attempt{failures: 1, made: map[string]write{name: {gone, noon}}}, []bool{true, true}, 1},
-		{"by somebody else", &attempt{made: map[string]write{name: {"content", noon}}}, []bool{true}, 1},
-		{"of which nothing is known", nil, []bool{true}, 0},
+		{"deleted with another object that still exists", &attempt{made: map[string]write{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},
+		{"deleted, but another deletion failed", &attempt{failures: 1, made: map[string]write{name: {gone, noon}}}, []bool{true, true}, 1},
+		{"deleted by somebody else", &attempt{made: map[string]write{name: {"content", noon}}}, []bool{true}, 1},
+		{"an unknown owner", nil, []bool{true}, 0},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			var m Memory
@@ -114,11 +114,11 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 			}
 			for i, want := range test.needsPass {
 				if got := !m.OwnDeletion(key, service); got != want {
-					t.Errorf("deletion %d is news: %t", i+1, got)
+					t.Errorf("deletion %d starts a pass: %t", i+1, got)
 				}
 			}
 			if got := m.tries.Len(); got != test.left {
-				t.Errorf("%d keys are remembered, want %d", got, test.left)
+				t.Errorf("the memory contains %d keys, want %d", got, test.left)
 			}
 		})
 	}

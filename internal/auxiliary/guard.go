@@ -30,15 +30,15 @@ const (
 	ReasonEdited = "EditedAgain"
 )
 
-// edited reports whether somebody else may have changed an auxiliary object since the operator wrote or last read the
-// object. Edits from a time when no operator ran are not detected.
+// edited reports whether somebody else may have changed an auxiliary object after the operator wrote or last read it.
+// It does not detect edits from a time when no operator was running.
 //
-// For an Ingress or a route, a higher generation shows an edit. The operator reverses such edits at most once in
-// EditInterval, so that the operator and another writer of the same object do not keep each other busy. For a
-// StatefulSet, a higher generation shows an edit too, and a read then shows whether an autoscaler made that edit.
+// For an Ingress or a route, a higher generation shows an edit. The operator reverts such edits at most once in
+// EditInterval. Otherwise the operator and another client that changes the same object would keep each other busy. For
+// a StatefulSet, a higher generation shows an edit too. A read then shows whether only an autoscaler made the edit.
 //
-// For a vital object (Kind.Auxiliary.Vital), edited returns true if the resourceVersion is newer, or if this process
-// has neither written nor read the object. A read then shows whether the object was really edited (correct).
+// For a vital object (Kind.Auxiliary.Vital), edited returns true if its resourceVersion is newer, or if this process
+// has neither written nor read it. A read then shows whether the object was really edited (correct).
 func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
 	var wait time.Duration
@@ -68,16 +68,17 @@ func (k Keeper) vital(object client.Object) bool {
 	return slices.Contains(k.Auxiliary.Vital, dependents.KindOf(object))
 }
 
-// noteWrite remembers a write to an object if the object's resourceVersion or generation can show a later edit.
+// noteWrite records that the operator wrote an object. It does so only for an object whose resourceVersion or
+// generation is used to detect a later edit.
 func (k Keeper) noteWrite(w *work, object client.Object, at time.Time) {
 	if k.vital(object) || object.GetGeneration() > 0 {
 		k.Memory.noteWrite(identity.Key(w.Owner), object, at)
 	}
 }
 
-// needsRewrite reports whether the operator has to write an object that was edited or that this process has neither
-// written nor read. It returns false for a vital object that has all wanted content. If the operator reversed an edit
-// of the object a moment ago, needsRewrite returns an error, so that the new edit is reversed later.
+// needsRewrite reports whether the operator has to write an object that may have been edited. It returns false if a
+// vital object or a StatefulSet still has all wanted content. If the operator reverted an edit of a vital object less
+// than EditInterval ago, needsRewrite returns an error, so that the new edit is reverted later.
 func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
 	if !k.vital(existing) && !isSet(existing) {
 		return true, nil
@@ -96,8 +97,8 @@ func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructure
 	return true, nil
 }
 
-// matches reports whether an object has every field that the operator applies. Fields that the API server drops may be
-// missing.
+// matches reports whether an object has every field that the operator applies. Fields that the API server does not know
+// may be missing.
 func (k Keeper) matches(tree map[string]any, existing *unstructured.Unstructured) bool {
 	if matchesAll(tree, existing) {
 		return true
@@ -111,8 +112,8 @@ func matchesAll(tree map[string]any, existing *unstructured.Unstructured) bool {
 	return selectsSamePods(tree, existing.Object) && contains(existing.Object, tree)
 }
 
-// selectsSamePods reports whether two Services have exactly the same selector and the existing Service is not an
-// ExternalName. For other kinds it returns true.
+// selectsSamePods reports whether two Services have the same selector, and the existing Service does not redirect its
+// clients elsewhere with the type ExternalName. It returns true for other kinds.
 func selectsSamePods(wanted, existing map[string]any) bool {
 	if existing["kind"] != "Service" {
 		return true
@@ -125,12 +126,12 @@ func selectsSamePods(wanted, existing map[string]any) bool {
 	return kind != "ExternalName" && maps.Equal(to(wanted), to(existing))
 }
 
-// clearPorts removes two sorts of ports from an existing Service before an apply:
+// clearPorts removes two kinds of ports from an existing Service before an apply:
 //
-//   - Ports that somebody else added under a name that the wanted Service uses. An apply would keep both ports, because
+//   - Ports that somebody else added with a name that the wanted Service uses. An apply would keep both ports, because
 //     their list keys differ, and the API server rejects two ports with the same name.
-//   - Ports that another operator wrote and that the kind wants on no Service (Kind.Auxiliary.ClosedPorts). An apply
-//     would keep these ports, because they are fields of the other operator.
+//   - Ports that another operator wrote and that no Service of the kind should have (Kind.Auxiliary.ClosedPorts). An
+//     apply would keep these ports, because they are fields of the other operator.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil
@@ -171,7 +172,7 @@ func (k Keeper) isClosedPort(port any) bool {
 	return known && entry["port"] == int64(number)
 }
 
-// samePort reports whether one of the ports has the same list key (port and protocol) as the given entry.
+// samePort reports whether one of the ports has the same list key as the given entry: port and protocol.
 func samePort(ports []any, entry any) bool {
 	wanted, _ := entry.(map[string]any)
 	return slices.ContainsFunc(ports, func(other any) bool {
@@ -180,8 +181,8 @@ func samePort(ports []any, entry any) bool {
 	})
 }
 
-// contains reports whether a JSON tree has everything that the wanted tree has. The tree may have more fields and list
-// entries.
+// contains reports whether a JSON tree contains everything that is in the wanted tree. The tree may have further fields
+// and list entries.
 func contains(tree, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
@@ -204,8 +205,8 @@ func contains(tree, wanted any) bool {
 	return reflect.DeepEqual(tree, wanted)
 }
 
-// AppliedTree returns the fields of an object that the operator applies: all fields that the operator sets, without the
-// status and the creation time.
+// AppliedTree returns the fields of an object that the operator applies. These are all fields except the status and the
+// creation time.
 func AppliedTree(object client.Object) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -216,13 +217,13 @@ func AppliedTree(object client.Object) (map[string]any, error) {
 	return tree, nil
 }
 
-// declared returns an object's tree without the fields that the operator's Go types lack. It returns nil for a kind
-// that has no Go type.
+// declared returns an object's tree with only those fields that the operator's Go types declare. It returns nil for a
+// kind that has no Go type.
 //
-// A user's template may have fields that the operator's types lack: fields of a newer Kubernetes, and mistakes. The
-// operator normally sends these fields, as it does in pods (spark/podtemplate). If the API server does not have these
-// fields either, it drops them from a created object but rejects an apply. After such a rejection, the operator applies
-// the result of declared.
+// A user's template may have fields that the Go types do not declare: fields of a newer Kubernetes, and mistakes. The
+// operator sends these fields, as it does in pods (spark/podtemplate). If the API server does not know a field either,
+// it drops the field when it creates the object, but it rejects an apply. After such a rejection, the operator applies
+// the result of declared instead.
 func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	typed, err := scheme.New((&unstructured.Unstructured{Object: tree}).GroupVersionKind())
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(tree, typed) != nil {
@@ -239,8 +240,8 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	return known
 }
 
-// separateKept divides the unwanted objects into those that stay for now and those to delete. A vital object stays as
-// long as a wanted object of its kind is missing, because clients may be connected through it.
+// separateKept divides the unwanted objects into those that stay for now (stay) and those to delete (goes). A vital
+// object stays as long as a wanted object of its kind is missing, because clients may be connected through it.
 func (k Keeper) separateKept(remove []client.Object, wanted []lifecycle.AuxiliaryObject) (stay, goes []client.Object) {
 	for _, object := range remove {
 		missing := slices.ContainsFunc(wanted, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == dependents.KindOf(object) && !s.Current })
@@ -253,7 +254,7 @@ func (k Keeper) separateKept(remove []client.Object, wanted []lifecycle.Auxiliar
 	return stay, goes
 }
 
-// objectsMissing reports whether an object that was outdated in the results of the last try does not exist any more.
+// objectsMissing reports whether an object that the last try left in its previous state (Outdated) no longer exists.
 func (w *work) objectsMissing(results []lifecycle.AuxiliaryObject) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Outdated && !slices.ContainsFunc(w.Set.Others, func(other metav1.PartialObjectMetadata) bool {

@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestMatchesAll checks that fields that others add to an object do not count as an edit, except fields in a selector.
+// TestMatchesAll checks that fields that others add to an object do not count as an edit. Fields that they add to a
+// selector do.
 func TestMatchesAll(t *testing.T) {
 	wanted := func() *corev1.Service {
 		return &corev1.Service{
@@ -56,8 +57,8 @@ func TestMatchesAll(t *testing.T) {
 	}
 }
 
-// TestEdited checks that an object counts as edited if it has changed since the operator last wrote or read it, or if
-// the operator has neither written nor read it.
+// TestEdited checks that an object counts as edited if it has changed after the operator last wrote or read it. It also
+// counts as edited if the operator has neither written nor read it.
 func TestEdited(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
@@ -83,8 +84,8 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestKept checks that an unwanted vital object stays while the wanted object of its kind is missing, and that all
-// other unwanted objects are deleted.
+// TestKept checks that an unwanted vital object stays if the wanted object of its kind is missing. All other unwanted
+// objects are deleted.
 func TestKept(t *testing.T) {
 	k := Keeper{Auxiliary: kinds.SparkConnects(config.Default()).Auxiliary}
 	remove := []client.Object{

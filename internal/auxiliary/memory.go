@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Memory remembers, for each owner, the last try to ensure its auxiliary objects.
+// Memory contains the result of the last try to ensure the auxiliary objects of each owner.
 type Memory struct {
 	tries memory.ByKey[types.NamespacedName, attempt]
 	// edits holds the revisions of each owner's auxiliary objects when they were written, read or first found, by
@@ -25,14 +25,14 @@ type Memory struct {
 	sweeps memory.ByKey[types.NamespacedName, string]
 }
 
-// swept reports whether the unwanted Secrets of a cluster were already deleted for the wanted objects with the given
-// digest.
+// swept reports whether a cluster's unwanted Secrets were already deleted for the current wanted objects. current is
+// the digest of these objects (DigestOf).
 func (m *Memory) swept(key types.NamespacedName, current string) bool {
 	digest, known := m.sweeps.Get(key)
 	return known && digest == current
 }
 
-// sweep records that the unwanted Secrets of a cluster were deleted for the wanted objects with the given digest.
+// sweep records that a cluster's unwanted Secrets were deleted for the wanted objects with the given digest.
 func (m *Memory) sweep(key types.NamespacedName, digest string) { m.sweeps.Set(key, digest) }
 
 // revision is the version that an object had when the operator last wrote or read it.
@@ -44,7 +44,7 @@ type revision struct {
 	verifiedAt time.Time // when the object was read and found correct; zero if it was not
 }
 
-// olderThan reports whether an object may have been changed since this revision. It returns true for the zero revision.
+// olderThan reports whether an object may have been changed after this revision. It returns true for the zero revision.
 func (e revision) olderThan(object client.Object) bool {
 	if e.uid != object.GetUID() {
 		return true
@@ -63,8 +63,8 @@ func (m *Memory) verified(key types.NamespacedName, object client.Object, now ti
 	m.remember(key, object, func(e *revision) { e.verifiedAt = now })
 }
 
-// forgetSecrets drops the memory of Secrets that are about to be deleted, because they have to be created again if they
-// are wanted again. It keeps the Secrets whose keys (nameOf) are in the argument kept.
+// forgetSecrets removes Secrets from the memory that are about to be deleted. If they are wanted again later, they then
+// are created again. kept contains the keys (nameOf) of the Secrets that stay in the memory.
 func (m *Memory) forgetSecrets(key types.NamespacedName, kept []string) {
 	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map
@@ -92,7 +92,7 @@ func (m *Memory) remember(key types.NamespacedName, object client.Object, change
 	})
 }
 
-// seen returns the remembered revision of an object. It returns the zero revision for an unknown object.
+// seen returns the revision of an object in the memory, or the zero revision if the object is not in it.
 func (m *Memory) seen(key types.NamespacedName, object client.Object) revision {
 	all, _ := m.edits.Get(key)
 	if known := all[nameOf(object)]; known.uid == object.GetUID() {
@@ -101,8 +101,8 @@ func (m *Memory) seen(key types.NamespacedName, object client.Object) revision {
 	return revision{}
 }
 
-// lastWrite returns the remembered revision of an object, and whether the memory had one. If the memory had none,
-// lastWrite stores the present revision of the object. It returns false for an object without a generation.
+// lastWrite returns the revision of an object in the memory. If the object is not in the memory, lastWrite stores its
+// present revision and returns false. It also returns false for an object without a generation.
 func (m *Memory) lastWrite(key types.NamespacedName, object client.Object) (revision, bool) {
 	last := m.seen(key, object)
 	switch {
@@ -148,8 +148,9 @@ func (m *Memory) note(key types.NamespacedName, last attempt) {
 	m.tries.Update(key, func(attempt, bool) (attempt, bool) { return last, last.failures > 0 || len(last.made) > 0 })
 }
 
-// OwnDeletion reports whether this operator deleted an object and has nothing left to do about the owner's auxiliary
-// objects. In that case the deletion event needs no pass, and OwnDeletion removes the object from the memory.
+// OwnDeletion reports whether the operator itself deleted an object and has nothing else to do for the auxiliary
+// objects of the owner. In that case the deletion event needs no pass, and OwnDeletion removes the object from the
+// memory.
 func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (deleted bool) {
 	m.tries.Update(key, func(last attempt, known bool) (attempt, bool) {
 		if !known || last.failures > 0 || last.made[nameOf(object)].content != gone {
@@ -168,7 +169,7 @@ func (m *Memory) clear(key types.NamespacedName) {
 	m.edits.Forget(key)
 }
 
-// Forget drops everything that is remembered for a key.
+// Forget removes everything about an owner from the memory.
 func (m *Memory) Forget(key types.NamespacedName) {
 	m.clear(key)
 	m.sweeps.Forget(key)

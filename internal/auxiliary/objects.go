@@ -19,9 +19,9 @@ import (
 // This file finds the auxiliary objects of a driver or a standalone cluster in the cache, and compares them with the
 // wanted ones (see ensure.go).
 
-// checkRendered returns an error if a rendered object lacks its identity or the digest of its content. Without the
-// identity a later pass could not find the object again, and without the digest it could not detect a difference. Such
-// an object is caused by an error in a dialect.
+// checkRendered returns an error if a rendered object has no identity or no digest of its content. Without the
+// identity, a later pass could not find the object. Without the digest, it could not detect a difference. The cause is
+// always a bug in a dialect.
 func checkRendered(object, owner client.Object) error {
 	if object.GetLabels()[lifecycle.ContentLabel] == "" {
 		return fmt.Errorf("%T %s was rendered without a digest of its content", object, object.GetName())
@@ -29,7 +29,8 @@ func checkRendered(object, owner client.Object) error {
 	return identity.Verify(object, owner, identity.Attempt(object))
 }
 
-// clusterAddress returns the cluster IP of a Service, or "" if the Service has none.
+// clusterAddress returns the cluster IP of a Service. It returns "" for a Service without a cluster IP and for other
+// kinds.
 func clusterAddress(object client.Object) string {
 	address := ""
 	switch o := object.(type) {
@@ -44,12 +45,12 @@ func clusterAddress(object client.Object) string {
 	return address
 }
 
-// auxiliaryKinds are the kinds of auxiliary objects that are deleted when they are no longer wanted. This package never
-// deletes an unwanted object of another kind.
+// auxiliaryKinds are the kinds of auxiliary objects that are deleted when they are no longer wanted. Objects of other
+// kinds are never deleted as unwanted.
 var auxiliaryKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expose.GRPCRouteKind.Kind, "ConfigMap", "NetworkPolicy", dependents.KindBudget, dependents.StatefulSet.Kind, autoscaler.Kind}
 
-// unwanted returns the existing auxiliary objects that are no longer wanted. If no objects are wanted at all, the
-// result includes the pods that have lost their StatefulSet, because no other StatefulSet will adopt these pods.
+// unwanted returns the existing auxiliary objects that are no longer wanted. If nothing is wanted at all, the result
+// includes the pods that have lost their StatefulSet, because no new StatefulSet will adopt them.
 func (w *work) unwanted(wanted []client.Object) []client.Object {
 	var remove []client.Object
 	for i := range w.Set.Others {
@@ -90,10 +91,10 @@ func (w *work) cached(object client.Object) string {
 	return "?"
 }
 
-// nameOf returns the key of an object among the objects of one owner: kind and name.
+// nameOf returns the key of an object among the objects of one owner: its kind and name.
 func nameOf(object client.Object) string { return dependents.KindOf(object) + "/" + object.GetName() }
 
-// DigestOf returns a digest of the objects to ensure and of the objects to delete. If the digest changes, the results
+// DigestOf returns a text that identifies the objects to ensure and the objects to delete. If it changes, the results
 // of earlier tries are no longer valid.
 func DigestOf(wanted, remove []client.Object) string {
 	var words []string

@@ -54,9 +54,10 @@ func autoscaled(objects []client.Object) (names []string) {
 	return names
 }
 
-// keepScale puts the current number of pods into the applied tree if an autoscaler decides that number. Without the
-// field, an apply would remove the number that the create request wrote, and Kubernetes would use its default. A
-// current number of zero is not kept, because an autoscaler never scales a StatefulSet without pods.
+// keepScale copies the current number of pods into the tree to apply if an autoscaler decides this number. Without the
+// field, the apply would remove the number of the create request, and Kubernetes would use its default.
+//
+// The number zero is not copied, because an autoscaler never scales a StatefulSet that has no pods.
 func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
 	if !isSet(existing) || !slices.Contains(w.scaled, existing.GetName()) {
 		return nil
@@ -68,7 +69,7 @@ func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructure
 	return unstructured.SetNestedField(tree, replicas, "spec", "replicas")
 }
 
-// createFirst creates the object that objectToCreate returns, and returns the created object.
+// createFirst calls objectToCreate, creates the object that it returns, and returns the created object.
 func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	first, err := k.objectToCreate(ctx, w, object.DeepCopyObject().(client.Object), existed)
 	if err != nil {
@@ -77,9 +78,9 @@ func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, 
 	return first, k.Create(ctx, first)
 }
 
-// objectToCreate returns the object to create. A new StatefulSet that an autoscaler scales begins with as many pods as
-// the previous StatefulSet had, because a lower number would stop pods. The pods are counted live, because the cache
-// may lack some of them. If nothing shows that a previous StatefulSet existed, objectToCreate reads nothing.
+// objectToCreate returns the object to create. If an autoscaler scales a new StatefulSet, the StatefulSet starts with
+// as many pods as the previous one had, because a lower number would stop pods. The pods are read from the API server,
+// because the cache may not show all of them. If there is no sign of a previous StatefulSet, nothing is read.
 func (k Keeper) objectToCreate(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	name := object.GetName()
 	if !isSet(object) || !slices.Contains(w.scaled, name) {
@@ -95,15 +96,14 @@ func (k Keeper) objectToCreate(ctx context.Context, w *work, object client.Objec
 	return adoptStrays(object, slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !dependents.IsStray(&pod) && !isOwnedBySet(&pod, name) })), nil
 }
 
-// isOwnedBySet reports whether a pod has the label of a cluster's pod and is owned by the StatefulSet with the given
-// name.
+// isOwnedBySet reports whether a pod is a pod of a cluster and is owned by the StatefulSet with the given name.
 func isOwnedBySet(pod *corev1.Pod, name string) bool {
 	set := metav1.GetControllerOfNoCopy(pod)
 	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, dependents.StatefulSet.GroupKind()) && set.Name == name
 }
 
-// adoptStrays raises the number of replicas of a new StatefulSet so that the StatefulSet adopts all existing pods that
-// are named after it.
+// adoptStrays raises the number of replicas of a new StatefulSet, so that it adopts all existing pods that have a name
+// of this StatefulSet.
 func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	left := replicasFor(object.GetName(), pods)
 	tree, err := AppliedTree(object)
@@ -116,8 +116,8 @@ func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// replicasFor returns the number of replicas that a StatefulSet needs to keep the existing pods that are named after
-// it.
+// replicasFor returns the number of replicas with which a StatefulSet keeps all existing pods that have its name and a
+// number.
 func replicasFor(set string, pods []corev1.Pod) int64 {
 	left, count := int64(0), int64(0)
 	for _, pod := range pods {
@@ -126,36 +126,40 @@ func replicasFor(set string, pods []corev1.Pod) int64 {
 			left, count = max(left, n+1), count+1
 		}
 	}
-	return min(left, 2*count) // a few pods may be missing, but a single pod with a high number is a forgery
+	return min(left, 2*count) // some pods may be missing, but a single pod with a high number must not cause many replicas
 }
 
 // inheritedPrefix is the prefix of the content label (lifecycle.ContentLabel) of an inherited StatefulSet that stays as
 // it is.
 const inheritedPrefix = "left-"
 
-// inheritedContent returns the content label of inherited StatefulSets for a generation of the cluster's spec. If
-// somebody edits the cluster, the generation and so the label change, and all StatefulSets of the cluster are updated.
-// A new version or configuration of the operator does not change the label, because it is not a reason to restart pods
-// that the operator did not create.
+// inheritedContent returns the content label of inherited StatefulSets. It contains the generation of the cluster. If
+// somebody edits the cluster, the generation and therefore the label change, and all StatefulSets of the cluster are
+// updated.
+//
+// A new version or configuration of the operator does not change the label, because it is no reason to restart pods
+// that another operator created.
 func inheritedContent(generation int64) string {
 	return inheritedPrefix + strconv.FormatInt(generation, 10)
 }
 
 // keptAsInherited reports whether an object is an inherited StatefulSet that stays as it is, because nobody has edited
-// the cluster since the StatefulSet was marked. The argument label is the object's content label in the cache.
+// the cluster since the StatefulSet was marked (markSet). label is the object's content label in the cache.
 func (w *work) keptAsInherited(object client.Object, label string) bool {
 	return isSet(object) && label == w.inheritedMark
 }
 
-// isInherited reports whether an object is an inherited StatefulSet that the operator has marked and not updated yet.
+// isInherited reports whether an object is an inherited StatefulSet that the operator has marked (markSet) and not
+// updated yet.
 func isInherited(existing *unstructured.Unstructured) bool {
 	return isSet(existing) && strings.HasPrefix(existing.GetLabels()[lifecycle.ContentLabel], inheritedPrefix)
 }
 
-// markSet sets our labels on an inherited StatefulSet. If more pods are wanted than the StatefulSet has, markSet also
-// raises the number of pods. It never lowers that number: the other operator ignored edits of the number in the custom
-// resource, so users scaled its StatefulSets directly. markSet changes nothing else, because an update would restart
-// the pods.
+// markSet sets our labels on an inherited StatefulSet. If more pods are wanted than the StatefulSet has, markSet raises
+// the number of pods. It changes nothing else, because an update would restart the pods.
+//
+// It never lowers the number of pods. The other operator ignored the number in an edited custom resource, so users have
+// scaled its StatefulSets directly.
 func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	marks := maps.Clone(object.GetLabels())
 	marks[lifecycle.ContentLabel] = w.inheritedMark
@@ -176,9 +180,10 @@ func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, exis
 	return existing, nil
 }
 
-// replaceSet deletes a StatefulSet and orphans its pods, so that the next StatefulSet of that name adopts the pods.
-// Before that, it checks that the API server would accept the next StatefulSet. If the API server rejects the check or
-// does not answer, replaceSet deletes nothing, because no StatefulSet would adopt the pods.
+// replaceSet deletes a StatefulSet but not its pods, so that the next StatefulSet with the same name adopts them.
+//
+// Before the deletion, a dry run checks that the API server would accept the next StatefulSet. If the dry run fails,
+// replaceSet deletes nothing, because no StatefulSet would adopt the pods.
 func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
 	next.SetUID("")
