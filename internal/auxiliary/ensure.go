@@ -379,7 +379,8 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created this object"}}
 	}
 	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
-		return &apianswer.Wait{Message: why} // the object will be deleted: retried soon, reported if it still exists later
+		// The object will be deleted. The operator retries soon, and reports the object if it still exists later.
+		return &apianswer.Wait{Message: why}
 	}
 	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}
 }

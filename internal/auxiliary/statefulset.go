@@ -126,7 +126,8 @@ func replicasFor(set string, pods []corev1.Pod) int64 {
 			left, count = max(left, n+1), count+1
 		}
 	}
-	return min(left, 2*count) // some pods may be missing, but a single pod with a high number must not cause many replicas
+	// Some pods may be missing, but a single pod with a high number must not cause many replicas.
+	return min(left, 2*count)
 }
 
 // inheritedPrefix is the prefix of the content label (lifecycle.ContentLabel) of an inherited StatefulSet that stays as

@@ -36,7 +36,7 @@ func asTree(t *testing.T, object client.Object) *unstructured.Unstructured {
 }
 
 // TestAutoscaled checks that autoscaled returns the name of the StatefulSet that an autoscaler scales, even if the
-// autoscaler has unknown fields.
+// autoscaler has fields that the operator's types do not declare.
 func TestAutoscaled(t *testing.T) {
 	t.Parallel()
 	scaler := func(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
@@ -61,7 +61,7 @@ func TestAutoscaled(t *testing.T) {
 	}
 }
 
-// livePods is a reader whose lists return the given pods.
+// livePods is a reader whose lists always contain the given pods.
 type livePods struct {
 	client.Reader
 	pods []corev1.Pod
@@ -72,8 +72,8 @@ func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.L
 	return nil
 }
 
-// TestNewSetKeepsThePodsOfThePrevious checks that a new StatefulSet with an autoscaler begins with as many pods as the
-// previous StatefulSet had, and that a new StatefulSet without an autoscaler begins with the wanted number.
+// TestNewSetKeepsThePodsOfThePrevious checks that a new StatefulSet with an autoscaler starts with as many pods as the
+// previous StatefulSet had. Without an autoscaler, it starts with the wanted number of pods.
 func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	t.Parallel()
 	stray := func(name string) corev1.Pod {
@@ -131,7 +131,7 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	}
 }
 
-// TestKeepScale checks that an autoscaled StatefulSet is applied with its current number of pods.
+// TestKeepScale checks that an apply keeps the current number of pods of an autoscaled StatefulSet.
 func TestKeepScale(t *testing.T) {
 	t.Parallel()
 	for scaled, want := range map[string]int64{"c-worker": 7, "d-worker": 2} {
@@ -146,7 +146,7 @@ func TestKeepScale(t *testing.T) {
 	}
 }
 
-// TestInheritedContent checks that each generation has a content label of its own, which is a valid label value.
+// TestInheritedContent checks that the content label differs in each generation, and that it is a valid label value.
 func TestInheritedContent(t *testing.T) {
 	t.Parallel()
 	if first, other := inheritedContent(1), inheritedContent(math.MaxInt64); first == other || len(other) > 63 {
@@ -154,8 +154,8 @@ func TestInheritedContent(t *testing.T) {
 	}
 }
 
-// TestKeepScaleIgnoresZero checks that a current number of zero pods is not kept, because an autoscaler never scales a
-// StatefulSet without pods.
+// TestKeepScaleIgnoresZero checks that the number zero is not kept, because an autoscaler never scales a StatefulSet
+// that has no pods.
 func TestKeepScaleIgnoresZero(t *testing.T) {
 	t.Parallel()
 	w := &work{scaled: []string{"c-worker"}}

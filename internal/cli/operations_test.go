@@ -159,7 +159,7 @@ func (u *user) restarts() {
 	u.does(exit.Usage, "-l", "restart")
 	u.does(exit.Cluster, "did you mean tau?", "restart", "tauu")
 	u.does(exit.Cluster, "cannot be reached", "restart", "tau", "--server", "http://127.0.0.1:1")
-	u.does(exit.Cluster, "no definition of sparkapplications.sparkoperator.k8s.io", "restart", "app/tau", "--server", testkit.Rest(u.t).Host+"/elsewhere")
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "restart", "app/tau", "--server", testkit.Rest(u.t).Host+"/elsewhere")
 	u.reader("reader")
 	u.does(exit.Cluster, "you are not allowed to patch sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace,
 		"restart", "app/tau", "--as", "system:serviceaccount:"+u.Namespace+":reader")

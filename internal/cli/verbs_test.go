@@ -445,9 +445,9 @@ func (u *user) errors() {
 	u.does(exit.Cluster, "you are not allowed to create sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("forbidden", ""), "--as", account)
 	// Below a path that it does not serve, the API server answers as for a missing definition.
 	elsewhere := testkit.Rest(u.t).Host + "/elsewhere"
-	u.does(exit.Cluster, "no definition of sparkapplications.sparkoperator.k8s.io", "list", "--server", elsewhere)
-	u.does(exit.Cluster, "no definition of sparkclusters.spark.apache.org", "status", "cluster/x", "--server", elsewhere)
-	u.does(exit.Cluster, "no definition of sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("early", ""), "--server", elsewhere)
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "list", "--server", elsewhere)
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkclusters.spark.apache.org", "status", "cluster/x", "--server", elsewhere)
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("early", ""), "--server", elsewhere)
 	u.does(exit.Cluster, "cannot be reached", "list", "--server", "http://127.0.0.1:1")
 	u.does(exit.Cluster, "kubectl config get-contexts", "list", "--context", "nowhere")
 	u.does(exit.Cluster, "kubectl create namespace nowhere", "create", "-n", "nowhere", "-f", u.manifest("lost", ""))

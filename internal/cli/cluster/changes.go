@@ -15,12 +15,15 @@ type Change struct {
 	Deleted bool
 }
 
-// rewatchInterval is the time until a watch that the API server ended, or could not begin, is begun again.
+// rewatchInterval is the time until a watch is started again. The API server may have ended the watch or rejected its
+// start.
 const rewatchInterval = time.Second
 
 // Changes watches the selected objects until the context is canceled, and calls the function changed with each change.
-// It leaves out the state that the list known already shows, and kinds that have no definition or that the user has no
-// right to watch. It returns an error if no kind can be watched.
+// known is a list of objects: states that it contains are not reported as changes.
+//
+// Changes leaves out kinds that have no CustomResourceDefinition or that the user has no right to watch. It returns an
+// error if no kind can be watched.
 func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, changed func(Change)) error {
 	if len(q.Kinds) == 0 {
 		for i := range Kinds {
@@ -70,8 +73,9 @@ func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, ch
 	}
 }
 
-// watchKind watches the objects of one kind. Each watch begins with all objects, so that no change is missed between
-// two watches, except a deletion. It returns an error if the kind cannot be watched.
+// watchKind watches the objects of one kind, and starts the watch again whenever it ends. Each watch begins with all
+// objects. Therefore only a deletion between two watches is missed. watchKind returns an error if the kind cannot be
+// watched.
 func (c *Client) watchKind(ctx context.Context, k *Kind, q Query, changed func(Change)) error {
 	options := &client.ListOptions{Namespace: q.Namespace, LabelSelector: q.Selector}
 	for {

@@ -1,5 +1,5 @@
-// Package cluster reads and changes custom resources of the five kinds with the rights of the user. Its error messages
-// say what is wrong with the cluster or with the user's rights, and what to do.
+// Package cluster reads and changes custom resources with the rights of the user. It supports the five kinds in Kinds.
+// Its error messages say what is wrong with the cluster or with the user's rights, and what to do.
 package cluster
 
 import (
@@ -34,7 +34,7 @@ type Client struct {
 	Namespace string
 }
 
-// New returns a client for a connection.
+// New returns a client for the given connection and namespace.
 func New(rc *rest.Config, namespace string) (*Client, error) {
 	rc = rest.AddUserAgent(rest.CopyConfig(rc), "sparkctl")
 	rc.QPS = -1 // the API server's priority and fairness limits requests
@@ -53,14 +53,14 @@ func New(rc *rest.Config, namespace string) (*Client, error) {
 	return &Client{WithWatch: c, core: core, host: rc.Host, config: rc, Namespace: namespace}, nil
 }
 
-// Config returns the configuration of the connection, for clients of resources that this package does not read.
+// Config returns the configuration of the connection. It is for clients of resources that this package does not read.
 func (c *Client) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Host returns the address of the API server.
 func (c *Client) Host() string { return c.host }
 
 // Raw sends a GET request for a path to the API server and returns the answer. If the request fails, Raw returns the
-// error unchanged; Explain makes the error readable.
+// original error, which Explain can make readable.
 func (c *Client) Raw(ctx context.Context, path string, parameters ...string) ([]byte, error) {
 	request := c.core.RESTClient().Get().AbsPath(path)
 	for i := 0; i+1 < len(parameters); i += 2 {
@@ -73,8 +73,8 @@ func (c *Client) Raw(ctx context.Context, path string, parameters ...string) ([]
 	return answer.Raw()
 }
 
-// NamespaceLabels returns the labels of a namespace. If the user may not read them, or if the namespace does not exist,
-// it returns nil and a note with the reason.
+// NamespaceLabels returns the labels of a namespace. If the user has no right to read the namespace, or if it does not
+// exist, NamespaceLabels returns no labels and a note with the reason.
 func (c *Client) NamespaceLabels(ctx context.Context, name string) (found map[string]string, note string, err error) {
 	namespace, err := c.core.Namespaces().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -90,19 +90,20 @@ func (c *Client) NamespaceLabels(ctx context.Context, name string) (found map[st
 	return namespace.Labels, "", nil
 }
 
-// Explain converts the error of a request into an error whose message is one line with the cause and what to do.
+// Explain converts the error of a request into an error whose message is one line: it says what is wrong and what to
+// do.
 func (c *Client) Explain(err error) error { return explain(err, c.host) }
 
-// Query selects objects.
+// Query selects objects. The zero value selects all objects.
 type Query struct {
-	Namespace string          // empty: all
-	Selector  labels.Selector // nil: all
-	Kinds     []*Kind         // empty: all
+	Namespace string          // empty: all namespaces
+	Selector  labels.Selector // nil: all objects
+	Kinds     []*Kind         // empty: all kinds
 }
 
-// List returns the selected objects of all kinds, and reads them page by page. It leaves out kinds that have no
-// definition or that the user has no right to list; the notes name the kinds for which the right is missing. It returns
-// an error if no kind can be listed.
+// List returns the selected objects of all kinds. It reads them page by page. It leaves out kinds that have no
+// CustomResourceDefinition or that the user has no right to list. The notes name the kinds for which the right is
+// missing. List returns an error if no kind can be listed.
 func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, notes []string, err error) {
 	if len(q.Kinds) == 0 {
 		for i := range Kinds {
@@ -155,8 +156,8 @@ func (c *Client) listKind(ctx context.Context, k *Kind, q Query) (objects []clie
 	}
 }
 
-// Find returns the object that an argument names. The argument is NAME, or KIND/NAME if objects of several kinds have
-// that name.
+// Find returns the object that an argument names. The argument is NAME. If objects of several kinds have this name, it
+// must be KIND/NAME.
 func (c *Client) Find(ctx context.Context, argument string) (client.Object, error) {
 	kindName, name, isQualified := strings.Cut(argument, "/")
 	candidates := make([]*Kind, 0, len(Kinds))
@@ -191,7 +192,7 @@ func (c *Client) Find(ctx context.Context, argument string) (client.Object, erro
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, exit.Errorf(exit.Usage, "several kinds have an object named %s; name one: %s", name, strings.Join(qualified(found), ", "))
+		return nil, exit.Errorf(exit.Usage, "objects of several kinds are named %s; give one of these arguments instead: %s", name, strings.Join(qualified(found), ", "))
 	case len(failed) == len(candidates):
 		return nil, c.Explain(failed[0])
 	}
@@ -205,8 +206,8 @@ func qualified(objects []client.Object) (names []string) {
 	return names
 }
 
-// unknown returns the error for a name that no object has. The error lists similar names in this namespace and in other
-// namespaces.
+// unknown returns the error for a name that no object has. The error suggests similar names. If the user has the
+// rights, it also suggests names in other namespaces.
 func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) error {
 	what := "application, schedule, Connect server or cluster"
 	if len(candidates) == 1 {
@@ -220,11 +221,11 @@ func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) e
 	if near := nearNames(objects, name, c.Namespace); err == nil && len(near) > 0 {
 		return exit.Errorf(exit.Cluster, "%s; did you mean %s?", message, strings.Join(near, ", "))
 	}
-	return exit.Errorf(exit.Cluster, "%s; sparkctl list -A shows all", message)
+	return exit.Errorf(exit.Cluster, "%s; sparkctl list -A lists the objects of all namespaces", message)
 }
 
-// nearNames returns the arguments that name up to three objects whose names are similar to the given name, the most
-// similar first.
+// nearNames returns up to three arguments for objects whose names are similar to the given name, the most similar
+// first.
 func nearNames(objects []client.Object, name, namespace string) (near []string) {
 	type candidate struct {
 		text     string
@@ -285,7 +286,7 @@ func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, 
 }
 
 // MainPod returns the pod with which users work: the driver, the Connect server, or the master of a cluster. The pod
-// belongs to the object's current attempt and runs. If there is no such pod, the error says why.
+// must belong to the object's current attempt and must be running. Otherwise the error says why there is no such pod.
 func (c *Client) MainPod(ctx context.Context, object client.Object) (*corev1.Pod, error) {
 	pods, err := c.Pods(ctx, object)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
-// Flags are kubectl's flags about the connection to a cluster.
+// Flags are kubectl's flags that choose the connection to a cluster.
 type Flags struct {
 	kubeconfig string
 	overrides  clientcmd.ConfigOverrides
@@ -17,7 +17,7 @@ type Flags struct {
 	extra []string
 }
 
-// AddTo adds the flags to a verb.
+// AddTo adds the flags to the flags of a command.
 func (f *Flags) AddTo(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	// Kubernetes has no passwords.
@@ -28,7 +28,7 @@ func (f *Flags) AddTo(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.extra, "as-user-extra", nil, "Extra attribute KEY=VALUE of the user to impersonate; can be repeated")
 }
 
-// config returns the loader of the kubeconfig that the flags choose.
+// config returns a loader for the kubeconfig that the flags choose.
 func (f *Flags) config() (clientcmd.ClientConfig, error) {
 	overrides := f.overrides
 	for _, pair := range f.extra {
@@ -46,7 +46,7 @@ func (f *Flags) config() (clientcmd.ClientConfig, error) {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides), nil
 }
 
-// Connect connects to the cluster that kubectl would use. It sends no request.
+// Connect returns a client for the cluster that kubectl would use with the same flags. It sends no request.
 func (f *Flags) Connect() (*Client, error) {
 	config, err := f.config()
 	if err != nil {

@@ -30,7 +30,7 @@ contexts:
 current-context: here
 `
 
-// parsed returns the connection that the command line of a verb chooses, and its namespace.
+// parsed returns the connection and the namespace that the command line of a verb chooses.
 func parsed(t *testing.T, args ...string) (*rest.Config, string, error) {
 	t.Helper()
 	var f Flags
@@ -46,7 +46,7 @@ func parsed(t *testing.T, args ...string) (*rest.Config, string, error) {
 	return c.Config(), c.Namespace, nil
 }
 
-// TestFlags checks that kubectl's flags change the connection as they do for kubectl.
+// TestFlags checks that the flags have the same effect on the connection as in kubectl.
 func TestFlags(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(path, []byte(twoClusters), 0o600); err != nil {
@@ -87,7 +87,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestNoCluster checks that a machine without a kubeconfig gets the way out, and that --server needs no kubeconfig.
+// TestNoCluster checks that the error on a machine without a kubeconfig says what to do, and that --server needs no
+// kubeconfig.
 func TestNoCluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	if _, _, err := parsed(t); err == nil || !strings.Contains(err.Error(), "no cluster is configured; set KUBECONFIG, or give --kubeconfig") {

@@ -34,16 +34,16 @@ func withResource(err error, k *Kind) error {
 	return &resourceError{err, k}
 }
 
-// noDefinition reports whether an error means that the API server does not serve the requested kind. The API server
-// then answers with a plain text, so the check depends on the message that client-go writes into the error.
+// noDefinition reports whether an error means that the API server does not serve the requested kind. In this case the
+// API server answers with a plain text, so noDefinition checks the message that client-go writes into the error.
 func noDefinition(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && strings.Contains(err.Error(), "the server could not find the requested resource")
 }
 
-// forbidden matches the API server's answer to a request for which the user lacks the right.
+// forbidden matches the message of the API server about a right that the user does not have.
 var forbidden = regexp.MustCompile(`cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 
-// explain makes the error of a request readable. It returns errors that have an exit code unchanged.
+// explain makes the error of a request readable. An error that already has an exit code is returned unchanged.
 func explain(err error, host string) error {
 	if _, coded := errors.AsType[*exit.Error](err); coded || err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -72,7 +72,7 @@ func readable(err error, host string) error {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return exit.With(exit.Invalid, err)
 	case !isStatus && (isURL || isNet || errors.Is(err, context.DeadlineExceeded)):
-		return fmt.Errorf("the cluster at %s cannot be reached: %w; check the network, and the cluster with kubectl config view --minify", host, cause(err))
+		return fmt.Errorf("the cluster at %s cannot be reached: %w; check the network, and check the cluster's address with kubectl config view --minify", host, cause(err))
 	}
 	return err
 }
@@ -93,18 +93,18 @@ func missingDefinition(err error) error {
 	if of, ok := errors.AsType[*resourceError](err); ok {
 		name = of.kind.FullName()
 	}
-	return fmt.Errorf("the cluster has no definition of %s; install the operator's chart with its definitions (crds.*), or choose another --context", name)
+	return fmt.Errorf("the cluster has no CustomResourceDefinition of %s; install the operator's chart with its CustomResourceDefinitions (crds.*), or choose another --context", name)
 }
 
-// rightError is the error for a missing right. The field check is the command with which the user checks whether the
-// right exists.
+// rightError is the error for a missing right. check is the command with which the user can check whether the right
+// exists.
 type rightError struct {
 	error
 	check string
 }
 
-// CheckRight returns the command with which the user checks the right that an error of Explain names. It returns "" if
-// the error is not about a right.
+// CheckRight returns the command with which the user can check the right that is missing according to an error of
+// Explain. It returns "" if the error is not about a right.
 func CheckRight(err error) string {
 	if missing, ok := errors.AsType[*rightError](err); ok {
 		return missing.check
@@ -139,7 +139,7 @@ func EventTime(e *corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-// ExplainFor does what Explain does, for the error of a request for objects of one kind.
+// ExplainFor is like Explain, for the error of a request for objects of one kind.
 func (c *Client) ExplainFor(err error, k *Kind) error { return c.Explain(withResource(err, k)) }
 
 // Missing reports whether an error says that an object of the given resource does not exist.

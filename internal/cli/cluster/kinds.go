@@ -44,14 +44,14 @@ var Kinds = []Kind{
 		func() client.Object { return &sparkv1.SparkCluster{} }, func() client.ObjectList { return &sparkv1.SparkClusterList{} }},
 }
 
-// New returns an empty object of the kind.
+// New returns a new object of the kind with only its API version and kind set.
 func (k *Kind) New() client.Object {
 	object := k.create()
 	object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
 	return object
 }
 
-// FullName returns the name of the resource with its API group, as RBAC rules and definitions write it.
+// FullName returns the name of the resource with its API group. RBAC rules and CustomResourceDefinitions use this form.
 func (k *Kind) FullName() string { return k.Resource + "." + k.Group }
 
 // KindNames returns the short names of the five kinds.
@@ -62,8 +62,8 @@ func KindNames() (names []string) {
 	return names
 }
 
-// KindNamed returns the kind with a given name. The name is the kind's short name, or its plural or singular resource
-// name with the API group.
+// KindNamed returns the kind with the given name. The name is the short name of the kind, such as "app", or the plural
+// or singular name of its resource with the API group.
 func KindNamed(name string) (*Kind, error) {
 	lower := strings.ToLower(name)
 	for i := range Kinds {
@@ -86,7 +86,7 @@ func KindOf(object client.Object) *Kind {
 	return nil
 }
 
-// newScheme returns the types that the program reads.
+// newScheme returns a scheme with the types that the program reads.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1beta2.AddToScheme, v1alpha1.AddToScheme, sparkv1.AddToScheme} {
@@ -97,8 +97,8 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newMapper returns a mapper that has the resources that the program uses, so that the program sends no discovery
-// requests.
+// newMapper returns a mapper that already contains the resources that the program uses. With it, the program sends no
+// discovery requests.
 func newMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for _, k := range Kinds {

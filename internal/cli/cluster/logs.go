@@ -31,14 +31,14 @@ type LogOptions struct {
 	Previous bool          // the container before its last restart
 	Since    time.Duration // only newer lines; 0 means all
 	Tail     int64         // only the last lines; negative means all
-	// Waiting receives each state of the object while Logs waits for the next log; nil means that nobody needs them.
+	// Waiting, if not nil, is called with each new state of the object while Logs waits for the next log.
 	Waiting func(*Summary)
 }
 
 // AllExecutors is the value of LogOptions.Executor that selects the logs of all executors.
 const AllExecutors = "all"
 
-// logInterval is the time between two reads of the list of pods, while Logs waits for the next log.
+// logInterval is the time between two lists of the pods while Logs waits for the next log.
 const logInterval = time.Second
 
 // Logs writes the logs of an object's pods. If the option Follow is set, Logs continues across restarts and attempts
@@ -59,13 +59,13 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 		if last = pod; !o.Follow {
 			return nil
 		}
-		o.Since, o.Tail = 0, -1 // of later attempts, everything
+		o.Since, o.Tail = 0, -1 // the logs of later attempts are written completely
 	}
 }
 
-// nextPod returns the pod of the next log: the newest pod, if it is newer than the pod of the previous log (last). For
-// the first log, last is nil. If no further log will follow, nextPod returns nil. If the option Follow is set, it
-// waits until the next pod exists and its container has started.
+// nextPod returns the pod of the next log: the newest pod, if it is newer than last. last is the pod of the previous
+// log, or nil before the first log. If no further log will follow, nextPod returns nil. If the option Follow is set,
+// nextPod waits until the next pod exists and its container has started.
 func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()
@@ -92,8 +92,11 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 	}
 }
 
-// changesOnly returns a function that passes a summary on if its line differs from the previous line, and if the object
-// does not run: the log of an attempt ends shortly before the status shows its end. A nil function receives nothing.
+// changesOnly returns a function that calls pass with a summary if the summary's line differs from the last one. pass
+// may be nil.
+//
+// The function leaves out summaries of a running object. The log of an attempt ends shortly before the status shows the
+// end of the attempt, and until then a summary would wrongly say that the object is running.
 func changesOnly(pass func(*Summary)) func(*Summary) {
 	last := ""
 	return func(s *Summary) {
@@ -104,15 +107,15 @@ func changesOnly(pass func(*Summary)) func(*Summary) {
 	}
 }
 
-// after returns the pods that are newer than the pod last, or all pods if last is nil.
+// after returns the pods that are newer than last, or all pods if last is nil.
 func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool {
 		return last != nil && (p.UID == last.UID || p.CreationTimestamp.Before(&last.CreationTimestamp))
 	})
 }
 
-// noMore reports whether no further log will follow. The argument wrote says whether a log was already written. If no
-// log was written and none will follow, noMore returns an error.
+// noMore reports whether no further log will follow. waiting says whether a pod of a further log exists, and wrote
+// whether a log was already written. If there is no log at all, noMore returns an error.
 func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, wrote bool) (bool, error) {
 	live := KindOf(object).New()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
@@ -144,10 +147,10 @@ func noPod(s *Summary, o LogOptions) error {
 	if s.Result == Pending || s.Result == Suspended {
 		return exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())
 	}
-	return exit.Errorf(exit.Cluster, "%s any more, and a log lasts as long as its pod; sparkctl status %s/%s shows how it ended", text, s.Kind.Name, s.Name)
+	return exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; sparkctl status %s/%s shows the result", text, s.Kind.Name, s.Name)
 }
 
-// logged returns the pods that the options select, the newest last.
+// logged returns the pods whose logs the options select, the newest last.
 func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
@@ -222,7 +225,7 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 	}
 }
 
-// lines writes the lines of several concurrent logs, each line as a whole.
+// lines writes the lines of several concurrent logs. It never mixes the texts of two lines.
 type lines struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -234,8 +237,8 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.out.Write(p)
 }
 
-// merged writes the logs of all executors, each line with the name of the pod as its prefix. If the option Follow is
-// set, it adds the logs of new executors until the object has ended.
+// merged writes the logs of all executors. The prefix of each line is the name of the pod. If the option Follow is set,
+// merged adds the logs of new executors until the object has ended.
 func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()
