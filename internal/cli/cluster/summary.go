@@ -20,10 +20,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Result is the state of an object in terms that are common to all kinds.
+// Result is the state of an object in words that all kinds share.
 type Result string
 
-// The results.
+// These are the values of Result.
 const (
 	Pending   Result = "pending"
 	Running   Result = "running"
@@ -32,7 +32,7 @@ const (
 	Suspended Result = "suspended"
 )
 
-// Results are all results.
+// Results lists all values of Result.
 var Results = []Result{Pending, Running, Succeeded, Failed, Suspended}
 
 // Summary is the state of an object of any kind.
@@ -63,7 +63,7 @@ type Summary struct {
 	Observed bool
 }
 
-// Summarize returns the summary of an object's state.
+// Summarize returns the summary of an object.
 func Summarize(object client.Object) Summary {
 	s := Summary{
 		Kind: KindOf(object), Namespace: object.GetNamespace(), Name: object.GetName(), Created: object.GetCreationTimestamp().Time,
@@ -116,9 +116,10 @@ func Summarize(object client.Object) Summary {
 	return s
 }
 
-// restartDone returns the last restart request that the operator has carried out for an object. A schedule cannot be
-// restarted, so the annotation that requests a restart has no effect on it. For a schedule, restartDone returns the
-// value of the annotation, so that no request counts as open.
+// restartDone returns the last restart request that the operator has carried out for an object.
+//
+// A schedule cannot be restarted, so a request has no effect on it. For a schedule, restartDone returns the current
+// request, so that no request counts as open.
 func restartDone(object client.Object) string {
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:
@@ -153,8 +154,8 @@ func (s *Summary) remember(o *statusv1.OperatorStatus) {
 	}
 }
 
-// conclude sets the result. It derives the result from the conditions, or from the state if another operator wrote the
-// status.
+// conclude sets the result, the reason and the message from the conditions. If there are no conditions, because another
+// operator wrote the status, it sets the result from the state.
 func (s *Summary) conclude() {
 	is := func(condition string) bool { return meta.IsStatusConditionTrue(s.Conditions, condition) }
 	state := strings.ToLower(s.State)
@@ -180,5 +181,5 @@ func (s *Summary) conclude() {
 	s.State = cmp.Or(s.State, "New")
 }
 
-// Over reports whether the object has ended, so that its result does not change unless somebody edits the object.
+// Over reports whether the object has ended: its result does not change any more, unless somebody edits the object.
 func (s *Summary) Over() bool { return s.Observed && (s.Result == Succeeded || s.Result == Failed) }

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
-// The goals of Wait.
+// These are the goals of Wait.
 const (
 	GoalRunning   = "running"
 	GoalReady     = "ready"
@@ -24,11 +24,11 @@ const (
 	GoalDeleted   = "deleted"
 )
 
-// Goals are all goals.
+// Goals lists all goals.
 var Goals = []string{GoalRunning, GoalReady, GoalSucceeded, GoalEnded, GoalDeleted}
 
-// reached reports whether an object has reached a goal. It returns an error if the object has failed and so will never
-// reach the goal.
+// reached reports whether an object has reached a goal. If the object has failed and can never reach the goal, it
+// returns an error.
 func reached(s *Summary, goal string) (bool, error) {
 	if !s.Observed {
 		return false, nil // the status is about an older spec
@@ -55,8 +55,8 @@ func (s *Summary) why() string {
 }
 
 // Wait waits until an object reaches a goal, and calls changed with each new state. If the object fails instead, the
-// error has the exit code of a failed application. If the context is canceled, Wait returns and the object stays
-// unchanged.
+// error has the exit code of a failed application. If the context is canceled, Wait returns. It never changes the
+// object.
 func (c *Client) Wait(ctx context.Context, object client.Object, goal string, changed func(*Summary)) error {
 	last := ""
 	for {
@@ -71,7 +71,8 @@ func (c *Client) Wait(ctx context.Context, object client.Object, goal string, ch
 	}
 }
 
-// look reads the object and returns the resourceVersion from which to watch, or "" if the object has reached the goal.
+// look reads the object. If the object has not reached the goal, look returns the resourceVersion from which to watch.
+// Otherwise it returns "".
 func (c *Client) look(ctx context.Context, object client.Object, goal string, last *string, changed func(*Summary)) (version string, err error) {
 	live := KindOf(object).New()
 	err = c.Get(ctx, client.ObjectKeyFromObject(object), live)
@@ -96,8 +97,8 @@ func judge(object client.Object, goal string, last *string, changed func(*Summar
 	return reached(&s, goal)
 }
 
-// follow watches the object until the object reaches the goal or the API server ends the watch, as it does every few
-// minutes. It reports whether the goal was reached.
+// follow watches the object until it reaches the goal or the watch ends. The API server ends every watch after some
+// minutes. done reports whether the goal was reached.
 func (c *Client) follow(ctx context.Context, object client.Object, version, goal string, last *string, changed func(*Summary)) (done bool, err error) {
 	watcher, err := c.Watch(ctx, KindOf(object).list(), &client.ListOptions{
 		Namespace: object.GetNamespace(), FieldSelector: fields.OneTermEqualSelector("metadata.name", object.GetName()),
@@ -130,8 +131,8 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 	}
 }
 
-// ended returns the error for a wait or a log that ended early because of a time limit, an interruption, or an error of
-// the cluster.
+// ended returns the error for a wait or a log that ended early: because of a time limit, an interruption, or an error
+// of the cluster.
 func (c *Client) ended(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
@@ -142,7 +143,7 @@ func (c *Client) ended(ctx context.Context, err error) error {
 	return context.Canceled
 }
 
-// resumeFrom is a list option: the resourceVersion from which a watch begins.
+// resumeFrom is a list option that sets the resourceVersion from which a watch begins.
 type resumeFrom string
 
 // ApplyToList sets the resourceVersion in the options.
@@ -161,7 +162,7 @@ func Within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return context.WithTimeout(ctx, limit)
 }
 
-// String returns the summary of the state in one line.
+// String returns the summary as one line of text.
 func (s *Summary) String() string {
 	text := fmt.Sprintf("%s %s/%s: %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
 	if s.Message != "" && s.Result != Running && s.Result != Succeeded {
@@ -170,10 +171,10 @@ func (s *Summary) String() string {
 	return text
 }
 
-// podsInterval is the time between two reads of the pods of a deleted object.
+// podsInterval is the time between two lists of the pods of a deleted object.
 const podsInterval = time.Second
 
-// WaitPodsGone waits until no pod of a deleted object exists.
+// WaitPodsGone waits until all pods of a deleted object are gone.
 func (c *Client) WaitPodsGone(ctx context.Context, object client.Object) error {
 	tick := time.NewTicker(podsInterval)
 	defer tick.Stop()

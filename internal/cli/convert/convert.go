@@ -1,7 +1,8 @@
-// Package convert converts applications between the two API groups, without a cluster. A conversion goes through the
-// input of spark-submit, which both groups share, so that the operator builds the same driver pod for both
-// applications. If the other group has no counterpart for a field, the converted manifest has a comment about the
-// field.
+// Package convert converts applications between the two API groups. It needs no cluster.
+//
+// A conversion goes through the input of spark-submit, which both API groups share. Therefore the operator builds the
+// same driver pod from the source and from the result. If the other API group has no counterpart for a field, the
+// converted manifest contains a comment about the field.
 package convert
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 )
 
-// The API groups between which the package converts.
+// SparkOperator and Apache are the API groups between which the package converts.
 const (
 	SparkOperator = "sparkoperator.k8s.io"
 	Apache        = "spark.apache.org"
@@ -55,7 +56,7 @@ func (n *notes) add(field, format string, args ...any) *Comment {
 	return &(*n)[len(*n)-1]
 }
 
-// dropped adds a comment about each of the given fields of the source that is set.
+// dropped adds a comment about each of the given fields that is set in the source.
 func (n *notes) dropped(fields ...droppedField) {
 	for _, f := range fields {
 		if f.set {
@@ -64,17 +65,17 @@ func (n *notes) dropped(fields ...droppedField) {
 	}
 }
 
-// droppedField is a field of the source without a counterpart.
+// droppedField is a field of the source that has no counterpart in the other API group.
 type droppedField struct {
 	set bool
 	// at is the field of the result that has the comment.
 	at, field string
-	// text says what the loss means, and the way out.
+	// text says what is lost and what to do instead.
 	text string
 }
 
-// Convert converts an application of one API group into an application of the other. If the object is a schedule,
-// Convert converts the schedule's application template. The argument o describes the operator whose rules decide how
+// Convert converts an application of one API group into an application of the other. If the object is a schedule, it
+// converts the schedule's application template. o describes the operator, whose rules decide how the driver pods of
 // both applications are built.
 func Convert(o launch.Operator, object client.Object, group string) (Result, error) {
 	from := object.GetObjectKind().GroupVersionKind()
@@ -124,7 +125,7 @@ func Convert(o launch.Operator, object client.Object, group string) (Result, err
 	return result, nil
 }
 
-// Other returns the API group that is not the given one.
+// Other returns the other one of the two API groups.
 func Other(group string) string {
 	if group == Apache {
 		return SparkOperator
@@ -132,8 +133,8 @@ func Other(group string) string {
 	return Apache
 }
 
-// Submitted converts an application that was made from a command line of spark-submit to the given API group. If the
-// application is invalid, it returns an error with the fault.
+// Submitted converts an application to the given API group. The application was made from a command line of
+// spark-submit. If it is invalid, Submitted returns its first error.
 func Submitted(o launch.Operator, app *v1beta2.SparkApplication, group string) (Result, error) {
 	if group == Apache {
 		return Convert(o, app, Apache)
@@ -148,7 +149,7 @@ func Submitted(o launch.Operator, app *v1beta2.SparkApplication, group string) (
 	return Result{Objects: []client.Object{app}}, nil
 }
 
-// convertible returns an error for a kind that the other API group has no counterpart for.
+// convertible returns an error if the other API group has no counterpart for the kind of the object.
 func convertible(object client.Object) error {
 	switch object.(type) {
 	case *v1alpha1.SparkConnect:
@@ -159,7 +160,8 @@ func convertible(object client.Object) error {
 	return nil
 }
 
-// explain adds a comment about each part of the driver pod that differs and that no other comment explains.
+// explain adds a comment about each part of the driver pod that differs, unless another comment explains the
+// difference.
 func (r *Result) explain(different []string) {
 	for _, part := range different {
 		if !slices.ContainsFunc(r.Comments, func(c Comment) bool { return c.explains(part) }) {
@@ -168,8 +170,8 @@ func (r *Result) explain(different []string) {
 	}
 }
 
-// metadata returns the metadata of a converted application. It leaves out everything that only the API server or
-// kubectl sets.
+// metadata returns the metadata of a converted application. Fields and annotations that only the API server or kubectl
+// sets are left out.
 func metadata(source client.Object) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Name: source.GetName(), GenerateName: source.GetGenerateName(), Namespace: source.GetNamespace(), Labels: source.GetLabels()}
 	for key, value := range source.GetAnnotations() {
@@ -187,7 +189,7 @@ func templateOf(schedule *v1beta2.ScheduledSparkApplication) *v1beta2.SparkAppli
 	return app
 }
 
-// scheduleComments returns comments about the fields of a schedule.
+// scheduleComments returns comments about the fields of a schedule, because the converted application is no schedule.
 func scheduleComments(s *v1beta2.ScheduledSparkApplication) notes {
 	var n notes
 	spec := &s.Spec

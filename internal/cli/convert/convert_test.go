@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// plain are the smallest applications of both API groups.
+// plain contains the smallest application of each API group.
 var plain = map[string]string{
 	SparkOperator: `
 apiVersion: sparkoperator.k8s.io/v1beta2
@@ -54,7 +54,7 @@ spec:
 `,
 }
 
-// more are pieces of specs that the tables of the dialects do not have.
+// more contains, for each API group, pieces of specs that are not in the tables of the dialects.
 var more = map[string][]string{
 	SparkOperator: {
 		`{suspend: true}`, `{mode: client}`, `{type: Python, mainClass: null, mainApplicationFile: "local:///main.py"}`, `{failureRetries: 1}`, `{retryInterval: 1}`,
@@ -90,7 +90,8 @@ var more = map[string][]string{
 	},
 }
 
-// tables are the tables of valid values in the tests of the dialects, with the object that each value is set in.
+// tables lists the tables of valid values in the tests of the dialects. wrap is the part of the spec in which each
+// value is set. The value replaces "%".
 var tables = []struct{ group, file, name, wrap string }{
 	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "specSamples", "%"},
 	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{driver: %}"},
@@ -98,13 +99,14 @@ var tables = []struct{ group, file, name, wrap string }{
 	{Apache, "../../../dialect/apache/application/fields_test.go", "fieldSamples", "%"},
 }
 
-// sampleOf matches an entry of a table.
+// sampleOf matches an entry of a table, and valueOf matches the fields of the entry.
 var (
 	sampleOf = regexp.MustCompile("(?s)\"([A-Za-z.]+)\":\\s+\\{((?:value|with): `.*?`)\\},\n")
 	valueOf  = regexp.MustCompile("(?s)(value|with):\\s+`(.*?)`")
 )
 
-// pieces returns the pieces of specs of an API group. Each piece has a setting, and the other settings that it needs.
+// pieces returns the pieces of specs of an API group. The last text of each piece is a setting. The texts before it are
+// other settings without which the setting has no effect.
 func pieces(t testing.TB, group string) (all [][]string) {
 	t.Helper()
 	for _, table := range tables {
@@ -201,8 +203,8 @@ func operator(t testing.TB) launch.Operator {
 	return o
 }
 
-// corpus yields applications with their names: the examples, the applications of sparkctl's own tests, an application
-// for each piece, and combinations of pieces. Pieces that do not fit together are left out.
+// corpus yields applications with their names: the examples, the applications in sparkctl's own tests, an application
+// for each piece, and random combinations of pieces. Invalid combinations are left out.
 func corpus(t testing.TB, o launch.Operator, yield func(name string, app client.Object)) {
 	t.Helper()
 	files, err := filepath.Glob("../../../examples/*.yaml")
@@ -245,7 +247,7 @@ func corpus(t testing.TB, o launch.Operator, yield func(name string, app client.
 	}
 }
 
-// applicationOf returns the application of a schedule, and any other object unchanged.
+// applicationOf returns the application in the template of a schedule. It returns any other object unchanged.
 func applicationOf(object client.Object) client.Object {
 	if schedule, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
 		return templateOf(schedule)
@@ -253,14 +255,15 @@ func applicationOf(object client.Object) client.Object {
 	return object
 }
 
-// otherProperties are the keys whose values may differ between the two API groups: names and labels, the defaults of
-// spark.apache.org that a comment lists, and keys without an effect on the application.
+// otherProperties matches the keys whose values may differ between the two API groups: names and labels, the defaults
+// of spark.apache.org that a comment lists, and keys without an effect on the application.
 var otherProperties = regexp.MustCompile(`^spark\.(app\.(id|name)|driver\.host|kubernetes\.(driver|executor)\.label\..*|kubernetes\.driver\.service\.label\..*|kubernetes\.driver\.pod\.name|` +
 	`authenticate|io\.encryption\.enabled|kubernetes\.executor\.(useDriverPodIP|deleteOnTermination)|kubernetes\.driver\.service\.deleteOnTermination|` +
 	`kubernetes\.submission\.waitAppCompletion|kubernetes\.(driver|executor)\.podTemplateContainerName|kubernetes\.driverEnv\.SPARK_USER|` +
 	`kubernetes\.driver\.securityContext\.allowPrivilegeEscalation|kubernetes\.executor\.podTemplateFile)$`)
 
-// commented are keys without a counterpart, with the properties that may differ if a comment names the key.
+// commented contains the configuration keys without a counterpart. If a comment names such a key, the listed properties
+// may differ.
 var commented = map[string][]string{
 	confMaster: {confMaster, "spark.kubernetes.driver.master"},
 	"spark.kubernetes.authenticate.driver.oauthToken": {
@@ -298,7 +301,7 @@ func properties(t testing.TB, o launch.Operator, app client.Object) map[string]s
 	return nil
 }
 
-// unexplained returns the comments that Convert adds because no other comment explains a difference.
+// unexplained returns the comments about differences of the driver pod that no other comment explains.
 func unexplained(r *Result) (texts []string) {
 	for _, comment := range r.Comments {
 		if strings.HasPrefix(comment.Text, "driver pod: ") {
@@ -308,10 +311,9 @@ func unexplained(r *Result) (texts []string) {
 	return texts
 }
 
-// TestConvertedApplicationsHaveTheSameDriver checks that a conversion keeps the driver: the operator builds the same
-// driver pod and the same Spark properties for the source and for the converted application. Exceptions are names and
-// labels, and parts of the pod that a comment explains. The test then converts the application back and checks the
-// same.
+// TestConvertedApplicationsHaveTheSameDriver checks that the operator builds the same driver pod and the same Spark
+// properties for the source and for the converted application. Names, labels, and parts of the pod that a comment
+// explains may differ. The test then converts the application back, and compares the result with the source.
 func TestConvertedApplicationsHaveTheSameDriver(t *testing.T) {
 	o := operator(t)
 	corpus(t, o, func(name string, source client.Object) {
@@ -330,13 +332,13 @@ func TestConvertedApplicationsHaveTheSameDriver(t *testing.T) {
 		both := slices.Concat(there.Comments, back.Comments)
 		for _, part := range different {
 			if !slices.ContainsFunc(both, func(c Comment) bool { return c.explains(part) || strings.HasPrefix(c.Text, "driver pod: "+part+" ") }) {
-				t.Errorf("%s: there and back again changes %s", name, part)
+				t.Errorf("%s: the conversion there and back changes %s", name, part)
 			}
 		}
 	})
 }
 
-// converted converts an application and checks the result.
+// converted converts an application and checks that only explained parts of the driver differ.
 func converted(t *testing.T, o launch.Operator, name string, source client.Object) *Result {
 	t.Helper()
 	result, err := Convert(o, source, Other(source.GetObjectKind().GroupVersionKind().Group))
@@ -377,8 +379,7 @@ func converted(t *testing.T, o launch.Operator, name string, source client.Objec
 	return &result
 }
 
-// TestNothingIsDroppedInSilence checks for each piece of a spec that it changes the converted application, or that a
-// comment names a field of the piece.
+// TestNothingIsDroppedInSilence checks that each piece of a spec changes the converted application or causes a comment.
 func TestNothingIsDroppedInSilence(t *testing.T) {
 	o := operator(t)
 	for _, group := range []string{SparkOperator, Apache} {
@@ -397,13 +398,13 @@ func TestNothingIsDroppedInSilence(t *testing.T) {
 				continue
 			}
 			if cmp.Diff(without.Comments, with.Comments) == "" {
-				t.Errorf("%s: %s leaves no trace", group, last)
+				t.Errorf("%s: %s changes neither the application nor the comments", group, last)
 			}
 		}
 	}
 }
 
-// TestComments checks that each comment stands at an existing field, and is a single comment of plain text.
+// TestComments checks that the manifest contains each comment, which requires that the comment's field exists.
 func TestComments(t *testing.T) {
 	o := operator(t)
 	corpus(t, o, func(name string, source client.Object) {
@@ -454,8 +455,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestKindsWithoutACounterpart checks the errors for kinds and settings that the other API group has no counterpart
-// of. The errors must say what to do instead.
+// TestKindsWithoutACounterpart checks the errors for kinds and settings for which the other API group has no
+// counterpart. The errors must say what to do instead.
 func TestKindsWithoutACounterpart(t *testing.T) {
 	o := operator(t)
 	for name, object := range map[string]client.Object{
@@ -491,8 +492,8 @@ func TestKindsWithoutACounterpart(t *testing.T) {
 	}
 }
 
-// TestThereAndBackKeepsTheLifecycle checks that restarts, timeouts and the time to live are the same after a
-// conversion to the other API group and back, as far as both API groups have these settings.
+// TestThereAndBackKeepsTheLifecycle converts applications to the other API group and back. Restarts, timeouts and the
+// time to live must stay the same if both API groups have these settings.
 func TestThereAndBackKeepsTheLifecycle(t *testing.T) {
 	o := operator(t)
 	for _, test := range []struct{ group, piece, want string }{

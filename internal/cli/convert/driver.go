@@ -23,10 +23,11 @@ func (c *Comment) explains(part string) bool {
 	return slices.ContainsFunc(c.Pod, func(pattern string) bool { return regexp.MustCompile("^" + pattern + "$").MatchString(part) })
 }
 
-// Differences returns the parts of the driver pods of two applications that differ, such as
-// spec.containers[spark-kubernetes-driver].image. It ignores names and labels, the operator's own annotations, and the
-// order of lists whose items have names. If a variable is set several times, only its last value counts, as in
-// Kubernetes.
+// Differences returns the paths of all parts that differ between the driver pods of two applications, such as
+// spec.containers[spark-kubernetes-driver].image.
+//
+// It ignores names and labels, the operator's own annotations, and the order of lists whose items have names. If an
+// environment variable is set several times, only its last value counts, as in Kubernetes.
 func Differences(o launch.Operator, a, b client.Object) (parts []string, err error) {
 	var flat [2]map[string]string
 	for i, object := range []client.Object{a, b} {
@@ -44,8 +45,8 @@ func Differences(o launch.Operator, a, b client.Object) (parts []string, err err
 	return parts, nil
 }
 
-// objectsOf returns the objects that the operator creates for the first attempt of an application, whether or not the
-// application is suspended.
+// objectsOf returns the objects that the operator creates for the first attempt of an application. It ignores whether
+// the application is suspended.
 func objectsOf(o launch.Operator, object client.Object) (submit.Objects, error) {
 	if app, ok := object.(*v1beta2.SparkApplication); ok {
 		app = app.DeepCopy()
@@ -59,7 +60,8 @@ func objectsOf(o launch.Operator, object client.Object) (submit.Objects, error) 
 	return k.Render(o.Fresh(object), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
 }
 
-// driverParts returns the values in an application's driver pod, as JSON, by their paths.
+// driverParts returns all values in an application's driver pod. The keys are the paths of the values, and the values
+// are JSON.
 func driverParts(o launch.Operator, object client.Object) (map[string]string, error) {
 	made, err := objectsOf(o, object)
 	if err != nil {
@@ -92,20 +94,19 @@ func driverParts(o launch.Operator, object client.Object) (map[string]string, er
 	return parts, nil
 }
 
-// isName matches the parts of a driver pod whose values depend on the attempt: names of other objects, and the id of
-// Spark's application.
+// isName matches the paths of those values that differ in each attempt: names of other objects, and the id of Spark's
+// application.
 var isName = regexp.MustCompile(`^spec\.volumes\[(spark-conf-volume-driver|pod-template-volume|sparkoperator-submit)\]\.(configMap\.name|secret\.secretName)$|` +
 	`\.env\[SPARK_APPLICATION_ID\]`)
 
-// localDirectory matches the path of a driver's local directory, which contains an id of the attempt
-// (LocalDirsFeatureStep).
+// localDirectory matches the path of a driver's local directory. The path contains a random id (LocalDirsFeatureStep).
 var localDirectory = regexp.MustCompile(`/var/data/spark-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// identity are the fields that identify an item of a list, in the order of preference.
+// identity lists the fields by which an item of a list can be identified. The first field that the item has is used.
 var identity = []string{"mountPath", "name", "containerPort"}
 
-// flatten adds the values of a JSON tree to parts. Items of lists are named by the field that identifies them. Objects
-// and lists without content are left out.
+// flatten adds all values of a JSON tree to parts, by their paths. In a path, an item of a list has the name that
+// identifies it. Empty objects and lists are left out.
 func flatten(parts map[string]string, path string, value any) error {
 	switch value := value.(type) {
 	case nil:

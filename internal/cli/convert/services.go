@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// apacheServices converts the Services and Ingresses of the driver's ports. In spark.apache.org a Service always has an
-// Ingress or a route, so entries without an address are only commented on.
+// apacheServices converts the Services and Ingresses for ports of the driver. In spark.apache.org, every such Service
+// has an Ingress or a route. An entry without an address is therefore not converted but gets a comment.
 func apacheServices(app *v1beta2.SparkApplication, out *sparkv1.ApplicationSpec, n *notes) {
 	for i := range app.Spec.DriverIngressOptions {
 		option := &app.Spec.DriverIngressOptions[i]
@@ -29,7 +29,7 @@ func apacheServices(app *v1beta2.SparkApplication, out *sparkv1.ApplicationSpec,
 		}
 		out.DriverServiceIngressList = append(out.DriverServiceIngressList, entry)
 		n.add(fmt.Sprintf("spec.driverServiceIngressList[%d]", len(out.DriverServiceIngressList)-1),
-			"Set ingressSpec.ingressClassName to the class that the operator's configuration names for the source.")
+			"Set ingressSpec.ingressClassName. For the source, the operator's configuration sets the IngressClass.")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// template is a pod template without the defaults that the operator adds to every template.
+// template is a pod template without the defaults that the operator adds to every pod template.
 type template struct {
 	tree map[string]any
 	// container is Spark's container, the first one.
@@ -22,19 +22,20 @@ type template struct {
 
 const messagePolicy, messageDefault = "terminationMessagePolicy", "FallbackToLogsOnError"
 
-// readDriver reads the driver's template that the operator wrote for spark-submit. Spark's container is its last one.
+// readDriver reads the driver's pod template as the operator writes it for spark-submit. Spark's container is the last
+// one.
 func readDriver(text []byte) (*template, error) {
 	return readTemplate(text, overlay.DriverContainer, func(containers int) int { return containers - 1 })
 }
 
-// readExecutor reads the executors' template that the operator wrote for spark-submit. Spark's container is its first
-// one.
+// readExecutor reads the executors' pod template as the operator writes it for spark-submit. Spark's container is the
+// first one.
 func readExecutor(text []byte) (*template, error) {
 	return readTemplate(text, overlay.ExecutorContainer, func(int) int { return 0 })
 }
 
-// readTemplate reads a template. The function place returns the index of Spark's container in a template with the
-// given number of containers.
+// readTemplate reads a pod template. name is the default name of Spark's container. place returns the index of Spark's
+// container if there are the given number of containers.
 func readTemplate(text []byte, name string, place func(containers int) int) (*template, error) {
 	tree, err := podtemplate.Decode(text)
 	if err != nil {
@@ -66,8 +67,8 @@ func readTemplate(text []byte, name string, place func(containers int) int) (*te
 	return t, nil
 }
 
-// sparkFirst makes Spark's container the first one. The order has no effect on the pod, because Spark takes its
-// container out of a template and puts it last. A template without containers gets an empty one.
+// sparkFirst moves Spark's container to the first place. This does not change the pod, because Spark always puts its
+// own container last. If the template has no containers, sparkFirst adds an empty one.
 func (t *template) sparkFirst(place func(containers int) int) {
 	spec := t.spec()
 	containers, _ := spec["containers"].([]any)
@@ -79,8 +80,8 @@ func (t *template) sparkFirst(place func(containers int) int) {
 	spec["containers"] = slices.Concat(containers[at:at+1], containers[:at], containers[at+1:])
 }
 
-// dropAnnotation removes the annotation that names kubectl's default container, if it names Spark's container. The
-// operator adds this annotation to pods with several containers.
+// dropAnnotation removes the annotation that makes Spark's container the default of kubectl. The operator adds the same
+// annotation to pods with several containers.
 func (t *template) dropAnnotation() {
 	meta, _ := t.tree["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
@@ -106,12 +107,12 @@ func (t *template) spec() map[string]any {
 	return spec
 }
 
-// plain reports whether the template has only one container, which has the default name and no settings.
+// plain reports whether the template has no settings: its only container has the default name and nothing else.
 func (t *template) plain() bool {
 	return len(t.tree) == 1 && len(t.spec()) == 1 && len(t.spec()["containers"].([]any)) == 1 && len(t.container) == 1 && t.container["name"] == t.name
 }
 
-// onlyEscalation reports whether the template sets only allowPrivilegeEscalation, to false.
+// onlyEscalation reports whether the only setting of the template is allowPrivilegeEscalation: false.
 func (t *template) onlyEscalation() bool {
 	security, _ := t.container["securityContext"].(map[string]any)
 	if len(t.container) != 2 || len(security) != 1 || security["allowPrivilegeEscalation"] != false {

@@ -17,18 +17,18 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// pythonRunner is Spark's main class for Python programs. If an application has this main class, the first file of
-// pyFiles is the program, and only the other files are on the Python path.
+// pythonRunner is Spark's main class for Python programs. For this main class, the first file of pyFiles is the program
+// itself, and only the other files are on the Python path.
 const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 
-// imageUser is the user of the official images, and the value of SPARK_USER in most drivers.
+// imageUser is the user in the official images. It is also the value of SPARK_USER in most drivers.
 const imageUser = "spark"
 
-// noFile is the text that spark-submit uses as the main file of an application that consists only of a class in the
-// image.
+// noFile is the main file of an application that consists only of a class in the image. spark-submit uses the same
+// text.
 const noFile = "spark-internal"
 
-// Spark configuration keys that a conversion moves.
+// These are Spark configuration keys that a conversion sets or removes.
 const (
 	confName      = "spark.app.name"
 	confID        = "spark.app.id"
@@ -79,7 +79,7 @@ func toApache(o launch.Operator, app *v1beta2.SparkApplication) (Result, error) 
 }
 
 // apacheConf removes the configuration keys that the operator sets for every application of spark.apache.org. It adds
-// the keys that are necessary to keep the driver as it was before the conversion.
+// the keys without which the driver would change.
 func apacheConf(o launch.Operator, app *v1beta2.SparkApplication, c *conf.Conf) {
 	set := func(key string) bool { _, ok := app.Spec.SparkConf[key]; return ok }
 	for _, role := range []string{"driver", "executor"} {
@@ -95,16 +95,17 @@ func apacheConf(o launch.Operator, app *v1beta2.SparkApplication, c *conf.Conf) 
 	keepUser(o, app, value(app.Spec.ProxyUser, ""), c)
 }
 
-// keepUser sets the variable SPARK_USER of a driver if the variable might differ in the other API group. The API groups
-// set it differently for a driver with a proxy user, and Spark overrides the variable of a pod template.
+// keepUser sets the environment variable SPARK_USER of a driver if it might otherwise differ in the other API group.
+// The two API groups set it differently for a driver with a proxy user. It is set by a configuration key, because Spark
+// overrides the variable of a pod template.
 func keepUser(o launch.Operator, app client.Object, proxy string, c *conf.Conf) {
 	if user := effectiveUser(o, app); user != imageUser || proxy != "" {
 		c.SetIfMissing(confUser, user)
 	}
 }
 
-// effectiveUser returns the value of the variable SPARK_USER in the driver of an application. It returns the default if
-// the value is not known before the pod runs.
+// effectiveUser returns the value of the environment variable SPARK_USER in an application's driver. If the value is
+// known only when the pod runs, effectiveUser returns the default.
 func effectiveUser(o launch.Operator, app client.Object) (user string) {
 	parts, err := driverParts(o, app)
 	if err != nil {
@@ -118,7 +119,8 @@ func effectiveUser(o launch.Operator, app client.Object) (user string) {
 	return imageUser
 }
 
-// apacheProgram sets the fields that name the program and its files, and removes their keys from the configuration.
+// apacheProgram sets the fields that name the program and its files. It removes the keys of these fields from the
+// configuration.
 func apacheProgram(out *sparkv1.ApplicationSpec, s *render.Submission) {
 	out.MainClass = s.MainClass
 	files := s.Resource
@@ -166,7 +168,7 @@ func (t *template) podTemplate() *sparkv1.PodTemplate {
 	return &sparkv1.PodTemplate{PodTemplateSpec: &runtime.RawExtension{Raw: t.json()}}
 }
 
-// apacheComments comments on fields that have no counterpart in spark.apache.org.
+// apacheComments adds comments about fields that have no counterpart in spark.apache.org.
 func apacheComments(app *v1beta2.SparkApplication, n *notes) {
 	spec := &app.Spec
 	scheduler := ""
@@ -201,7 +203,8 @@ func apacheComments(app *v1beta2.SparkApplication, n *notes) {
 		[]string{`spec\.(containers|initContainers)\[[^]]+\]\.securityContext\.allowPrivilegeEscalation`}
 }
 
-// apacheDefaults comments on configuration keys for which spark.apache.org has another default than the source.
+// apacheDefaults adds comments about configuration keys whose default in spark.apache.org differs from that of the
+// source.
 func apacheDefaults(app *v1beta2.SparkApplication, out *sparkv1.ApplicationSpec, n *notes) {
 	defaults := map[string]string{
 		"spark.authenticate": "true", "spark.io.encryption.enabled": "true", "spark.kubernetes.executor.useDriverPodIP": "true",
