@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
-// TestConvert checks the manifests that the verb convert prints, for both directions and for all sources.
+// TestConvert checks the manifests that the command convert prints, in both directions and for all kinds of input.
 func TestConvert(t *testing.T) {
 	withoutSpark(t)
 	defaults := filepath.Join(t.TempDir(), "spark-defaults.conf")
@@ -40,7 +40,8 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertedIsValid checks that lint finds no error in what the verb convert prints for each example.
+// TestConvertedIsValid checks that the command lint finds no error in the manifest that the command convert prints for
+// each example.
 func TestConvertedIsValid(t *testing.T) {
 	examples, err := filepath.Glob("../../examples/*pi*.yaml")
 	if err != nil || len(examples) < 10 {

@@ -12,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
-// TestRenderDefaults runs the example of docs/defaults.md, and compares the output with that of the page.
+// TestRenderDefaults runs the example in docs/defaults.md, and compares its output with the output on the page.
 func TestRenderDefaults(t *testing.T) {
 	page, err := os.ReadFile("../../docs/defaults.md")
 	if err != nil {

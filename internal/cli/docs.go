@@ -37,10 +37,11 @@ func (r *root) docsCommand() *cobra.Command {
 	return cmd
 }
 
-// pageWidth is the largest number of columns of a line on the page, as in all Markdown files of this repository.
+// pageWidth is the largest number of columns of a line on the page. It is the same in all Markdown files of this
+// repository.
 const pageWidth = 120
 
-// writePage writes docs/cli.md.
+// writePage writes the page docs/cli.md.
 func writePage(out io.Writer, top *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("<!-- Generated from the commands: go test ./internal/cli -run TestPage -update -->\n\n# sparkctl\n\n")
@@ -61,7 +62,7 @@ func writePage(out io.Writer, top *cobra.Command) error {
 	return err
 }
 
-// section writes the section about a verb, and the sections about its subcommands below it.
+// section writes the section about a verb. The sections about its subcommands follow, one heading level lower.
 func section(b *strings.Builder, cmd *cobra.Command, level string) {
 	below := func(path string) string { return strings.TrimPrefix(path, cmd.Root().Name()+" ") }
 	fmt.Fprintf(b, "%s %s\n\n", level, below(cmd.CommandPath()))
@@ -80,7 +81,7 @@ func section(b *strings.Builder, cmd *cobra.Command, level string) {
 	}
 }
 
-// documented returns the verbs that are meant for users.
+// documented returns the verbs that the page describes: all except hidden verbs and help.
 func documented(top *cobra.Command) (verbs []*cobra.Command) {
 	for _, cmd := range top.Commands() {
 		if !cmd.Hidden && cmd.Name() != "help" {
@@ -90,15 +91,15 @@ func documented(top *cobra.Command) (verbs []*cobra.Command) {
 	return verbs
 }
 
-// paragraphs writes a text, wrapped, whose paragraphs are separated by empty lines.
+// paragraphs writes a wrapped text. In the text, empty lines separate the paragraphs.
 func paragraphs(b *strings.Builder, text string) {
 	for part := range strings.SplitSeq(text, "\n\n") {
 		b.WriteString(terminal.Wrap("", strings.ReplaceAll(part, "\n", " "), pageWidth) + "\n\n")
 	}
 }
 
-// flagTable writes a table of the flags of a verb. It does not list the connection flags, which are the same for all
-// verbs: one sentence after the table mentions them.
+// flagTable writes a table of the flags of a verb, without the connection flags. These are the same for all verbs, so
+// one sentence after the table mentions them.
 func flagTable(b *strings.Builder, cmd *cobra.Command) {
 	first, connects := true, false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

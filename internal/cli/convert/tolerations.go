@@ -9,16 +9,16 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// unlimited is the number of restarts that means "no limit" in an application of spark.apache.org.
+// unlimited is the number of restarts that stands for "no limit" in an application of spark.apache.org.
 const unlimited = math.MaxInt32
 
-// The paths of fields that comments name.
+// These are the paths of fields to which comments are added.
 const (
 	tolerationsField = "spec.applicationTolerations"
 	restartField     = "spec.restartPolicy"
 )
 
-// defaultInterval is the number of seconds before a retry in sparkoperator.k8s.io.
+// defaultInterval is the default number of seconds before a retry in sparkoperator.k8s.io.
 const defaultInterval = 5
 
 // tolerations converts restarts, timeouts and the time to live.
@@ -35,7 +35,8 @@ func tolerations(spec *v1beta2.SparkApplicationSpec, n *notes) *sparkv1.Applicat
 	return t
 }
 
-// millis converts seconds to milliseconds. The result is at most the largest number.
+// millis converts seconds to milliseconds. If the result would overflow, millis returns the largest whole number of
+// seconds.
 func millis(seconds int64) *int64 { return new(min(seconds, math.MaxInt64/1000) * 1000) }
 
 func restartConfig(p *v1beta2.RestartPolicy, n *notes) *sparkv1.RestartConfig {
@@ -52,7 +53,7 @@ func restartConfig(p *v1beta2.RestartPolicy, n *notes) *sparkv1.RestartConfig {
 	switch p.Type {
 	case v1beta2.RestartPolicyAlways:
 		c.MaxRestartAttempts = new(int64(unlimited))
-		n.add(at+".maxRestartAttempts", "The source has no limit; this number stands for none.")
+		n.add(at+".maxRestartAttempts", "The source has no limit. This number means that there is no limit.")
 	case v1beta2.RestartPolicyOnFailure:
 		c.MaxRestartAttempts = new(failures + rejections)
 		if failures+rejections > 0 {
@@ -68,7 +69,7 @@ func restartConfig(p *v1beta2.RestartPolicy, n *notes) *sparkv1.RestartConfig {
 	return c
 }
 
-// restartGrowth returns the field that decides how the time between attempts grows.
+// restartGrowth returns the field that comments name if the time between attempts grows.
 func restartGrowth(p *v1beta2.RestartPolicy) string {
 	if p.Backoff != nil {
 		return restartField + ".backoff"
@@ -122,7 +123,7 @@ func restartPolicy(c *sparkv1.RestartConfig, n *notes) v1beta2.RestartPolicy {
 		p.Type = v1beta2.RestartPolicyOnFailure
 		p.OnFailureRetries, p.OnSubmissionFailureRetries = number(failures), number(rejections)
 		n.dropped(droppedField{failures+rejections > most, restartField, source + "maxRestartAttempts",
-			fmt.Sprintf("it was %d for all restarts together; failed runs and failed submissions are counted separately here", most)})
+			fmt.Sprintf("it was %d for all restarts together; this API group counts failed runs and failed submissions separately", most)})
 	case sparkv1.RestartOnInfrastructureFailure:
 		p.Type = v1beta2.RestartPolicyOnFailure
 		p.OnFailureRetries, p.OnSubmissionFailureRetries = number(0), number(rejections)
@@ -136,14 +137,14 @@ func restartPolicy(c *sparkv1.RestartConfig, n *notes) v1beta2.RestartPolicy {
 	p.OnFailureRetryInterval = interval(failure, source+"restartBackoffMillis", n)
 	p.OnSubmissionFailureRetryInterval = interval(value(c.RestartBackoffMillisForSchedulingFailure, failure), source+"restartBackoffMillisForSchedulingFailure", n)
 	n.dropped(droppedField{p.Type == v1beta2.RestartPolicyAlways && failure != general, restartField, source + "restartBackoffMillis",
-		fmt.Sprintf("it was %d after a success; the interval after a failure applies to both here", general)})
+		fmt.Sprintf("it was %d ms after a success; in this API group, the interval after a failure also applies after a success", general)})
 	p.Backoff = &v1beta2.RestartBackoff{Factor: new(int32(1))}
 	return p
 }
 
 func number(n int64) *int32 { return new(int32(min(n, math.MaxInt32))) }
 
-// interval converts milliseconds to whole seconds, at least one.
+// interval converts milliseconds to whole seconds, at least 1. If the value changes, interval adds a comment.
 func interval(ms int64, field string, n *notes) *int64 {
 	seconds := max(secondsOf(ms), 1)
 	if seconds*1000 != ms {
@@ -162,7 +163,7 @@ func secondsOf(ms int64) int64 {
 	return seconds
 }
 
-// timeouts converts timeouts of spark.apache.org. If the source does not set a timeout, timeouts writes the default of
+// timeouts converts timeouts of spark.apache.org. For a timeout that the source does not set, it writes the default of
 // spark.apache.org, because sparkoperator.k8s.io has no default for it.
 func timeouts(c *sparkv1.ApplicationTimeoutConfig, n *notes) *v1beta2.Timeouts {
 	c = cmp.Or(c, &sparkv1.ApplicationTimeoutConfig{})

@@ -62,8 +62,8 @@ func toSparkOperator(o launch.Operator, source *sparkv1.SparkApplication) (Resul
 	return Result{Objects: append(configMaps(app), out), Comments: n}, nil
 }
 
-// withoutMaster returns the application without spark.master, which users cannot set in sparkoperator.k8s.io. If the
-// master was local, so that the driver runs all tasks itself, the result local is the value of spark.master.
+// withoutMaster returns a copy of the application without spark.master, which users cannot set in sparkoperator.k8s.io.
+// If the master is local, the driver runs all tasks itself. In this case the result local is the value of spark.master.
 func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.SparkApplication, local string, err error) {
 	app = source.DeepCopy()
 	const field = "spec.sparkConf[" + confMaster + "]"
@@ -82,7 +82,7 @@ func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.Spa
 }
 
 // ownConf removes the configuration keys that the operator sets for every application of sparkoperator.k8s.io. It adds
-// the keys that are necessary to keep the driver as it was before the conversion.
+// the keys without which the driver would change.
 func ownConf(o launch.Operator, app *sparkv1.SparkApplication, s *render.Submission, n *notes) {
 	set := func(key string) bool { return app.Spec.SparkConf[key] != "" }
 	c := s.Conf
@@ -111,8 +111,8 @@ func ownConf(o launch.Operator, app *sparkv1.SparkApplication, s *render.Submiss
 	keepUser(o, app, app.Spec.ProxyUser, c)
 }
 
-// readTemplates replaces the executors' template by one without the operator's defaults, and returns the driver's
-// template.
+// readTemplates removes the operator's defaults from both pod templates. It replaces the executors' template in s, and
+// returns the driver's template.
 func readTemplates(s *render.Submission) (driver *template, err error) {
 	if len(s.DriverTemplate) > 0 {
 		if driver, err = readDriver(s.DriverTemplate); err != nil {
@@ -151,7 +151,7 @@ func fromTolerations(t *sparkv1.ApplicationTolerations, spec *v1beta2.SparkAppli
 	)
 }
 
-// sparkOperatorComments comments on fields that have no counterpart in sparkoperator.k8s.io.
+// sparkOperatorComments adds comments about fields that have no counterpart in sparkoperator.k8s.io.
 func sparkOperatorComments(app *sparkv1.SparkApplication, n *notes) {
 	spec := &app.Spec
 	const ui = "for the web UI use spec.sparkUIOptions, for other ports spec.driverIngressOptions"
@@ -168,7 +168,7 @@ func sparkOperatorComments(app *sparkv1.SparkApplication, n *notes) {
 	}
 }
 
-// deniedKeys removes configuration keys that only the operator may set in sparkoperator.k8s.io. It adds a comment about
+// deniedKeys removes the configuration keys that users may not set in sparkoperator.k8s.io, and adds a comment about
 // each of them.
 func deniedKeys(o launch.Operator, app *v1beta2.SparkApplication, n *notes) {
 	faults, err := o.Faults(app)
@@ -188,7 +188,8 @@ func deniedKeys(o launch.Operator, app *v1beta2.SparkApplication, n *notes) {
 	}
 }
 
-// configMaps returns the ConfigMaps that the operator of spark.apache.org creates before the driver.
+// configMaps returns the ConfigMaps in the spec of the source. The operator creates them for an application of
+// spark.apache.org, but not for one of sparkoperator.k8s.io.
 func configMaps(app *sparkv1.SparkApplication) (made []client.Object) {
 	for i := range app.Spec.ConfigMapSpecs {
 		spec := &app.Spec.ConfigMapSpecs[i]

@@ -40,7 +40,7 @@ func (r *Result) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Has reports whether the application has a field.
+// Has reports whether the application has the field with the given path.
 func (r *Result) Has(field string) bool {
 	at, err := node(r.Application())
 	for _, key := range manifest.Keys(field) {
@@ -70,7 +70,7 @@ func node(object client.Object) (*yamlv3.Node, error) {
 	return root, nil
 }
 
-// remove removes a key from a mapping.
+// remove removes a key and its value from a mapping.
 func remove(mapping *yamlv3.Node, key string) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -97,7 +97,7 @@ func (c *Comment) write(root *yamlv3.Node) {
 	shown.HeadComment = strings.Join(append(lines, wrapped(c.Text)...), "\n")
 }
 
-// wrapped returns a text as lines of a comment. A line break in the text becomes a blank.
+// wrapped returns a text as the lines of a YAML comment. A line break in the text becomes a space.
 func wrapped(text string) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {

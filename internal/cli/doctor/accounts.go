@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// driverRights are the rights that the chart gives to drivers. Spark uses these rights and no others.
+// driverRights are the rights that the chart gives to drivers. Spark needs all of them and no others.
 var driverRights = []struct {
 	resource string
 	verbs    []string
@@ -32,18 +32,17 @@ var driverRights = []struct {
 	{"persistentvolumeclaims", []string{"list", "create", "deletecollection"}},
 }
 
-// maxAccounts is the largest number of service accounts that one run checks. The check of one account takes about ten
-// requests.
+// maxAccounts is the largest number of service accounts that one run checks. Each account takes about ten requests.
 const maxAccounts = 20
 
-// account is a service account that drivers use.
+// account is a service account that a driver uses.
 type account struct{ namespace, name string }
 
-// checkAccounts checks that the service accounts of the drivers exist and have the rights that Spark needs.
+// checkAccounts checks that the service accounts of drivers exist and have the rights that Spark needs.
 func (d *doctor) checkAccounts(ctx context.Context) {
 	accounts := d.accounts()
 	if len(accounts) == 0 {
-		d.add(Note, "accounts", "", "no applications or servers exist, so no service accounts were checked")
+		d.add(Note, "accounts", "", "there are no applications and no Connect servers, so no service accounts were checked")
 		return
 	}
 	if len(accounts) > maxAccounts {
@@ -68,7 +67,7 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 	}
 }
 
-// accounts returns the service accounts that the custom resources name, sorted.
+// accounts returns the service accounts that the drivers of the custom resources use, sorted and without duplicates.
 func (d *doctor) accounts() (found []account) {
 	for _, object := range d.objects {
 		name := ""
@@ -114,7 +113,7 @@ func accountInTemplate(raw *runtime.RawExtension) string {
 	return template.Spec.ServiceAccountName
 }
 
-// checkRights checks the rights of a service account in its namespace.
+// checkRights checks that a service account has the rights of a driver in its namespace.
 func (d *doctor) checkRights(ctx context.Context, a account) {
 	authorization, err := typedauthorizationv1.NewForConfig(d.Config())
 	if err != nil {
@@ -152,7 +151,7 @@ func (d *doctor) checkRights(ctx context.Context, a account) {
 	d.add(Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.namespace, a.name, strings.Join(missing, "; "))
 }
 
-// grant returns the command that gives an account the rights of a driver.
+// grant returns the command that gives a service account the rights of a driver.
 func grant(a account) string {
 	return fmt.Sprintf("kubectl -n %[1]s create role spark-driver --verb=get,list,watch,create,patch,delete,deletecollection "+
 		"--resource=pods,configmaps,services,persistentvolumeclaims && "+

@@ -15,12 +15,12 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// expiresSoon is the time before the end of a certificate from which doctor warns. The operator replaces its own
+// expiresSoon is the time before the expiry of a certificate in which doctor warns. The operator replaces its own
 // certificates much earlier.
 const expiresSoon = 3 * 24 * time.Hour
 
-// checkAdmission checks the validating webhook of this project's operator and the webhook's certificates. It also
-// looks for mutating webhooks of another operator that no longer runs.
+// checkAdmission checks this operator's validating webhook and its certificates. It also looks for mutating webhooks of
+// another operator that is not running.
 func (d *doctor) checkAdmission(ctx context.Context) {
 	admission, err := typedadmissionv1.NewForConfig(d.Config())
 	if err != nil {
@@ -37,13 +37,13 @@ func (d *doctor) checkAdmission(ctx context.Context) {
 	for i := range validating.Items {
 		configuration := &validating.Items[i]
 		if !strings.HasSuffix(configuration.Name, "-admission") || len(configuration.Webhooks) == 0 {
-			continue // of the kubeflow operator
+			continue // a webhook of the kubeflow operator
 		}
 		found = true
 		d.checkWebhook(ctx, configuration.Name, &configuration.Webhooks[0])
 	}
 	if !found && d.own() != nil {
-		d.add(Note, "admission", d.upgrade("webhook.enable=true"), "no webhook validates manifests; faults are reported in the status only")
+		d.add(Note, "admission", d.upgrade("webhook.enable=true"), "no webhook validates manifests, so errors in manifests are reported only in the status")
 	}
 	mutating, err := admission.MutatingWebhookConfigurations().List(ctx, selector)
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *doctor) checkAdmission(ctx context.Context) {
 	for i := range mutating.Items {
 		if !d.otherServes() {
 			d.add(Warning, "admission", "kubectl delete mutatingwebhookconfiguration "+mutating.Items[i].Name,
-				"the webhook %s of another operator still changes pods or applications, and that operator is not running", mutating.Items[i].Name)
+				"the webhook %s still changes pods or applications, but the operator to which it belongs is not running", mutating.Items[i].Name)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (d *doctor) checkWebhook(ctx context.Context, name string, hook *admissionv
 	d.checkCertificates(name, hook.ClientConfig.CABundle, level, effect, restart)
 }
 
-// checkCertificates checks the certificates that the API server trusts for a webhook.
+// checkCertificates checks the certificates with which the API server verifies a webhook.
 func (d *doctor) checkCertificates(name string, bundle []byte, level Level, effect, fix string) {
 	last, n := time.Time{}, 0
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {

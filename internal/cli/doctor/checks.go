@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 )
 
-// checkOperators checks the health of this project's operators, and whether another operator serves the same API.
+// checkOperators checks that this project's operators are healthy, and that no two operators serve the same API group.
 func (d *doctor) checkOperators(ctx context.Context) {
 	served := map[string]*Operator{}
 	for i := range d.operators {
@@ -48,11 +48,10 @@ func (d *doctor) checkOperators(ctx context.Context) {
 	}
 }
 
-// leases is a number of lease durations. If the lease was not renewed for this time, checkLeader reports that no
-// replica leads.
+// leases is the number of lease durations without a renewal after which checkLeader reports that no replica leads.
 const leases = 2
 
-// checkLeader checks whether a replica holds the operator's lease. An operator without leader election has no lease.
+// checkLeader checks that a replica holds the operator's lease. Without leader election, an operator has no lease.
 func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	coordination, err := typedcoordinationv1.NewForConfig(d.Config())
 	if err != nil {
@@ -69,7 +68,7 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	}
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		d.add(Error, "leader", fmt.Sprintf("kubectl -n %s get lease %s -o yaml", o.Namespace, lease.Name), "no replica of %s leads", o)
+		d.add(Error, "leader", fmt.Sprintf("kubectl -n %s get lease %s -o yaml", o.Namespace, lease.Name), "no replica of %s holds the lease of the leader", o)
 		return
 	}
 	if age := time.Since(spec.RenewTime.Time); age > leases*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
@@ -80,8 +79,8 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	d.add(OK, "leader", "", "%s leads", *spec.HolderIdentity)
 }
 
-// definition is the part of a CustomResourceDefinition that doctor reads. The client library for definitions would make
-// the program larger by a megabyte.
+// definition contains the fields of a CustomResourceDefinition that doctor reads. The official Go types are not used,
+// because their library would make the program larger by a megabyte.
 type definition struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
@@ -92,7 +91,7 @@ type definition struct {
 	} `json:"status"`
 }
 
-// version is a version of a definition.
+// version is a version of a CustomResourceDefinition.
 type version struct {
 	Name   string `json:"name"`
 	Served bool   `json:"served"`
@@ -101,12 +100,13 @@ type version struct {
 	} `json:"schema"`
 }
 
-// field is a field of a schema.
+// field is a field in the schema of a CustomResourceDefinition.
 type field struct {
 	Properties map[string]field `json:"properties"`
 }
 
-// checkDefinitions checks that the definitions of the five kinds exist, are served, and are as new as this program.
+// checkDefinitions checks that the CustomResourceDefinitions of the five kinds are installed and served, and that they
+// are as new as this program.
 func (d *doctor) checkDefinitions(ctx context.Context) {
 	for i := range cluster.Kinds {
 		kind := &cluster.Kinds[i]
@@ -147,14 +147,14 @@ func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
 		d.add(Error, "definitions", d.upgrade("crds.install=true"), "%s does not serve the version %s, only %v", name, kind.Version, served)
 	case !remembersRestarts(kind, found.Spec.Versions[at].Schema.OpenAPIV3Schema):
 		d.add(Warning, "definitions", d.upgrade("crds.install=true"),
-			"%s is older than this program: it has no field for restart requests, so an operator of this version does not start", name)
+			"%s is older than this program: it has no field for restart requests, so an operator with this program's version would not start", name)
 	default:
 		d.add(OK, "definitions", "", "%s serves %v", name, served)
 	}
 }
 
-// remembersRestarts reports whether a definition has the newest field that the operator needs,
-// status.operator.restartRequest. Schedules have no such field.
+// remembersRestarts reports whether a CustomResourceDefinition has status.operator.restartRequest, the newest field
+// that the operator needs. The definition of schedules does not need it.
 func remembersRestarts(kind *cluster.Kind, schema field) bool {
 	if kind.Kind == "ScheduledSparkApplication" {
 		return true

@@ -1,5 +1,5 @@
-// Package doctor has the verb doctor of sparkctl, which checks what Spark needs in a cluster: the operator, the
-// definitions, the rights of drivers, admission, metrics and schedulers. It changes nothing.
+// Package doctor contains the command sparkctl doctor. It checks what Spark needs in a cluster: the operator, the
+// CustomResourceDefinitions, the rights of drivers, admission, metrics and schedulers. It changes nothing.
 package doctor
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// doctor makes the checks of one run.
+// doctor performs the checks of one run and collects their findings.
 type doctor struct {
 	report
 	*cluster.Client
@@ -29,7 +29,7 @@ type doctor struct {
 	objects   []client.Object // the custom resources in the namespace
 }
 
-// Command returns the verb doctor.
+// Command returns the command sparkctl doctor.
 func Command(streams terminal.Streams) *cobra.Command {
 	var all bool
 	var output string
@@ -84,7 +84,7 @@ func (d *doctor) print(streams terminal.Streams, output string) error {
 	return nil
 }
 
-// examine makes all checks. It returns an error only if the cluster cannot be reached.
+// examine performs all checks. It returns an error only if the cluster cannot be reached.
 func (d *doctor) examine(ctx context.Context) error {
 	if err := d.readGroups(ctx); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.unchecked("applications", err)
 	}
 	for _, note := range notes {
-		d.add(Warning, "applications", "", "not all could be checked: %s", note)
+		d.add(Warning, "applications", "", "some custom resources could not be read: %s", note)
 	}
 	d.checkAccounts(ctx)
 	d.checkMetrics()
@@ -110,8 +110,8 @@ func (d *doctor) examine(ctx context.Context) error {
 	return nil
 }
 
-// readGroups reads which API groups the API server serves. It is the first request, so it fails if the cluster cannot
-// be reached.
+// readGroups reads which API groups the API server serves. This is the first request, so it returns an error if the
+// cluster cannot be reached.
 func (d *doctor) readGroups(ctx context.Context) error {
 	text, err := d.Raw(ctx, "/apis")
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -133,7 +133,7 @@ func (d *doctor) readGroups(ctx context.Context) error {
 }
 
 // unchecked adds the finding that a check was not possible, usually because the user lacks a right. The error names the
-// right and the command that checks it.
+// right. The finding contains the command with which the user can check the right.
 func (d *doctor) unchecked(check string, err error) {
 	d.add(Warning, check, cluster.CheckRight(err), "could not be checked: %v", err)
 }
@@ -148,7 +148,7 @@ func (d *doctor) own() *Operator {
 	return nil
 }
 
-// upgrade returns the command that changes values of the operator's release.
+// upgrade returns the Helm command that changes values of the operator's release.
 func (d *doctor) upgrade(values string) string {
 	release, namespace := "spark-operator", "spark-operator"
 	if o := d.own(); o != nil && o.Release != "" {

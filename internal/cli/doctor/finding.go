@@ -8,14 +8,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// Level is the weight of a finding.
+// Level says how serious a finding is.
 type Level string
 
-// The levels.
+// These are the levels.
 const (
 	OK      Level = "ok"
-	Note    Level = "note"    // a part that is not in use
-	Warning Level = "warning" // something will fail under some conditions, or could not be checked
+	Note    Level = "note"    // something is not in use
+	Warning Level = "warning" // something may fail later, or could not be checked
 	Error   Level = "error"   // something fails now
 )
 
@@ -25,19 +25,19 @@ type Finding struct {
 	// Check names the part that was checked, such as operator.
 	Check string `json:"check"`
 	Text  string `json:"text"`
-	// Fix is a command that mends the finding or, if no single command can, shows its cause. It is empty if nothing
-	// has to be done.
+	// Fix is a command that repairs the cause of the finding. If no single command can repair it, Fix is a command that
+	// shows the cause. It is empty if nothing has to be done.
 	Fix string `json:"fix,omitempty"`
 }
 
-// report collects findings.
+// report collects the findings of a run.
 type report struct{ findings []Finding }
 
 func (r *report) add(level Level, check, fix, format string, args ...any) {
 	r.findings = append(r.findings, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), Fix: fix})
 }
 
-// count returns the number of findings of a level.
+// count returns the number of findings with the given level.
 func (r *report) count(level Level) (n int) {
 	for _, f := range r.findings {
 		if f.Level == level {
@@ -50,7 +50,7 @@ func (r *report) count(level Level) (n int) {
 // indent is the width of the columns before the text of a finding.
 const indent = 22
 
-// write prints the findings. A command is never wrapped, so that it can be copied.
+// write prints the findings. Texts are wrapped, but commands are not, so that users can copy them.
 func (r *report) write(out io.Writer, paint terminal.Paint, width int) {
 	for _, f := range r.findings {
 		text := terminal.Wrap(fmt.Sprintf("%-8s %-12s ", f.Level, f.Check), f.Text, width)

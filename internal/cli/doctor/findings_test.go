@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 )
 
-// certificate returns a certificate that expires after a duration, as PEM.
+// certificate returns a PEM certificate that is valid for the given time.
 func certificate(t *testing.T, left time.Duration) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -31,7 +31,7 @@ func certificate(t *testing.T, left time.Duration) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// TestCertificates checks the findings about the certificates that the API server trusts.
+// TestCertificates checks the findings about the certificates with which the API server verifies a webhook.
 func TestCertificates(t *testing.T) {
 	old, soon, good := certificate(t, -time.Minute), certificate(t, time.Hour), certificate(t, 30*24*time.Hour)
 	for _, test := range []struct {
@@ -50,7 +50,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestOldDefinition checks that a definition without the newest field is reported.
+// TestOldDefinition checks that doctor reports a CustomResourceDefinition without the newest field.
 func TestOldDefinition(t *testing.T) {
 	kind := &cluster.Kinds[0]
 	found := &definition{}
@@ -64,7 +64,7 @@ func TestOldDefinition(t *testing.T) {
 	}
 }
 
-// TestFindingsAsText checks the layout of the findings. A command stays in one line on a narrow terminal.
+// TestFindingsAsText checks the layout of the findings. On a narrow terminal, texts are wrapped and commands are not.
 func TestFindingsAsText(t *testing.T) {
 	d := &doctor{}
 	d.add(OK, "operator", "", "spark-operator/spark-operator-controller: version 0.1.0, 1 of 1 replicas are ready")

@@ -9,17 +9,18 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// metricsServer is the manifest of the usual implementation of the metrics API.
+// metricsServer is the manifest of metrics-server, the usual implementation of the metrics API.
 const metricsServer = "https://github.com/kubernetes-sigs/metrics-server/releases/latest/download/components.yaml"
 
-// checkMetrics checks the operator's metrics and the API that has the CPU and memory of pods.
+// checkMetrics checks whether the operator serves metrics, and whether the cluster has the metrics API, from which
+// sparkctl top reads the CPU and memory of pods.
 func (d *doctor) checkMetrics() {
 	if o := d.own(); o != nil && o.Wanted > 0 {
 		switch {
 		case !o.metrics:
 			d.add(Note, "metrics", d.upgrade("prometheus.metrics.enable=true"), "%s serves no metrics", o)
 		case d.groups["monitoring.coreos.com"]:
-			d.add(OK, "metrics", "", "%s serves metrics; the cluster has the Prometheus operator (prometheus.podMonitor.create)", o)
+			d.add(OK, "metrics", "", "%s serves metrics; the chart value prometheus.podMonitor.create=true lets the Prometheus operator in this cluster scrape them", o)
 		default:
 			d.add(OK, "metrics", "", "%s serves metrics", o)
 		}
@@ -33,7 +34,7 @@ func (d *doctor) checkMetrics() {
 	}
 }
 
-// integration is a batch scheduler or a queue whose objects the operator or its users create.
+// integration is a batch scheduler or queue that custom resources can use.
 type integration struct {
 	name, group string
 	// wants reports whether a custom resource needs the integration.
@@ -41,7 +42,8 @@ type integration struct {
 	fix   string
 }
 
-// integrations are the integrations that have an API group. YuniKorn has none: it reads annotations of pods.
+// integrations lists the integrations that have an API group. YuniKorn is missing, because it has no API group: it
+// reads annotations of pods.
 var integrations = []integration{
 	{"Volcano", "scheduling.volcano.sh", wantsScheduler("volcano"), "helm install volcano volcano --repo https://volcano-sh.github.io/helm-charts -n volcano-system --create-namespace"},
 	{"the coscheduling plugin", "scheduling.x-k8s.io", wantsScheduler("kube-scheduler", "scheduler-plugins-scheduler"),
@@ -49,7 +51,7 @@ var integrations = []integration{
 	{"Kueue", "kueue.x-k8s.io", wantsQueue, "kubectl apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml"},
 }
 
-// wantsScheduler returns a function that reports whether an application names one of the batch schedulers.
+// wantsScheduler returns a function that reports whether an application uses one of the given batch schedulers.
 func wantsScheduler(names ...string) func(client.Object) bool {
 	return func(object client.Object) bool {
 		var spec *v1beta2.SparkApplicationSpec
@@ -67,7 +69,7 @@ func wantsQueue(object client.Object) bool {
 	return object.GetLabels()["kueue.x-k8s.io/queue-name"] != ""
 }
 
-// checkSchedulers checks that the batch schedulers and queues exist that applications name.
+// checkSchedulers checks that the batch schedulers and queues that custom resources use are installed.
 func (d *doctor) checkSchedulers() {
 	if d.groups == nil {
 		return
@@ -90,7 +92,7 @@ func (d *doctor) checkSchedulers() {
 	}
 }
 
-// more returns the first of n names, followed by the number of the remaining names.
+// more returns a text for n names: the first name, and the number of the others.
 func more(first string, n int) string {
 	if n == 1 {
 		return first

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 )
 
-// Operator is a Deployment of a Spark operator: this one, or another that serves one of its API groups.
+// Operator is a Deployment of a Spark operator: of this one, or of another one that serves the same API groups.
 type Operator struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -31,12 +31,12 @@ type Operator struct {
 	labels  map[string]string
 }
 
-// operatorLabels selects the Deployments of Spark operators. The first value is the label of this project's chart and
-// of the kubeflow operator's chart. The second value is the label of the chart of the Java operator of
-// spark.apache.org.
+// operatorLabels selects the Deployments of Spark operators. The first value is the label in this project's chart and
+// in the kubeflow operator's chart. The second value is the label in the chart of the operator of the Apache Spark
+// project (spark.apache.org).
 const operatorLabels = "app.kubernetes.io/name in (spark-operator,spark-kubernetes-operator)"
 
-// Operators returns the operators in the cluster. The message of an error says what is wrong and what to do.
+// Operators returns all Spark operators in the cluster. The message of an error says what is wrong and what to do.
 func Operators(ctx context.Context, c *cluster.Client) ([]Operator, error) {
 	apps, err := typedappsv1.NewForConfig(c.Config())
 	if err != nil {
@@ -55,7 +55,7 @@ func Operators(ctx context.Context, c *cluster.Client) ([]Operator, error) {
 	return found, nil
 }
 
-// operatorOf returns the operator that a Deployment runs. The second result is false for a Deployment of another
+// operatorOf returns the operator that a Deployment runs. The second result is false if the Deployment is another
 // component, such as the webhook of the kubeflow operator.
 func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	containers := d.Spec.Template.Spec.Containers
@@ -84,5 +84,5 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	return o, true
 }
 
-// String returns the place of the operator.
+// String returns the namespace and the name of the operator's Deployment.
 func (o *Operator) String() string { return o.Namespace + "/" + o.Name }

@@ -1,4 +1,4 @@
-// Package exit holds the exit codes of sparkctl, and an error type that has an exit code.
+// Package exit contains the exit codes of sparkctl, and an error type with an exit code.
 package exit
 
 import (
@@ -10,7 +10,7 @@ import (
 // Code is the exit code of a process.
 type Code int
 
-// The exit codes, which scripts may rely on.
+// These are the exit codes. Scripts rely on them, so they never change.
 const (
 	OK          Code = 0
 	Failed      Code = 1 // the application failed
@@ -20,7 +20,7 @@ const (
 	Interrupted Code = 130
 )
 
-// Codes describes each code for the documentation, in ascending order.
+// Codes describes the exit codes for the documentation, in ascending order.
 var Codes = []struct {
 	Code Code
 	Text string
@@ -29,7 +29,7 @@ var Codes = []struct {
 	{Failed, "the application failed"},
 	{Usage, "wrong usage: an unknown verb, flag or argument"},
 	{Invalid, "invalid input: a manifest, a command line of spark-submit or a configuration file"},
-	{Cluster, "a problem of the cluster: not reachable, a missing right, a missing definition, an unknown object, a rejected request"},
+	{Cluster, "a problem of the cluster: not reachable, a missing right, a missing CustomResourceDefinition, an unknown object, a rejected request"},
 	{Interrupted, "interrupted by Ctrl-C; the application continues"},
 }
 
@@ -47,22 +47,22 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns the error without its code.
+// Unwrap returns the error without its exit code.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf returns an error with an exit code.
+// Errorf returns an error with an exit code. The other arguments are those of fmt.Errorf.
 func Errorf(code Code, format string, args ...any) error {
 	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
 }
 
-// Usagef returns an error about a wrong command line, with the exit code for wrong usage.
+// Usagef returns an error about a wrong command line, with the exit code Usage.
 func Usagef(format string, args ...any) error { return Errorf(Usage, format, args...) }
 
-// Detached returns an error for a verb that the user interrupted while an object continues. Its text says how to come
-// back.
+// Detached returns an error for a verb that the user interrupted, although the object continues. The message must say
+// how to watch the object again.
 func Detached(format string, args ...any) error { return Errorf(Interrupted, format, args...) }
 
-// With returns the error with an exit code. It returns an error that already has a code unchanged, and nil for nil.
+// With adds an exit code to an error. An error that already has an exit code is returned unchanged, and so is nil.
 func With(code Code, err error) error {
 	if _, has := errors.AsType[*Error](err); has || err == nil {
 		return err
@@ -71,7 +71,7 @@ func With(code Code, err error) error {
 }
 
 // CodeOf returns the exit code of an error. A canceled context means that the user interrupted the process. An error
-// without a code comes from the command line's parser, so it has the code of wrong usage.
+// without an exit code comes from the parser of the command line, so its code is Usage.
 func CodeOf(err error) Code {
 	coded, has := errors.AsType[*Error](err)
 	switch {

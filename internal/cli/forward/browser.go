@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// openBrowser starts the browser that the environment variable BROWSER names or, if the variable is not set, the
-// system's default browser. It does not wait for the browser to end.
+// openBrowser starts the browser in the environment variable BROWSER, or else the system's default browser. It does not
+// wait until the browser ends.
 func openBrowser(address string) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {

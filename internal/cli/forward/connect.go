@@ -21,7 +21,7 @@ import (
 // shell is the program that --shell starts.
 const shell = "pyspark"
 
-// connectPortName is the name of the port for clients in the pod of a server.
+// connectPortName is the name of a server pod's port for clients.
 const connectPortName = "spark-connect"
 
 func connectCommand(streams terminal.Streams) *cobra.Command {
@@ -69,7 +69,7 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 			return runShell(streams, address)
 		}
 		fmt.Fprintf(streams.Out, "%s\n", address)
-		fmt.Fprintf(streams.Err, "%s is at this address (press Ctrl-C to disconnect)\n", screen.Title(object))
+		fmt.Fprintf(streams.Err, "%s is reachable at this address until you press Ctrl-C\n", screen.Title(object))
 		return t.wait(ctx, pod)
 	}
 	cmd.Flags().IntVar(&port, "port", 0, "`port` of this machine; by default that of the server, or a free one")
@@ -77,9 +77,9 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 	return cmd
 }
 
-// runShell runs a shell on the address of a server until the user leaves it.
+// runShell runs the shell with the address of a server until the user leaves the shell.
 func runShell(streams terminal.Streams, address string) error {
-	process := exec.Command(shell, "--remote", address) //nolint:noctx // as the tunnel, the shell outlives Ctrl-C
+	process := exec.Command(shell, "--remote", address) //nolint:noctx // like the tunnel, the shell continues after Ctrl-C
 	process.Stdin, process.Stdout, process.Stderr = streams.In, streams.Out, streams.Err
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt) // the shell gets Ctrl-C too, and handles it
