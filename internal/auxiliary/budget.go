@@ -77,7 +77,7 @@ func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, r
 
 // ownedByOthers reads the existing object that has the budget's name. If it is a budget that another operator created
 // for the application, ownedByOthers replaces it. If it belongs to somebody else, ownedByOthers returns a cause. If it
-// is the application's own, or is being deleted so that the name becomes free, ownedByOthers does nothing.
+// is the application's own, or will be deleted so that its name becomes free, ownedByOthers does nothing.
 func (b Budgets) ownedByOthers(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
 	existing, gvk, err := b.ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, owner) {

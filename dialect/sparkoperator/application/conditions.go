@@ -36,9 +36,9 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 	return counts.Running+counts.Completed < wanted.InitialExecutors
 }
 
-// encodeConditions sets the conditions that apply now and removes the others, except Exposed. If the memory contains a
-// cause, the conditions get its reason and message (dialect.ConditionCause). The conditions about overwritten fields,
-// monitoring and the Spark version have their own reasons and messages.
+// encodeConditions sets the conditions that apply now and removes the others, except Exposed. dialect.ConditionCause
+// returns the reason and message of a condition. Only the conditions about overwritten fields, monitoring and the Spark
+// version have their own reasons and messages.
 func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
 	hold := dialect.PhaseConditions(m)

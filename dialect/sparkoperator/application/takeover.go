@@ -198,7 +198,8 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 }
 
 // InheritedGroup returns the identity of the PodGroup that another operator created for the attempt in the status, so
-// that our operator deletes the PodGroup. The other operator would delete it when the driver has ended.
+// that our operator deletes it together with the attempt. The other operator would delete the PodGroup when the driver
+// has ended.
 //
 // The result has our labels, although the PodGroup itself does not have them. It is nil in three cases: the batch
 // scheduler uses no PodGroup, our operator launched the attempt, or the attempt may still need the PodGroup.

@@ -54,8 +54,8 @@ func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return nil
 }
 
-// denied contains the Spark configuration keys that users may not set, each with advice what to do instead. The keys of
-// the namespace, owner, pod name, master and credentials of a submission are denied because the operator submits with
+// denied contains the Spark configuration keys that users may not set, each with advice what to do instead. The master
+// and the service accounts are denied because they decide with which rights a submission runs, and the operator has
 // rights that users do not have. The other keys are denied because they have a typed field. The
 // CustomResourceDefinition rejects the same keys, but only in the spelling of this table.
 var denied = map[string]string{

@@ -166,7 +166,7 @@ func servletProblems(app *v1beta2.SparkApplication, c *conf.Conf) []problem {
 }
 
 // portProblems returns a problem for everything else that listens on the exporter's port. The exporter gets the port,
-// because the JVM starts it first. Spark then uses the next free port, but a sidecar cannot listen at all.
+// because the JVM starts it first. Spark then uses the next free port, but a sidecar fails to listen on its port.
 func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []problem) {
 	port := monitoringOf(&app.Spec).agentPort()
 	taken := func(user, then string) {

@@ -404,7 +404,7 @@ func TestNothingIsDroppedInSilence(t *testing.T) {
 	}
 }
 
-// TestComments checks that the manifest contains each comment, which requires that the comment's field exists.
+// TestComments checks that the written manifest contains each comment, as a single comment of plain text.
 func TestComments(t *testing.T) {
 	o := operator(t)
 	corpus(t, o, func(name string, source client.Object) {

@@ -10,7 +10,7 @@ import (
 // Code is the exit code of a process.
 type Code int
 
-// These are the exit codes. Scripts rely on them, so they never change.
+// These are the exit codes. Scripts may rely on them.
 const (
 	OK          Code = 0
 	Failed      Code = 1 // the application failed
