@@ -37,13 +37,13 @@ func TestLeftWithPod(t *testing.T) {
 		refs   []metav1.OwnerReference
 		waited bool
 	}{
-		{"nobody's", nil, false},
-		{"of a pod that is gone", []metav1.OwnerReference{gone}, true},
-		{"of one whose name another has", []metav1.OwnerReference{pod(stays.Name, "1")}, true},
-		{"of one that is going", []metav1.OwnerReference{pod(goes.Name, goes.UID)}, true},
-		{"of one that stays", []metav1.OwnerReference{pod(stays.Name, stays.UID)}, false},
-		{"of one that is gone and one that stays", []metav1.OwnerReference{gone, pod(stays.Name, stays.UID)}, false},
-		{"of one that is gone and another thing", []metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
+		{"no owner", nil, false},
+		{"a deleted pod", []metav1.OwnerReference{gone}, true},
+		{"a deleted pod with the name of another pod", []metav1.OwnerReference{pod(stays.Name, "1")}, true},
+		{"a pod that is being deleted", []metav1.OwnerReference{pod(goes.Name, goes.UID)}, true},
+		{"a pod that is not being deleted", []metav1.OwnerReference{pod(stays.Name, stays.UID)}, false},
+		{"a deleted pod and another pod", []metav1.OwnerReference{gone, pod(stays.Name, stays.UID)}, false},
+		{"a deleted pod and a ReplicaSet", []metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
 	} {
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings", OwnerReferences: test.refs}}
 		if why, err := c.WhyPodFreesName(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {

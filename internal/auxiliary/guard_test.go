@@ -28,21 +28,21 @@ func TestMatchesAll(t *testing.T) {
 		change func(*corev1.Service)
 		want   bool
 	}{
-		"as it is wanted":      {func(*corev1.Service) {}, true},
-		"a label more":         {func(s *corev1.Service) { s.Labels["c"] = "d" }, true},
-		"an address":           {func(s *corev1.Service) { s.Spec.ClusterIP = "10.0.0.1" }, true},
-		"a port more":          {func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "r", Port: 3}) }, true},
-		"a node port":          {func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30000 }, true},
-		"another order":        {func(s *corev1.Service) { s.Spec.Ports[0], s.Spec.Ports[1] = s.Spec.Ports[1], s.Spec.Ports[0] }, true},
-		"a label less":         {func(s *corev1.Service) { s.Labels = nil }, false},
-		"a port less":          {func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }, false},
-		"another port":         {func(s *corev1.Service) { s.Spec.Ports[0].Port = 9 }, false},
-		"another type":         {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }, false},
-		"somewhere else":       {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, false},
-		"a selector more":      {func(s *corev1.Service) { s.Spec.Selector["more"] = "z" }, false},
-		"another selector":     {func(s *corev1.Service) { s.Spec.Selector["x"] = "z" }, false},
-		"no selector":          {func(s *corev1.Service) { s.Spec.Selector = nil }, false},
-		"no ports and no type": {func(s *corev1.Service) { s.Spec.Ports, s.Spec.Type = nil, "" }, false},
+		"unchanged":                    {func(*corev1.Service) {}, true},
+		"another label added":          {func(s *corev1.Service) { s.Labels["c"] = "d" }, true},
+		"an address":                   {func(s *corev1.Service) { s.Spec.ClusterIP = "10.0.0.1" }, true},
+		"another port added":           {func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "r", Port: 3}) }, true},
+		"a node port":                  {func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30000 }, true},
+		"ports in another order":       {func(s *corev1.Service) { s.Spec.Ports[0], s.Spec.Ports[1] = s.Spec.Ports[1], s.Spec.Ports[0] }, true},
+		"a label removed":              {func(s *corev1.Service) { s.Labels = nil }, false},
+		"a port removed":               {func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }, false},
+		"a changed port":               {func(s *corev1.Service) { s.Spec.Ports[0].Port = 9 }, false},
+		"the type NodePort":            {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }, false},
+		"the type ExternalName":        {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, false},
+		"another selector label added": {func(s *corev1.Service) { s.Spec.Selector["more"] = "z" }, false},
+		"a changed selector":           {func(s *corev1.Service) { s.Spec.Selector["x"] = "z" }, false},
+		"no selector":                  {func(s *corev1.Service) { s.Spec.Selector = nil }, false},
+		"no ports and no type":         {func(s *corev1.Service) { s.Spec.Ports, s.Spec.Type = nil, "" }, false},
 	} {
 		edited := wanted()
 		test.change(edited)

@@ -50,10 +50,10 @@ func TestAutoscaled(t *testing.T) {
 		objects []client.Object
 		want    []string
 	}{
-		"no autoscaler":          {[]client.Object{workerSet(nil)}, nil},
-		"typed":                  {[]client.Object{workerSet(nil), scaler("StatefulSet", "c-worker")}, []string{"c-worker"}},
-		"with unknown fields":    {[]client.Object{asTree(t, scaler("StatefulSet", "c-worker"))}, []string{"c-worker"}},
-		"of another kind's pods": {[]client.Object{scaler("Deployment", "c-worker")}, nil},
+		"no autoscaler":                 {[]client.Object{workerSet(nil)}, nil},
+		"typed":                         {[]client.Object{workerSet(nil), scaler("StatefulSet", "c-worker")}, []string{"c-worker"}},
+		"with unknown fields":           {[]client.Object{asTree(t, scaler("StatefulSet", "c-worker"))}, []string{"c-worker"}},
+		"an autoscaler of a Deployment": {[]client.Object{scaler("Deployment", "c-worker")}, nil},
 	} {
 		if diff := cmp.Diff(test.want, autoscaled(test.objects)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -99,21 +99,21 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 		first   *int32
 		want    int64
 	}{
-		"none":                       {workers, nil, nil, true, new(int32(2)), 2},
-		"fewer than at first":        {workers, single, nil, true, new(int32(2)), 2},
-		"more, and some are missing": {workers, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1"), stray("c-worker-0")}, nil, true, new(int32(2)), 5},
-		"and nothing said":           {workers, []corev1.Pod{stray("c-worker-1")}, nil, true, nil, 2},
-		"one that somebody made up":  {workers, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")}, nil, true, new(int32(2)), 4},
-		"of another set":             {workers, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, nil, true, new(int32(2)), 2},
-		"one that is going":          {workers, []corev1.Pod{stray("c-worker-2"), going, stray("c-worker-1")}, nil, true, new(int32(2)), 3},
-		"nobody scales it":           {nil, []corev1.Pod{stray("c-worker-4")}, single, true, new(int32(2)), 2},
-		"the autoscaler's is other":  {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, single, true, new(int32(2)), 2},
+		"no pods":                              {workers, nil, nil, true, new(int32(2)), 2},
+		"fewer pods than wanted":               {workers, single, nil, true, new(int32(2)), 2},
+		"more pods than wanted, with gaps":     {workers, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1"), stray("c-worker-0")}, nil, true, new(int32(2)), 5},
+		"no wanted number":                     {workers, []corev1.Pod{stray("c-worker-1")}, nil, true, nil, 2},
+		"a forged pod with a high number":      {workers, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")}, nil, true, new(int32(2)), 4},
+		"pods of another StatefulSet":          {workers, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, nil, true, new(int32(2)), 2},
+		"a pod that is being deleted":          {workers, []corev1.Pod{stray("c-worker-2"), going, stray("c-worker-1")}, nil, true, new(int32(2)), 3},
+		"no autoscaler":                        {nil, []corev1.Pod{stray("c-worker-4")}, single, true, new(int32(2)), 2},
+		"an autoscaler of another StatefulSet": {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, single, true, new(int32(2)), 2},
 
-		"still the predecessor's":    {workers, []corev1.Pod{ofSet("c-worker", "c-worker-1"), ofSet("c-worker", "c-worker-2")}, nil, true, new(int32(2)), 3},
-		"another's":                  {workers, []corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true, new(int32(2)), 2},
-		"more than the cache has":    {workers, two, single, false, new(int32(2)), 3},
-		"fewer than the cache has":   {workers, single, two, false, new(int32(2)), 2},
-		"no trace of a previous set": {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
+		"pods that the previous StatefulSet still owns": {workers, []corev1.Pod{ofSet("c-worker", "c-worker-1"), ofSet("c-worker", "c-worker-2")}, nil, true, new(int32(2)), 3},
+		"pods of other owners":                          {workers, []corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true, new(int32(2)), 2},
+		"more pods than in the cache":                   {workers, two, single, false, new(int32(2)), 3},
+		"fewer pods than in the cache":                  {workers, single, two, false, new(int32(2)), 2},
+		"no trace of a previous set":                    {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			lost := min(1, len(test.cached)) // the other pods still belong to the previous set

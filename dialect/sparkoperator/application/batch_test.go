@@ -175,9 +175,9 @@ func TestScheduledAsOne(t *testing.T) {
 		{"YuniKorn", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: root.research}}`, gangs(), "yunikorn",
 			map[string]string{"queue": "root.research", "yunikorn.apache.org/task-group-name": "spark-driver"},
 			map[string]string{"queue": "root.research", "yunikorn.apache.org/task-group-name": "spark-executor"}, ""},
-		{"over schedulerName", `{batchScheduler: volcano, driver: {schedulerName: a}, executor: {schedulerName: b}}`, gangs(), "volcano",
+		{"batchScheduler overrides schedulerName", `{batchScheduler: volcano, driver: {schedulerName: a}, executor: {schedulerName: b}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
-		{"over sparkConf", `{batchScheduler: volcano, sparkConf: {spark.kubernetes.scheduler.name: x, spark.kubernetes.driver.scheduler.name: z}}`, gangs(), "volcano",
+		{"batchScheduler overrides sparkConf", `{batchScheduler: volcano, sparkConf: {spark.kubernetes.scheduler.name: x, spark.kubernetes.driver.scheduler.name: z}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "spark-pi-pg"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
 
 		{"the operator's default", `{}`, gangs(byDefault("volcano")), "volcano",
@@ -190,15 +190,15 @@ func TestScheduledAsOne(t *testing.T) {
 		{"schedulerName in a template", `{driver: {template: {spec: {schedulerName: mine, containers: [{name: spark-kubernetes-driver}]}}}, executor: {schedulerName: mine}}`,
 			gangs(byDefault("volcano")), "mine", nil, nil, ""},
 
-		{"a group that the application sets", `{batchScheduler: volcano, driver: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
+		{"the driver names its own group", `{batchScheduler: volcano, driver: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "mine"}, nil, ""},
-		{"a group that the application sets in sparkConf", `{batchScheduler: volcano, sparkConf: {spark.kubernetes.driver.annotation.scheduling.k8s.io/group-name: mine}}`, gangs(), "volcano",
+		{"the driver names its own group in sparkConf", `{batchScheduler: volcano, sparkConf: {spark.kubernetes.driver.annotation.scheduling.k8s.io/group-name: mine}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "mine"}, nil, ""},
-		{"a group that the application sets in a template", `{batchScheduler: volcano, driver: {template: {metadata: {annotations: {scheduling.k8s.io/group-name: mine}}, spec: {containers: [{name: spark-kubernetes-driver}]}}}}`,
+		{"the driver names its own group in a template", `{batchScheduler: volcano, driver: {template: {metadata: {annotations: {scheduling.k8s.io/group-name: mine}}, spec: {containers: [{name: spark-kubernetes-driver}]}}}}`,
 			gangs(), "volcano", map[string]string{volcanoKey: "mine"}, nil, ""},
-		{"a group that the application sets for its executors", `{batchScheduler: volcano, executor: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
+		{"the executors name their own group", `{batchScheduler: volcano, executor: {annotations: {scheduling.k8s.io/group-name: mine}}}`, gangs(), "volcano",
 			map[string]string{volcanoKey: "spark-pi-pg"}, map[string]string{volcanoKey: "mine"}, "scheduling.volcano.sh/v1beta1 spark-pi-pg"},
-		{"a group label that the application sets", `{batchScheduler: tuned, driver: {labels: {scheduling.x-k8s.io/pod-group: mine}}}`, gangs(), "tuned",
+		{"the driver names its own group in a label", `{batchScheduler: tuned, driver: {labels: {scheduling.x-k8s.io/pod-group: mine}}}`, gangs(), "tuned",
 			map[string]string{schedulingKey: "mine"}, nil, ""},
 
 		{"switched off", `{batchScheduler: volcano, batchSchedulerOptions: {queue: q}}`, Dialect{}, "volcano", nil, nil, ""},
@@ -287,7 +287,7 @@ func TestYuniKornTaskGroups(t *testing.T) {
 		{"no initial executors", `{dynamicAllocation: {enabled: true}, executor: {instances: 0}}`, []group{
 			{Name: "spark-driver", MinMember: 1, MinResource: map[string]string{"cpu": "1", "memory": "1408Mi"}},
 		}},
-		{"labels, node selectors and numbers", `{driver: {labels: {team: a}, nodeSelector: {pool: a}},
+		{"several executors with node selectors and tolerations", `{driver: {labels: {team: a}, nodeSelector: {pool: a}},
 			executor: {instances: 5, cores: 2, memory: 4g, nodeSelector: {pool: b}, tolerations: [{key: spot, operator: Exists}]}}`, []group{
 			{Name: "spark-driver", MinMember: 1, MinResource: map[string]string{"cpu": "1", "memory": "1408Mi"}, NodeSelector: map[string]string{"pool": "a"}, Labels: map[string]string{"team": "a"}},
 			{Name: "spark-executor", MinMember: 5, MinResource: map[string]string{"cpu": "2", "memory": "4505Mi"}, NodeSelector: map[string]string{"pool": "b"},
@@ -332,12 +332,12 @@ func TestPodGroupIsOurs(t *testing.T) {
 func TestBatchRefusals(t *testing.T) {
 	for _, c := range []struct{ name, piece, field, says string }{
 		{"an unknown scheduler", `{batchScheduler: whoever}`, "spec.batchScheduler", `"whoever" is not a batch scheduler that the operator supports; it supports volcano, yunikorn, coscheduler, tuned`},
-		{"an invalid queue for Volcano", `{batchScheduler: volcano, batchSchedulerOptions: {queue: A B}}`, "spec.batchSchedulerOptions.queue", `"A B" is not a valid queue name`},
-		{"an invalid queue for YuniKorn", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: a/b}}`, "spec.batchSchedulerOptions.queue", `"a/b" is not a valid queue name`},
+		{"an invalid queue of Volcano", `{batchScheduler: volcano, batchSchedulerOptions: {queue: A B}}`, "spec.batchSchedulerOptions.queue", `"A B" is not a valid queue name`},
+		{"an invalid queue of YuniKorn", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: a/b}}`, "spec.batchSchedulerOptions.queue", `"a/b" is not a valid queue name`},
 		{"an invalid priority class", `{batchScheduler: volcano, batchSchedulerOptions: {priorityClassName: High}}`, "spec.batchSchedulerOptions.priorityClassName", "not a valid priority class"},
 		{"a negative amount", `{batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`, "spec.batchSchedulerOptions.resources[cpu]", "is negative"},
 		{"an invalid size of the driver", `{batchScheduler: volcano, driver: {memory: 1.5g}}`, "spec.driver.memory", ""},
-		{"an invalid size of an executor", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
+		{"an invalid size of executors", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
 	} {
 		_, err := gangs().Render(appOf(t, "spec: "+c.piece), createAttempt(1), t0)
 		field, ok := errors.AsType[*sparkoperator.FieldError](err)
@@ -358,12 +358,12 @@ func TestBatchWarnings(t *testing.T) {
 		dialect     Dialect
 		want        []string // what each says
 	}{
-		{"nothing", `{}`, gangs(), nil},
+		{"no batch scheduler and no options", `{}`, gangs(), nil},
 		{"Volcano supports all options", `{batchScheduler: volcano, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(), nil},
 		{"YuniKorn supports only queues", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(),
-			[]string{"priorityClassName: has no effect with YuniKorn", "resources: has no effect with YuniKorn"}},
+			[]string{"priorityClassName: has no meaning for YuniKorn", "resources: has no meaning for YuniKorn"}},
 		{"coscheduling supports only resources", `{batchScheduler: tuned, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(),
-			[]string{"queue: has no effect with coscheduling", "priorityClassName: has no effect with coscheduling"}},
+			[]string{"queue: has no meaning for coscheduling", "priorityClassName: has no meaning for coscheduling"}},
 		{"options without a scheduler", `{batchSchedulerOptions: {queue: q}}`, gangs(), []string{"queue: has no effect without a batch scheduler"}},
 		{"empty options without a scheduler", `{batchSchedulerOptions: {}}`, gangs(), nil},
 		{"switched off", `{batchScheduler: volcano}`, Dialect{}, []string{"switched off by the operator's configuration (batchScheduler.enabled)"}},

@@ -40,10 +40,10 @@ func TestEvents(t *testing.T) {
 			Message: "attempt 2 is being submitted as driver pod pi-driver by pod pi-5e92a53c-submit; spark-submit creates the driver pod: somebody wants it"}}},
 		{"the pod that submits waits", tell(lifecycle.Launched, lifecycle.SubmitterPod, "s"), []sparkoperator.Event{{Type: "Warning", Reason: "SparkSubmitterPending", Message: "R: why"}}},
 		{"started", to(lifecycle.Launched, lifecycle.Started, ""), []sparkoperator.Event{{Type: "Normal", Reason: "SparkDriverRunning", Message: "driver pod pi-driver runs"}}},
-		{"ready is no news", to(lifecycle.Started, lifecycle.Ready, ""), nil},
-		{"running is no news", to(lifecycle.Ready, lifecycle.Running, ""), nil},
+		{"ready, without an event", to(lifecycle.Started, lifecycle.Ready, ""), nil},
+		{"running, without an event", to(lifecycle.Ready, lifecycle.Running, ""), nil},
 		{"lost node", to(lifecycle.Running, lifecycle.Unknown, ""), []sparkoperator.Event{{Type: "Warning", Reason: "SparkDriverUnknown", Message: "driver pod pi-driver: R: why"}}},
-		{"succeeded is told by its end", to(lifecycle.Running, lifecycle.Ended, lifecycle.Succeeded), nil},
+		{"succeeded, without an event", to(lifecycle.Running, lifecycle.Ended, lifecycle.Succeeded), nil},
 		{"completed", to(lifecycle.Ended, lifecycle.Retained, lifecycle.Succeeded), []sparkoperator.Event{{Type: "Normal", Reason: "SparkApplicationCompleted", Message: "the application completed in attempt 2"}}},
 		{"driver failed", to(lifecycle.Running, lifecycle.Ended, lifecycle.Failed), []sparkoperator.Event{{Type: "Warning", Reason: "SparkDriverFailed", Message: "attempt 2: R: why"}}},
 		{"driver evicted", to(lifecycle.Running, lifecycle.Ended, lifecycle.Evicted), []sparkoperator.Event{{Type: "Warning", Reason: "SparkDriverFailed", Message: "attempt 2: R: why"}}},
@@ -60,7 +60,7 @@ func TestEvents(t *testing.T) {
 		{"driver is being evicted", tell(lifecycle.Running, lifecycle.DriverPod, "pi-driver"), []sparkoperator.Event{{Type: "Warning", Reason: "SparkDriverDisrupted", Message: "pi-driver: R: why"}}},
 		{"executors wait", tell(lifecycle.Scaling, lifecycle.Executors, "pi-exec-1"), []sparkoperator.Event{{Type: "Warning", Reason: "SparkExecutorPending", Message: "R: why"}}},
 		{"executor failed", tell(lifecycle.Running, lifecycle.Executors, "pi-exec-1"), []sparkoperator.Event{{Type: "Warning", Reason: "SparkExecutorFailed", Message: "pi-exec-1: R: why"}}},
-		{"no name", tell(lifecycle.Editing, lifecycle.DriverPod, ""), []sparkoperator.Event{{Type: "Warning", Reason: "SparkDriverDisrupted", Message: "R: why"}}},
+		{"a driver without a name", tell(lifecycle.Editing, lifecycle.DriverPod, ""), []sparkoperator.Event{{Type: "Warning", Reason: "SparkDriverDisrupted", Message: "R: why"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, Events(sample(), c.plan)); diff != "" {

@@ -26,12 +26,12 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 		says   string // empty: no condition
 	}{
 		{"a field that Spark overwrites", limited, in(lifecycle.Launched), "spec.executor.memoryLimit has no effect: "},
-		{"later", limited, in(lifecycle.Running), "spec.executor.memoryLimit"},
-		{"when it is over", limited, in(lifecycle.Done, ended(lifecycle.Succeeded)), "spec.executor.memoryLimit"},
-		{"before anything is launched", limited, lifecycle.Memory{}, ""},
-		{"of the driver, which nobody overwrites", func(a *v1beta2.SparkApplication) { a.Spec.Driver.MemoryLimit = new("4g") }, in(lifecycle.Running), ""},
-		{"a grace period, which goes by configuration", func(a *v1beta2.SparkApplication) { a.Spec.Executor.TerminationGracePeriodSeconds = new(int64(5)) }, in(lifecycle.Running), ""},
-		{"one among others that work", func(a *v1beta2.SparkApplication) {
+		{"while the application runs", limited, in(lifecycle.Running), "spec.executor.memoryLimit"},
+		{"after the end", limited, in(lifecycle.Done, ended(lifecycle.Succeeded)), "spec.executor.memoryLimit"},
+		{"before the launch", limited, lifecycle.Memory{}, ""},
+		{"a field of the driver", func(a *v1beta2.SparkApplication) { a.Spec.Driver.MemoryLimit = new("4g") }, in(lifecycle.Running), ""},
+		{"a grace period, which has a configuration key", func(a *v1beta2.SparkApplication) { a.Spec.Executor.TerminationGracePeriodSeconds = new(int64(5)) }, in(lifecycle.Running), ""},
+		{"one overwritten field among others", func(a *v1beta2.SparkApplication) {
 			a.Spec.Executor.Env = []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "SPARK_LOCAL_DIRS", Value: "/x"}, {Name: "SPARK_USER", Value: "me"}}
 		}, in(lifecycle.Running), "spec.executor.env[SPARK_LOCAL_DIRS] has no effect: Spark sets this variable from the volumes"},
 	} {
@@ -81,7 +81,7 @@ func TestOverwrittenFieldsAreAppliedAtAdmission(t *testing.T) {
 		{"a policy", admit.Available{Policy: true}, simple, admit.Policy, nil},
 		{"a policy, which cannot apply every field", admit.Available{Policy: true}, whole, admit.Policy, []string{"spec.executor.env[SPARK_LOCAL_DIRS]"}},
 		{"the webhook", admit.Available{Webhook: true}, whole, admit.Webhook, nil},
-		{"both", admit.Available{Policy: true, Webhook: true}, simple, admit.Policy, nil},
+		{"a policy and the webhook", admit.Available{Policy: true, Webhook: true}, simple, admit.Policy, nil},
 		{"no overwritten field", admit.Available{Policy: true, Webhook: true}, `{env: [{name: MINE, value: x}]}`, admit.None, nil},
 	} {
 		d, app := Dialect{Options{Admission: c.admission}}, appOf(t, "spec: {executor: "+c.executor+"}")

@@ -58,13 +58,13 @@ func TestStateOfASilentNode(t *testing.T) {
 		driver lifecycle.Driver
 		want   v1beta2.ApplicationStateType
 	}{
-		{"a driver that ran", lifecycle.Unknown, "RUNNING", marked, "RUNNING"},
-		{"a driver that had not started", lifecycle.Unknown, "SUBMITTED", marked, "SUBMITTED"},
-		{"a deletion that is not carried out", lifecycle.Unknown, "RUNNING", overdue, "RUNNING"},
-		{"a pod that Kubernetes calls unknown", lifecycle.Unknown, "RUNNING", called, "UNKNOWN"},
-		{"and that it called unknown before", lifecycle.Unknown, "UNKNOWN", marked, "UNKNOWN"},
+		{"a lost node, the driver was running", lifecycle.Unknown, "RUNNING", marked, "RUNNING"},
+		{"a lost node, the driver had not started", lifecycle.Unknown, "SUBMITTED", marked, "SUBMITTED"},
+		{"a deletion that is overdue", lifecycle.Unknown, "RUNNING", overdue, "RUNNING"},
+		{"a pod in the phase Unknown", lifecycle.Unknown, "RUNNING", called, "UNKNOWN"},
+		{"a lost node after the phase Unknown", lifecycle.Unknown, "UNKNOWN", marked, "UNKNOWN"},
 		{"the node is back", lifecycle.Running, "UNKNOWN", lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning}, "RUNNING"},
-		{"it never ended there", lifecycle.Ended, "RUNNING", marked, "FAILING"},
+		{"the attempt ended on a lost node", lifecycle.Ended, "RUNNING", marked, "FAILING"},
 	} {
 		m := in(c.phase, func(m *lifecycle.Memory) { m.Attempt = 1 })
 		if got := stateOf(c.before, m, lifecycle.Observed{Drivers: []lifecycle.Driver{c.driver}}); got != c.want {
@@ -237,11 +237,11 @@ func TestDegraded(t *testing.T) {
 		dynamic bool
 		want    bool
 	}{
-		{"all run", executors(lifecycle.DriverRunning, lifecycle.DriverRunning), false, false},
-		{"one waits", executors(lifecycle.DriverRunning, lifecycle.DriverPending), false, true},
-		{"one failed", executors(lifecycle.DriverRunning, lifecycle.DriverFailed), false, true},
-		{"one is done", executors(lifecycle.DriverRunning, lifecycle.DriverSucceeded), false, false},
-		{"one was not needed", executors(lifecycle.DriverRunning), true, false},
+		{"all executors run", executors(lifecycle.DriverRunning, lifecycle.DriverRunning), false, false},
+		{"one executor waits", executors(lifecycle.DriverRunning, lifecycle.DriverPending), false, true},
+		{"one executor failed", executors(lifecycle.DriverRunning, lifecycle.DriverFailed), false, true},
+		{"one executor completed", executors(lifecycle.DriverRunning, lifecycle.DriverSucceeded), false, false},
+		{"dynamic allocation with fewer executors", executors(lifecycle.DriverRunning), true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := sample(func(a *v1beta2.SparkApplication) {

@@ -57,22 +57,22 @@ func TestSubmissionMode(t *testing.T) {
 		why      string // of spark-submit; empty: the operator itself
 		refused  string // field|words
 	}{
-		{"nobody chooses", "", []func(*v1beta2.SparkApplication){plain}, "", ""},
+		{"no choice", "", []func(*v1beta2.SparkApplication){plain}, "", ""},
 		{"auto", auto, []func(*v1beta2.SparkApplication){submittedBy(auto)}, "", ""},
 		{"auto, with a step", auto, []func(*v1beta2.SparkApplication){step}, "spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]: ", ""},
 		{"auto, with a pattern", "", []func(*v1beta2.SparkApplication){func(a *v1beta2.SparkApplication) { a.Spec.Deps.Jars = []string{"s3a://b/*.jar"} }},
 			"spec.deps.jars: ", ""},
-		{"auto, with the class in a jar far away", "", []func(*v1beta2.SparkApplication){func(a *v1beta2.SparkApplication) {
+		{"auto, with the main class in a remote jar", "", []func(*v1beta2.SparkApplication){func(a *v1beta2.SparkApplication) {
 			a.Spec.MainClass, a.Spec.MainApplicationFile = nil, "s3a://b/a.jar"
 		}}, "spec.mainClass: ", ""},
 		{"auto, with a claim for the driver", "", []func(*v1beta2.SparkApplication){demand}, "claimName]: requests a new claim", ""},
 		{"auto, with Volcano's own step", "", []func(*v1beta2.SparkApplication){volcanoStep}, "needs a PodGroup", ""},
 		{"native, with Volcano's own step", "", []func(*v1beta2.SparkApplication){submittedBy(onlyNative), volcanoStep}, "",
 			"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]|no right to create"},
-		{"auto, with what could never work", "", []func(*v1beta2.SparkApplication){step, func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") }}, "",
+		{"auto, with an invalid memory size", "", []func(*v1beta2.SparkApplication){step, func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") }}, "",
 			"spec.driver.memory|lots"},
 		{"spark-submit", "", []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit)}, "spec.submission.mode is SparkSubmit", ""},
-		{"spark-submit, with what could never work", "", []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit), func(a *v1beta2.SparkApplication) { a.Spec.MainClass = nil }}, "",
+		{"spark-submit, without a main class", "", []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit), func(a *v1beta2.SparkApplication) { a.Spec.MainClass = nil }}, "",
 			"spec.mainClass|main class"},
 		{"native", "", []func(*v1beta2.SparkApplication){submittedBy(onlyNative)}, "", ""},
 		{"native, with a step", "", []func(*v1beta2.SparkApplication){submittedBy(onlyNative), step}, "",
@@ -80,16 +80,16 @@ func TestSubmissionMode(t *testing.T) {
 		{"native, with a claim for the driver", "", []func(*v1beta2.SparkApplication){submittedBy(onlyNative), demand}, "",
 			"spec.sparkConf[" + driverClaimPrefix + "data.options.claimName]|create the claim yourself"},
 
-		{"the operator says spark-submit", sparkSubmit, []func(*v1beta2.SparkApplication){plain}, "the operator's configuration requires it (submission.mode: SparkSubmit)", ""},
-		{"the operator says spark-submit, the application not", sparkSubmit, []func(*v1beta2.SparkApplication){submittedBy(auto)}, "", ""},
-		{"the operator says native", onlyNative, []func(*v1beta2.SparkApplication){plain}, "", ""},
+		{"the operator requires spark-submit", sparkSubmit, []func(*v1beta2.SparkApplication){plain}, "the operator's configuration requires it (submission.mode: SparkSubmit)", ""},
+		{"the operator requires spark-submit, the application overrides it", sparkSubmit, []func(*v1beta2.SparkApplication){submittedBy(auto)}, "", ""},
+		{"the operator requires native", onlyNative, []func(*v1beta2.SparkApplication){plain}, "", ""},
 		{"switched off, with a step", onlyNative, []func(*v1beta2.SparkApplication){submittedBy(auto), step}, "",
 			"spec.sparkConf[spark.kubernetes.driver.pod.featureSteps]|switched off by the operator's configuration"},
-		{"switched off, and asked for", onlyNative, []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit)}, "", "spec.submission.mode|switched off"},
+		{"switched off, but requested", onlyNative, []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit)}, "", "spec.submission.mode|switched off"},
 
-		{"a key that is not the user's, past validation", "", []func(*v1beta2.SparkApplication){withConf("spark.kubernetes.authenticate.driver.caCertFile", "/ca")}, "",
+		{"a denied key that was not validated", "", []func(*v1beta2.SparkApplication){withConf("spark.kubernetes.authenticate.driver.caCertFile", "/ca")}, "",
 			"spec.sparkConf[spark.kubernetes.authenticate.driver.caCertFile]|is not allowed"},
-		{"and when it is asked for", "", []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit), withConf("spark.kubernetes.driver.podTemplateFile", "/t")}, "",
+		{"a denied key that was not validated, with spark-submit", "", []func(*v1beta2.SparkApplication){submittedBy(sparkSubmit), withConf("spark.kubernetes.driver.podTemplateFile", "/t")}, "",
 			"spec.sparkConf[spark.kubernetes.driver.podTemplateFile]|is not allowed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,13 +132,13 @@ func TestDriverClaims(t *testing.T) {
 		edit func(*v1beta2.SparkApplication)
 		want string // field|words; empty: none
 	}{
-		{"on demand", demand, "spec.sparkConf[" + driverClaimPrefix + "data.options.claimName]|create the claim yourself"},
-		{"by its name", withConf(driverClaimPrefix+"data.options.claimName", "mine", driverClaimPrefix+"data.options.storageClass", "fast",
+		{"the claim name OnDemand", demand, "spec.sparkConf[" + driverClaimPrefix + "data.options.claimName]|create the claim yourself"},
+		{"a storage class and a size", withConf(driverClaimPrefix+"data.options.claimName", "mine", driverClaimPrefix+"data.options.storageClass", "fast",
 			driverClaimPrefix+"data.options.sizeLimit", "1Gi", driverClaimPrefix+"data.mount.path", "/data"),
 			"spec.sparkConf[" + driverClaimPrefix + "data.options.storageClass]|remove storageClass and sizeLimit"},
-		{"one that exists, and those of executors", withConf(driverClaimPrefix+"data.options.claimName", "mine", driverClaimPrefix+"data.mount.path", "/data",
+		{"an existing claim, and OnDemand only for executors", withConf(driverClaimPrefix+"data.options.claimName", "mine", driverClaimPrefix+"data.mount.path", "/data",
 			"spark.kubernetes.executor.volumes.persistentVolumeClaim.data.options.claimName", "OnDemand"), ""},
-		{"by a volume that the driver mounts", onDemandVolume, "spec.volumes[1].persistentVolumeClaim.claimName|create the claim yourself"},
+		{"a volume that the driver mounts", onDemandVolume, "spec.volumes[1].persistentVolumeClaim.claimName|create the claim yourself"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := driverClaims(sample(c.edit))

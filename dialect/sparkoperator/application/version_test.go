@@ -39,17 +39,17 @@ func TestVersionMismatch(t *testing.T) {
 		executors []lifecycle.Executor
 		want      string // the version that the image runs
 	}{
-		{"as declared", "4.1.4", driver("4.1.4", ""), executors("4.1.4"), ""},
-		{"another patch of the line", "4.1.0", driver("4.1.0", ""), executors("4.1.4"), ""},
-		{"a line is enough", "4.1", driver("4.1", ""), executors("4.1.4"), ""},
-		{"another line", "3.5.0", driver("3.5.0", ""), executors("4.1.4"), "4.1.4"},
-		{"no version at all", "latest", driver("4.3.0", ""), executors("4.1.4"), "4.1.4"},
-		{"a driver of ours tells nothing", "3.5.0", driver("4.1.4", ""), nil, ""},
-		{"one of spark-submit does", "3.5.0", driver("4.1.4", "pi-submit"), nil, "4.1.4"},
-		{"executors know best", "3.5.0", driver("3.5.0", "pi-submit"), executors("4.1.4"), "4.1.4"},
-		{"without a label", "3.5.0", driver("", ""), executors(""), ""},
-		{"the first that tells", "3.5.0", driver("", ""), executors("", "x", "4.2.1"), "4.2.1"},
-		{"of another attempt", "3.5.0", driver("", ""), []lifecycle.Executor{{Name: "e", Attempt: 2, SparkVersion: "4.1.4"}}, ""},
+		{"the declared version", "4.1.4", driver("4.1.4", ""), executors("4.1.4"), ""},
+		{"another patch version", "4.1.0", driver("4.1.0", ""), executors("4.1.4"), ""},
+		{"only a release line is declared", "4.1", driver("4.1", ""), executors("4.1.4"), ""},
+		{"another release line", "3.5.0", driver("3.5.0", ""), executors("4.1.4"), "4.1.4"},
+		{"the declared version is not a version", "latest", driver("4.3.0", ""), executors("4.1.4"), "4.1.4"},
+		{"a driver that the operator created", "3.5.0", driver("4.1.4", ""), nil, ""},
+		{"a driver that spark-submit created", "3.5.0", driver("4.1.4", "pi-submit"), nil, "4.1.4"},
+		{"an executor and a driver that differ", "3.5.0", driver("3.5.0", "pi-submit"), executors("4.1.4"), "4.1.4"},
+		{"pods without a version", "3.5.0", driver("", ""), executors(""), ""},
+		{"the first executor with a version", "3.5.0", driver("", ""), executors("", "x", "4.2.1"), "4.2.1"},
+		{"an executor of another attempt", "3.5.0", driver("", ""), []lifecycle.Executor{{Name: "e", Attempt: 2, SparkVersion: "4.1.4"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := sample(func(a *v1beta2.SparkApplication) { a.Spec.SparkVersion = c.declared })

@@ -22,14 +22,14 @@ func TestServiceThatServes(t *testing.T) {
 		wanted, done bool   // ServiceReady, Ready
 		reported     int
 	}{
-		{"it stands", []lifecycle.AuxiliaryObject{stands}, "sql", true, true, 0},
-		{"it is on its way", nil, "before", true, true, 0},
-		{"it is on its way, the old one stands", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Outdated: true}}, "before", true, true, 0},
-		{"it is refused", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}}, "", false, false, 1},
-		{"its update is refused", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused, Outdated: true}}, "sql", false, true, 1},
-		{"it is refused, the old one stands", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "before", Outdated: true}}, "before", false, true, 1},
-		{"it is refused, the web UI's stands", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "hub-server-ui-svc", Current: true}}, "", false, false, 1},
-		{"it is refused, an Ingress stands", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Ingress", Name: "ui", Current: true}}, "", false, false, 1},
+		{"the Service is current", []lifecycle.AuxiliaryObject{stands}, "sql", true, true, 0},
+		{"the Service does not exist yet", nil, "before", true, true, 0},
+		{"the Service does not exist yet, the old one does", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Outdated: true}}, "before", true, true, 0},
+		{"the Service is rejected", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}}, "", false, false, 1},
+		{"the update of the Service is rejected", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused, Outdated: true}}, "sql", false, true, 1},
+		{"the Service is rejected, the old one exists", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "before", Outdated: true}}, "before", false, true, 1},
+		{"the Service is rejected, the web UI's exists", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "hub-server-ui-svc", Current: true}}, "", false, false, 1},
+		{"the Service is rejected, an Ingress exists", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Ingress", Name: "ui", Current: true}}, "", false, false, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sc := aConnect()

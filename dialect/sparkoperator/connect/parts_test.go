@@ -63,14 +63,14 @@ func TestConnectExecutorsWanted(t *testing.T) {
 		spec v1alpha1.SparkConnectSpec
 		want int32
 	}{
-		"nobody says":                  {v1alpha1.SparkConnectSpec{}, 2},
-		"the field":                    {v1alpha1.SparkConnectSpec{Executor: v1alpha1.ExecutorSpec{Instances: new(int32(0))}}, 0},
-		"the key":                      {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": " 5 "}}, 5},
-		"no number":                    {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "${n}"}}, 2},
-		"dynamic allocation":           {v1alpha1.SparkConnectSpec{DynamicAllocation: enabled, Executor: v1alpha1.ExecutorSpec{Instances: new(int32(9))}}, 3},
-		"dynamic allocation by keys":   {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "TRUE", "spark.dynamicAllocation.minExecutors": "1"}}, 1},
-		"dynamic allocation from none": {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "true"}}, 0},
-		"dynamic allocation is not on": {v1alpha1.SparkConnectSpec{DynamicAllocation: &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))}}, 2},
+		"the default":                          {v1alpha1.SparkConnectSpec{}, 2},
+		"the field":                            {v1alpha1.SparkConnectSpec{Executor: v1alpha1.ExecutorSpec{Instances: new(int32(0))}}, 0},
+		"the key":                              {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": " 5 "}}, 5},
+		"a key that is not a number":           {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "${n}"}}, 2},
+		"dynamic allocation":                   {v1alpha1.SparkConnectSpec{DynamicAllocation: enabled, Executor: v1alpha1.ExecutorSpec{Instances: new(int32(9))}}, 3},
+		"dynamic allocation in sparkConf":      {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "TRUE", "spark.dynamicAllocation.minExecutors": "1"}}, 1},
+		"dynamic allocation without a minimum": {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "true"}}, 0},
+		"dynamic allocation is disabled":       {v1alpha1.SparkConnectSpec{DynamicAllocation: &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))}}, 2},
 	} {
 		if got := connectExecutors(&tc.spec); got != tc.want {
 			t.Errorf("%s: %d executors, want %d", name, got, tc.want)
@@ -85,36 +85,36 @@ func TestConnectInvalidSpecs(t *testing.T) {
 		mod  func(*v1alpha1.SparkConnect)
 		want string
 	}{
-		"no image":               {func(sc *v1alpha1.SparkConnect) { sc.Spec.Image = nil }, "spec.image: "},
-		"a name too long":        {func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 57) }, "metadata.name: "},
-		"a name with a dot":      {func(sc *v1alpha1.SparkConnect) { sc.Name = "a.b" }, "metadata.name: "},
-		"a name with a digit":    {func(sc *v1alpha1.SparkConnect) { sc.Name = "1a" }, "metadata.name: "},
-		"server memory":          {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("4 gigs") }, "spec.server.memory: "},
-		"executor memory":        {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Memory = new("-1g") }, "spec.executor.memory: "},
-		"server memory by key":   {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.memory": "0"} }, "spec.sparkConf[spark.driver.memory]: "},
-		"executor memory by key": {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.executor.memory": "x"} }, "spec.sparkConf[spark.executor.memory]: "},
-		"server template":        {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":{}}}`) }, "spec.server.template: "},
-		"executor template":      {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Template = template(`{"spec":[]}`) }, "spec.executor.template: "},
-		"a label of ours":        {func(sc *v1alpha1.SparkConnect) { sc.Labels = map[string]string{"sparkoperator.dev/attempt": "9"} }, "metadata.labels[sparkoperator.dev/attempt]: "},
-		"one by key": {func(sc *v1alpha1.SparkConnect) {
+		"no image":                     {func(sc *v1alpha1.SparkConnect) { sc.Spec.Image = nil }, "spec.image: "},
+		"a name too long":              {func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 57) }, "metadata.name: "},
+		"a name with a dot":            {func(sc *v1alpha1.SparkConnect) { sc.Name = "a.b" }, "metadata.name: "},
+		"a name with a digit":          {func(sc *v1alpha1.SparkConnect) { sc.Name = "1a" }, "metadata.name: "},
+		"server memory":                {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("4 gigs") }, "spec.server.memory: "},
+		"executor memory":              {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Memory = new("-1g") }, "spec.executor.memory: "},
+		"server memory in sparkConf":   {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.memory": "0"} }, "spec.sparkConf[spark.driver.memory]: "},
+		"executor memory in sparkConf": {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.executor.memory": "x"} }, "spec.sparkConf[spark.executor.memory]: "},
+		"server template":              {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":{}}}`) }, "spec.server.template: "},
+		"executor template":            {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Template = template(`{"spec":[]}`) }, "spec.executor.template: "},
+		"a label of the operator":      {func(sc *v1alpha1.SparkConnect) { sc.Labels = map[string]string{"sparkoperator.dev/attempt": "9"} }, "metadata.labels[sparkoperator.dev/attempt]: "},
+		"a label of the operator in sparkConf": {func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.sparkoperator.dev/x": "9"}
 		}, "spec.sparkConf[spark.kubernetes.executor.label.sparkoperator.dev/x]: "},
-		"one in the template": {func(sc *v1alpha1.SparkConnect) {
+		"a label of the operator in the server's template": {func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.Server.Template = template(`{"metadata":{"labels":{"sparkoperator.dev/x":"1"}}}`)
 		}, "spec.server.template.metadata.labels[sparkoperator.dev/x]: "},
-		"one of the executors": {func(sc *v1alpha1.SparkConnect) {
+		"a label of the operator in the executors' template": {func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.Executor.Template = template(`{"metadata":{"labels":{"sparkoperator.dev/x":"1"}}}`)
 		}, "spec.executor.template.metadata.labels[sparkoperator.dev/x]: "},
-		"an annotation of ours": {func(sc *v1alpha1.SparkConnect) {
+		"an annotation of the operator": {func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.Server.Template = template(`{"metadata":{"annotations":{"sparkoperator.dev/adopted":"1"}}}`)
 		}, "spec.server.template.metadata.annotations[sparkoperator.dev/adopted]: "},
-		"one by key of ours": {func(sc *v1alpha1.SparkConnect) {
+		"an annotation of the operator in sparkConf": {func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.annotation.sparkoperator.dev/submitted-by": "x"}
 		}, "spec.sparkConf[spark.kubernetes.driver.annotation.sparkoperator.dev/submitted-by]: "},
-		"a port that is none":     {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.port": "0"} }, "spec.sparkConf[spark.driver.port]: "},
-		"a value that cannot go":  {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.a": "\x00 "} }, "spec.sparkConf[spark.a]: "},
-		"a hadoop value":          {func(sc *v1alpha1.SparkConnect) { sc.Spec.HadoopConf = map[string]string{"fs.a": "\x00 "} }, "spec.hadoopConf[fs.a]: "},
-		"a label that is Spark's": {func(sc *v1alpha1.SparkConnect) { sc.Labels = map[string]string{"spark-role": "x"} }, "metadata.labels[spark-role]: "},
+		"an invalid port":                        {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.port": "0"} }, "spec.sparkConf[spark.driver.port]: "},
+		"a value with a zero byte":               {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.a": "\x00 "} }, "spec.sparkConf[spark.a]: "},
+		"a value of hadoopConf with a zero byte": {func(sc *v1alpha1.SparkConnect) { sc.Spec.HadoopConf = map[string]string{"fs.a": "\x00 "} }, "spec.hadoopConf[fs.a]: "},
+		"a label of Spark":                       {func(sc *v1alpha1.SparkConnect) { sc.Labels = map[string]string{"spark-role": "x"} }, "metadata.labels[spark-role]: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wrong := Connects{}.invalid(aConnect(tc.mod))
@@ -164,7 +164,7 @@ func TestConnectValidSpecs(t *testing.T) {
 			sc.Spec.Server.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-driver","image":"a"}]}}`)}
 			sc.Spec.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-executor","image":"b"}]}}`)}
 		},
-		"an image by key": func(sc *v1alpha1.SparkConnect) {
+		"an image in sparkConf": func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.Image, sc.Spec.SparkConf = nil, map[string]string{"spark.kubernetes.container.image": "a"}
 		},
 		"a reference": func(sc *v1alpha1.SparkConnect) {
@@ -176,11 +176,11 @@ func TestConnectValidSpecs(t *testing.T) {
 				"spark.executor.memoryOverhead": "${env:A}${env:B}",
 			}
 		},
-		"files of the image": func(sc *v1alpha1.SparkConnect) {
+		"files in the image": func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.SparkConf = map[string]string{"spark.jars": "/opt/a.jar", "spark.files": "/opt/b", "spark.kubernetes.driver.secrets.a": "/a"}
 		},
 		"an empty field": func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("") },
-		"a bad Service": func(sc *v1alpha1.SparkConnect) {
+		"an invalid Service": func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B"}}
 		},
 	} {
@@ -196,12 +196,12 @@ func TestConnectVersionWarning(t *testing.T) {
 		conf    map[string]string
 		want    bool
 	}{
-		"4.0":                  {version: "4.0.0"},
-		"4.3 of tomorrow":      {version: "v4.3.0-SNAPSHOT"},
-		"3.5":                  {version: "3.5.8", want: true},
-		"3.5 with the package": {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1,org.apache.spark:spark-connect_2.12:3.5.8"}},
-		"3.5 with another":     {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1"}, want: true},
-		"3.5 with jars":        {version: "3.5.8", conf: map[string]string{"spark.jars": "/opt/connect.jar"}},
+		"4.0":                      {version: "4.0.0"},
+		"4.3 as a snapshot":        {version: "v4.3.0-SNAPSHOT"},
+		"3.5":                      {version: "3.5.8", want: true},
+		"3.5 with the package":     {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1,org.apache.spark:spark-connect_2.12:3.5.8"}},
+		"3.5 with another package": {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1"}, want: true},
+		"3.5 with jars":            {version: "3.5.8", conf: map[string]string{"spark.jars": "/opt/connect.jar"}},
 	} {
 		warnings := connectWarnings(&v1alpha1.SparkConnectSpec{SparkVersion: tc.version, SparkConf: tc.conf})
 		if (len(warnings) > 0) != tc.want {
@@ -227,11 +227,11 @@ func TestHashOfSpellings(t *testing.T) {
 			`{"metadata":{"creationTimestamp":null},"spec":{"containers":[{"name":"a","resources":{}}]},"status":{}}`,
 		},
 		"the order of keys": {`{"spec":{"serviceAccountName":"s","hostNetwork":true}}`, `{"spec": {"hostNetwork": true, "serviceAccountName": "s"}}`},
-		"amounts": {
+		"quantities": {
 			`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}}`,
 			`{"spec":{"containers":[{"resources":{"limits":{"cpu":1,"memory":"1Gi"}}}]}}`,
 		},
-		"what nobody knows": {`{"spec":{"x":{"a":1,"b":2}}}`, `{"spec":{"x":{"b":2,"a":1}},"metadata":{"creationTimestamp":null}}`},
+		"unknown fields": {`{"spec":{"x":{"a":1,"b":2}}}`, `{"spec":{"x":{"b":2,"a":1}},"metadata":{"creationTimestamp":null}}`},
 	} {
 		if a, b := hash(pair[0]), hash(pair[1]); a != b {
 			t.Errorf("%s: %s and %s", name, a, b)
@@ -327,7 +327,7 @@ func TestHash(t *testing.T) {
 		"template": func(s *v1alpha1.SparkConnectSpec) {
 			s.Server.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"serviceAccountName":"a"}}`)}
 		},
-		"a field nobody knows": func(s *v1alpha1.SparkConnectSpec) {
+		"an unknown field": func(s *v1alpha1.SparkConnectSpec) {
 			s.Server.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"fromTomorrow":1}}`)}
 		},
 		"a container": func(s *v1alpha1.SparkConnectSpec) {
@@ -544,15 +544,15 @@ func TestConnectUI(t *testing.T) {
 		links   []string
 		wrong   string
 	}{
-		"not asked for":           {options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents}}},
-		"the operator's address":  {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}},
-		"the spec's address":      {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, links: []string{"Ingress hub-ui-ingress http://hub.example.com"}},
-		"Ingresses are off":       {ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, wrong: "SwitchedOff spec.ui.ingressURLFormat: "},
-		"everything is off":       {ui: &v1alpha1.UIConfiguration{}, wrong: "SwitchedOff spec.ui: "},
-		"no UI":                   {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, conf: map[string]string{"spark.ui.enabled": "false"}, wrong: "SwitchedOff spec.ui: "},
-		"no host":                 {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "/{{$appName}}"}, wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
-		"a wrong placeholder":     {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$name}}.example.com"}, wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
-		"the operator's is wrong": {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "x y"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.ingress.urlFormat"},
+		"the spec has no UI":                {options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents}}},
+		"the operator's address":            {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}},
+		"the spec's address":                {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, links: []string{"Ingress hub-ui-ingress http://hub.example.com"}},
+		"Ingresses are off":                 {ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, wrong: "SwitchedOff spec.ui.ingressURLFormat: "},
+		"everything is off":                 {ui: &v1alpha1.UIConfiguration{}, wrong: "SwitchedOff spec.ui: "},
+		"no UI":                             {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, conf: map[string]string{"spark.ui.enabled": "false"}, wrong: "SwitchedOff spec.ui: "},
+		"no host":                           {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "/{{$appName}}"}, wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
+		"an unknown placeholder":            {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$name}}.example.com"}, wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
+		"the operator's address is invalid": {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "x y"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.ingress.urlFormat"},
 		"a route": {
 			options: sparkoperator.UI{Route: &sparkoperator.UIRoute{}}, ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{Hostnames: []string{"hub.example.com"}, ParentRefs: []v1beta2.RouteParentReference{{Name: "gate"}}}},
 			links: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
@@ -561,7 +561,7 @@ func TestConnectUI(t *testing.T) {
 			options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$appName}}.example.com"}}, ui: &v1alpha1.UIConfiguration{},
 			links: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
 		},
-		"both": {
+		"an Ingress and a route": {
 			options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents}}, ui: &v1alpha1.UIConfiguration{},
 			links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub", "HTTPRoute hub-ui-route https://spark.example.com/team/hub"},
 		},
@@ -572,7 +572,7 @@ func TestConnectUI(t *testing.T) {
 		"routes are off":        {ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}}, wrong: "SwitchedOff spec.ui.route: "},
 		"no Gateway":            {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{}}, ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}}, wrong: "NoGateway spec.ui.route.parentRefs: "},
 		"neither host nor path": {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress spec.ui.route.hostnames: "},
-		"a wrong route":         {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$x}}"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.route.urlFormat"},
+		"an invalid route":      {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$x}}"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.route.urlFormat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI, sc.Spec.SparkConf = tc.ui, tc.conf })

@@ -360,13 +360,13 @@ func TestScheduleIsTakenOver(t *testing.T) {
 		start  string
 		next   time.Time
 	}{
-		{"in time", nil, nil, -10 * time.Minute, "", next.Time},
-		{"late", nil, nil, 5 * time.Minute, "nightly-1769943600", next.Add(time.Hour)},
-		{"much later, once", nil, nil, 5 * time.Hour, "nightly-1769961600", next.Add(6 * time.Hour)},
-		{"its run was not written down", nil, []lifecycle.Run{{Name: "nightly-1769943600234567890", CreatedAt: next.Time}}, 5 * time.Minute, "", next.Add(time.Hour)},
-		{"an edit that it had not noticed", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "*/10 * * * *" }, nil, -15 * time.Minute, "", next.Add(-10 * time.Minute)},
+		{"before the next run", nil, nil, -10 * time.Minute, "", next.Time},
+		{"5 minutes after the next run", nil, nil, 5 * time.Minute, "nightly-1769943600", next.Add(time.Hour)},
+		{"after five missed runs", nil, nil, 5 * time.Hour, "nightly-1769961600", next.Add(6 * time.Hour)},
+		{"the other operator created the run but did not store it", nil, []lifecycle.Run{{Name: "nightly-1769943600234567890", CreatedAt: next.Time}}, 5 * time.Minute, "", next.Add(time.Hour)},
+		{"an edit that the other operator did not process", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "*/10 * * * *" }, nil, -15 * time.Minute, "", next.Add(-10 * time.Minute)},
 		{"an interval", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "@every 1h" }, nil, time.Second, "nightly-1769943600", next.Add(time.Hour)},
-		{"stuck in a validation that is over", func(s *v1beta2.ScheduledSparkApplication) {
+		{"the other operator rejected the spec", func(s *v1beta2.ScheduledSparkApplication) {
 			s.Status = v1beta2.ScheduledSparkApplicationStatus{ScheduleState: v1beta2.ScheduleStateFailedValidation, Reason: "x"}
 		}, nil, 5 * time.Hour, "", next.Add(6 * time.Hour)},
 		{"suspended", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend = new(true) }, nil, 5 * time.Hour, "", time.Time{}},
