@@ -52,7 +52,7 @@ func TestConfirmRuns(t *testing.T) {
 	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Live: w.API}}
 	view := dependents.View{Owner: s, Set: dependents.Set{Runs: []client.Object{seen}}}
 	view.Seen.Runs = []lifecycle.Run{a.Kind.Runs.Facts(seen)}
-	for range 2 { // the second read knows the runs that the first has found
+	for range 2 { // the second read must not add the runs that the first one found
 		outcome, err := a.Apply(t.Context(), view, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}}}})
 		if err != nil {
 			t.Fatal(err)

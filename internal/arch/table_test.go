@@ -44,7 +44,7 @@ func (t table) rowOf(folder string) *row {
 	return found
 }
 
-// allows reports whether the row's packages may import a folder of this module.
+// allows reports whether the packages of the row may import a folder of this module.
 func (r *row) allows(folder string) bool {
 	return slices.ContainsFunc(r.imports, func(pattern string) bool { return matches(pattern, folder) })
 }

@@ -304,7 +304,7 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 	return k.corrected(ctx, w, object, edited)
 }
 
-// corrected calls correct for an existing object and returns the object's state for the status.
+// corrected corrects an existing object (correct), and returns its state for the status.
 func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, edited bool) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	existing, old, err := k.correct(ctx, w, object, edited)

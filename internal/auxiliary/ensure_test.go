@@ -99,7 +99,7 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 		what      string
 		last      *attempt
 		needsPass []bool // for each of several consecutive deletions
-		left      int    // number of remembered keys
+		left      int    // the number of keys in the memory
 	}{
 		{"deleted by a pass", &attempt{made: map[string]write{name: {gone, noon}}}, []bool{false, true}, 0},
 		{"deleted with another object that still exists", &attempt{made: map[string]write{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},

@@ -107,7 +107,8 @@ func (k Keeper) matches(tree map[string]any, existing *unstructured.Unstructured
 	return known != nil && matchesAll(known, existing)
 }
 
-// matchesAll reports whether an object has every field that the operator applies. The object may have more fields.
+// matchesAll reports whether an object has every field that the operator applies. The object may have more fields, but
+// a Service must have exactly the wanted selector.
 func matchesAll(tree map[string]any, existing *unstructured.Unstructured) bool {
 	return selectsSamePods(tree, existing.Object) && contains(existing.Object, tree)
 }

@@ -144,7 +144,7 @@ func (m *Memory) last(key types.NamespacedName, uid types.UID) attempt {
 }
 
 func (m *Memory) note(key types.NamespacedName, last attempt) {
-	// An object that exists and that the cache shows need not be remembered.
+	// The memory is not needed for objects that the cache already shows.
 	m.tries.Update(key, func(attempt, bool) (attempt, bool) { return last, last.failures > 0 || len(last.made) > 0 })
 }
 

@@ -292,7 +292,7 @@ func TestAuxiliaryObjectsByPhase(t *testing.T) {
 	deleted := standingIn(sample(), lifecycle.Running)
 	deleted.DeletionTimestamp = new(metav1.NewTime(t0))
 	foreign := sample()
-	foreign.Status.AppState.State = v1beta2.ApplicationStateRunning // and nobody decided about it yet
+	foreign.Status.AppState.State = v1beta2.ApplicationStateRunning // and no operator has decided about it yet
 	for name, app := range map[string]*v1beta2.SparkApplication{"deleted": deleted, "another operator's": foreign} {
 		if got := d.AuxiliaryObjects(app, lifecycle.Observed{}); !got.Unsettled {
 			t.Errorf("%s: %+v", name, got)

@@ -153,8 +153,8 @@ func TestGangIsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestScheduledAsOne checks the scheduler of the driver and the executors, the labels and annotations that name their
-// group, and the group itself.
+// TestScheduledAsOne checks which scheduler the driver and the executors use, which labels and annotations name their
+// group, and that the group exists.
 func TestScheduledAsOne(t *testing.T) {
 	const volcanoKey, schedulingKey = "scheduling.k8s.io/group-name", "scheduling.x-k8s.io/pod-group"
 	for _, c := range []struct {
@@ -242,8 +242,8 @@ func TestScheduledAsOne(t *testing.T) {
 	}
 }
 
-// gangMarks returns the labels and annotations that make a pod a member of a gang, except YuniKorn's task groups. It
-// returns nil if there are none.
+// gangMarks returns the labels and annotations that make a pod a member of a gang, a group of pods that are scheduled
+// together. It leaves out YuniKorn's task groups. It returns nil if the pod belongs to no gang.
 func gangMarks(pod *corev1.Pod) map[string]string {
 	var marks map[string]string
 	for _, have := range []map[string]string{pod.Labels, pod.Annotations} {
@@ -356,7 +356,7 @@ func TestBatchWarnings(t *testing.T) {
 	for _, c := range []struct {
 		name, piece string
 		dialect     Dialect
-		want        []string // what each says
+		want        []string // a part of each warning
 	}{
 		{"no batch scheduler and no options", `{}`, gangs(), nil},
 		{"Volcano supports all options", `{batchScheduler: volcano, batchSchedulerOptions: {queue: q, priorityClassName: p, resources: {cpu: 1}}}`, gangs(), nil},
@@ -377,8 +377,8 @@ func TestBatchWarnings(t *testing.T) {
 }
 
 // TestSparksOwnVolcanoStep checks an application that uses Spark's own feature step for Volcano. If the operator may
-// create PodGroups, it builds the submission itself. Otherwise spark-submit builds it. In both cases there is only one
-// group.
+// create PodGroups, the operator builds the driver. Otherwise spark-submit builds it. In both cases there is only one
+// PodGroup.
 func TestSparksOwnVolcanoStep(t *testing.T) {
 	const step = `spec: {sparkConf: {spark.kubernetes.driver.pod.featureSteps: org.apache.spark.deploy.k8s.features.VolcanoFeatureStep}}`
 	for _, c := range []struct {

@@ -13,8 +13,7 @@ import (
 // defaultDialect is a dialect with the defaults of the configuration.
 var defaultDialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}
 
-// atWork returns an application in the phase Running, with its driver and the given number of executors, and the facts
-// about its pods.
+// atWork returns an application in the phase Running, and the observed facts about its driver and its executors.
 func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.Observed) {
 	b.Helper()
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })

@@ -17,9 +17,9 @@ import (
 // phaseCondition is the type and status of a condition that an application has in a phase.
 type phaseCondition = dialect.PhaseCondition
 
-// degraded reports whether a running application is impaired. An application is impaired if its driver is being
-// removed, or an executor cannot start (the wait reason reports it), or fewer executors are running or completed than
-// the application started with. With dynamic allocation, fewer executors are normal.
+// degraded reports whether a running application is impaired: its driver is being removed, one of its executors cannot
+// start, or fewer executors are running or completed than the application started with. In the first two cases the
+// memory contains the cause. With dynamic allocation, fewer executors are normal.
 func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
 	switch {
 	case m.Phase != lifecycle.Running:

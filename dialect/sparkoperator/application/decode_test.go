@@ -10,7 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestRestartPolicy checks the rules of the state machine that follow from the fields of a restart policy.
+// TestRestartPolicy checks how the fields of a restart policy determine the rules of the state machine.
 func TestRestartPolicy(t *testing.T) {
 	const day = 24 * time.Hour
 	absent := lifecycle.Restart{Policy: lifecycle.Never, FailureInterval: defaultInterval, SubmissionInterval: defaultInterval}
@@ -45,8 +45,8 @@ func TestRestartPolicy(t *testing.T) {
 	}
 }
 
-// TestTimeouts checks that an application's own deadline applies if the application sets or disables the deadline, and
-// that the operator's default applies otherwise.
+// TestTimeouts checks the deadlines of an application. A deadline that the application sets or disables overrides the
+// operator's default.
 func TestTimeouts(t *testing.T) {
 	operators := lifecycle.Deadlines{DriverStart: time.Minute, DriverReady: 2 * time.Minute, ExecutorsStart: 3 * time.Minute, Run: time.Hour}
 	for _, c := range []struct {

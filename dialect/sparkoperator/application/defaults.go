@@ -174,8 +174,8 @@ func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 	return false
 }
 
-// withOrigins adds to the ConfigMap of an attempt the version of the defaults and the origin of each default that the
-// attempt uses.
+// withOrigins adds to the ConfigMap of an attempt the version of the defaults, and for each default that the attempt
+// uses, the origin of that default.
 func (d Dialect) withOrigins(objects submit.Objects, r submit.Request) {
 	if d.Defaults == nil || d.declared == nil {
 		return

@@ -109,8 +109,8 @@ spec:
 	}
 }
 
-// TestDefaultsAreMerged checks that defaults reach the objects of an application that sets nothing itself, that its
-// hash is the hash of its own spec, and that its spec stays unchanged.
+// TestDefaultsAreMerged checks an application that sets nothing itself. The defaults must reach its objects. Its spec
+// must stay unchanged, and its hash must be the hash of its own spec.
 func TestDefaultsAreMerged(t *testing.T) {
 	pod := platform.Pod{Labels: map[string]string{"team": "x"}, Tolerations: []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "batch", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}}
 	d := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.executor.instances": "3"}, Images: map[string]string{"4.1": "r/spark"}, PullSecrets: []string{"r"}, Driver: pod, Executor: pod})
@@ -142,7 +142,7 @@ func TestDefaultsAreMerged(t *testing.T) {
 }
 
 // TestLaunchedAttemptKeepsDefaults checks that decisions about a launched attempt use the defaults of its launch, and
-// that the status has their version.
+// that the status contains the version of these defaults.
 func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 	old := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.ui.port": "4051", "spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "2"},
 		Timeouts: platform.Timeouts{RunSeconds: new(int64(60))}})

@@ -55,7 +55,7 @@ func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Obse
 	return appID(m.AttemptID)
 }
 
-// driverPodName returns the name of the driver pod, or the known name if the spec could not be read.
+// driverPodName returns the name of the driver pod. If the spec could not be read, it returns the stored name (known).
 func driverPodName(app *v1beta2.SparkApplication, known string) string {
 	if app.OutOfBounds != "" && known != "" {
 		return known

@@ -74,8 +74,8 @@ var families = []struct{ prefix, field string }{
 	{"spark.hadoop.", "spec.hadoopConf"},
 }
 
-// asFieldError converts the rejection of a submission into an error that names a field of the custom resource: the
-// typed field, if it set the value, or else the entry of sparkConf.
+// asFieldError converts an error of the package submit into an error that names the field of the custom resource. This
+// is the typed field that set the value, or else the entry of sparkConf.
 func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkoperator.FieldError {
 	field := specFields[refused.Field]
 	switch {
@@ -108,7 +108,7 @@ func overlayField(name string) string {
 // volumeKeys matches the prefix that all configuration keys of one volume have in common.
 var volumeKeys = regexp.MustCompile(`^spark\.kubernetes\.(?:driver|executor)\.volumes\.[^.]+\.[^.]+\.`)
 
-// keyField returns the field of the custom resource that set a configuration key.
+// keyField returns the field of the custom resource that sets a configuration key.
 func keyField(app *v1beta2.SparkApplication, key string) string {
 	if text, ok := app.Spec.SparkConf[key]; ok {
 		c, err := sparkConf(app)

@@ -198,8 +198,8 @@ volumeMounts:
 	}
 }
 
-// lastOf returns the value of the last environment variable with a name. If that variable gets its value from another
-// object, lastOf returns the kind of the reference, such as "secretKeyRef".
+// lastOf returns the value of the last environment variable with the given name. If the variable gets its value from
+// another object, lastOf returns the kind of the reference, such as "secretKeyRef".
 func lastOf(env []corev1.EnvVar, name string) (value string) {
 	for _, v := range env {
 		switch {
@@ -217,9 +217,8 @@ func lastOf(env []corev1.EnvVar, name string) (value string) {
 	return value
 }
 
-// TestAdmissionRestoresOverwrittenFields checks that the pods that Spark created have every field of an application
-// after their admission, and that a second call changes nothing. Spark copies the labels and annotations of its
-// template.
+// TestAdmissionRestoresOverwrittenFields applies the settings for admission to executor pods that Spark created.
+// Afterwards the pods must have every field of the application. Applying the settings again must change nothing.
 func TestAdmissionRestoresOverwrittenFields(t *testing.T) {
 	for _, version := range executorVersions {
 		app, pod := executorOf(t, "overwritten", version)
@@ -243,8 +242,8 @@ func TestAdmissionRestoresOverwrittenFields(t *testing.T) {
 	}
 }
 
-// TestOverwrittenIsTold checks that the condition names exactly the fields that Spark overwrites. These are the fields
-// that a webhook would have to set again on the pods that Spark created.
+// TestOverwrittenIsTold checks that the condition names exactly the fields that Spark overwrites. It compares them with
+// the fields that change when the application's settings are applied to a pod that Spark created.
 func TestOverwrittenIsTold(t *testing.T) {
 	for _, name := range []string{"everything", "overwritten"} {
 		for _, version := range executorVersions {

@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Names that tools of this API rely on: the suffix of the metrics ConfigMap's name, its mount path, the exporter's
-// port, and the annotations by which Prometheus finds a pod.
+// These are names on which tools of this API rely: the suffix of the metrics ConfigMap's name, its mount path, the
+// exporter's port, and the annotations by which Prometheus finds a pod.
 const (
 	metricsConfigSuffix = "-prom-conf"
 	metricsConfigDir    = "/etc/metrics/conf"
@@ -37,7 +37,7 @@ const (
 	executorsMetricsPath = "/metrics/executors/prometheus/"
 )
 
-// Spark configuration keys that monitoring sets or reads.
+// These are the Spark configuration keys that monitoring sets or reads.
 const (
 	confMetricsConf       = "spark.metrics.conf"
 	confMetricsNamespace  = "spark.metrics.namespace"

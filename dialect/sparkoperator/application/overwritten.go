@@ -91,7 +91,8 @@ func (d Dialect) overwrittenMessage(app *v1beta2.SparkApplication) string {
 	return ""
 }
 
-// mayBeOverwritten reports whether an application has fields that Spark overwrites for some configurations.
+// mayBeOverwritten reports whether an application has fields that Spark can overwrite. Whether Spark does so depends on
+// the configuration.
 func mayBeOverwritten(app *v1beta2.SparkApplication) bool {
 	executor := &app.Spec.Executor
 	return executor.MemoryLimit != nil || executor.Lifecycle != nil || executor.GPU != nil || len(executor.Env) > 0 || app.Spec.HadoopConfigMap != nil

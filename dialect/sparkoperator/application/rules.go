@@ -62,7 +62,7 @@ func settings(app *v1beta2.SparkApplication) (all []dialect.Setting) {
 	return all
 }
 
-// workers returns the largest number of executors of an application.
+// workers returns the largest number of executors that an application can have, and the field that sets it.
 func workers(app *v1beta2.SparkApplication) dialect.Workers {
 	if driverOnly(&app.Spec) {
 		return dialect.Workers{Field: "spec.executor.instances"}

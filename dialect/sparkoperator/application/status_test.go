@@ -146,7 +146,7 @@ func shown(conditions []metav1.Condition) string {
 }
 
 // TestConditionsTellTheCause checks that the conditions contain the wait reason or the cause of a failure, and that a
-// condition for a milestone, such as Submitted, keeps its time.
+// condition for a milestone, such as Submitted, keeps its transition time.
 func TestConditionsTellTheCause(t *testing.T) {
 	app := sample()
 	step := func(m lifecycle.Memory, now time.Time) map[string]metav1.Condition {

@@ -130,7 +130,7 @@ func TestDriverClaims(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		edit func(*v1beta2.SparkApplication)
-		want string // field|words; empty: none
+		want string // field|words of the error; empty: no error
 	}{
 		{"the claim name OnDemand", demand, "spec.sparkConf[" + driverClaimPrefix + "data.options.claimName]|create the claim yourself"},
 		{"a storage class and a size", withConf(driverClaimPrefix+"data.options.claimName", "mine", driverClaimPrefix+"data.options.storageClass", "fast",

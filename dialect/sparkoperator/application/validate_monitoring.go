@@ -95,7 +95,8 @@ func portOfName(ports []v1beta2.Port, name string) (int32, bool) {
 // application runs in any case. Each attempt emits one warning event.
 const ConditionMonitoringImpaired = "MonitoringImpaired"
 
-// Reasons of ConditionMonitoringImpaired. If there are several problems, the first one determines the reason.
+// These are the reasons of ConditionMonitoringImpaired. If there are several problems, the first one determines the
+// reason.
 const (
 	reasonNoExporter      = "NoExporter"     // no exporter serves the metrics
 	reasonNothingExposed  = "NothingExposed" // neither role exposes metrics
@@ -109,7 +110,7 @@ const (
 // bounds the size of messages and the number of events.
 const mostTroubles = 10
 
-// problem is one problem of the monitoring settings.
+// problem is the reason and the message of one problem with spec.monitoring.
 type problem struct{ reason, message string }
 
 // monitoringProblems returns the problems of a valid application's monitoring settings.

@@ -178,7 +178,7 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 		}
 	}
 	if s.DynamicAllocation != nil && !s.DynamicAllocation.Enabled {
-		s.DynamicAllocation = nil // it is rendered like none
+		s.DynamicAllocation = nil // because a disabled field is rendered like a missing one
 	}
 	text, err := json.Marshal(s)
 	if err != nil {

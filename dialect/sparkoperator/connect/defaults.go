@@ -108,8 +108,8 @@ func hasImage(conf map[string]string) bool {
 	return conf[platform.ImageKey] != "" || conf["spark.kubernetes.driver.container.image"] != "" && conf["spark.kubernetes.executor.container.image"] != ""
 }
 
-// withOrigins adds to a server's ConfigMap the version of the defaults and the origin of each default that the server
-// uses.
+// withOrigins adds to a server's ConfigMap the version of the defaults, and for each default that the server uses, the
+// origin of that default.
 func (c Connects) withOrigins(made connect.Objects, request connect.Request) {
 	if c.Defaults == nil || c.declared == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// Reasons of events about SparkConnects.
+// These are the reasons of events about SparkConnects.
 const (
 	EventConnectTakenOver   = "SparkConnectTakenOver"
 	EventConnectInvalid     = "SparkConnectInvalid"

@@ -33,7 +33,7 @@ func settings(sc *v1alpha1.SparkConnect) (all []dialect.Setting) {
 	return all
 }
 
-// workers returns the largest number of executors of a server.
+// workers returns the largest number of executors that a server can have, and the field that sets it.
 func workers(sc *v1alpha1.SparkConnect) dialect.Workers {
 	w := dialect.Workers{Field: "spec.executor.instances"}
 	if d := sc.Spec.DynamicAllocation; d != nil && d.Enabled {

@@ -39,8 +39,8 @@ func TestInTemplate(t *testing.T) {
 	}
 }
 
-// TestPodTemplateIsRefusedByItsOwnPath checks that the decoder's message about the spec of a pod template stays
-// unchanged.
+// TestPodTemplateIsRefusedByItsOwnPath checks the decoder's message about an invalid pod template. The paths in this
+// message belong to the pod template, so they must not be changed to paths of the schedule.
 func TestPodTemplateIsRefusedByItsOwnPath(t *testing.T) {
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.Template.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"hostNetwork":"yes"}}`)}

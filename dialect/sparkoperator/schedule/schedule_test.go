@@ -380,7 +380,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 			now := next.Add(test.at)
 			var start []string
 			reported := ""
-			for range 3 { // a live read, where it asks for one
+			for range 3 { // further passes, because a pass may request a live read first
 				seen := lifecycle.Observed{Runs: test.runs, Confirmed: true}
 				plan := Schedules{}.Decide(s, seen, now)
 				storedSchedule(t, s)
