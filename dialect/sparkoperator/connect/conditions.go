@@ -187,7 +187,8 @@ func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, bef
 		why = lifecycle.Cause{Reason: cmp.Or(string(m.Phase), "New"), Message: awaitedServer[m.Phase]}
 	}
 	if why.Reason == lifecycle.ReasonSuspended || why.Reason == lifecycle.ReasonEdited || why.Reason == lifecycle.ReasonRestartRequested {
-		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message) // the user made the request, so the message reports its progress instead
+		// The user made the request, so the message reports the progress instead.
+		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message)
 	}
 	if backsOff(m) {
 		why.Message += "; the next server starts at " + m.NextAttempt.UTC().Format(time.RFC3339)

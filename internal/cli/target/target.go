@@ -95,7 +95,7 @@ func Chosen(cmd *cobra.Command, c *cluster.Client, names []string, selector stri
 	}
 	objects, _, err = c.List(cmd.Context(), cluster.Query{Namespace: c.Namespace, Selector: parsed})
 	if err == nil && len(objects) == 0 {
-		return nil, exit.Errorf(exit.Cluster, "no object in namespace %s has the labels %s; sparkctl list -A shows all", c.Namespace, selector)
+		return nil, exit.Errorf(exit.Cluster, "no object in namespace %s has the labels %s; sparkctl list -A lists the objects of all namespaces", c.Namespace, selector)
 	}
 	return objects, err
 }
