@@ -207,8 +207,9 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 			made = write{content, w.Now}
 		}
 		if next.made[name] = made; made.at.Before(w.Now) || !dependents.AlwaysWatched(object) {
-			// It is possible that no creation event triggers the next pass, so that pass is requested here.
-			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, OwnTrust-w.Now.Sub(made.at)) // somebody may delete the object
+			// There may be no creation event that starts the next pass, so it is requested here. Somebody may have deleted
+			// the object by then.
+			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, OwnTrust-w.Now.Sub(made.at))
 		}
 	}
 	if errors.Join(errs...) == nil {
