@@ -1,7 +1,7 @@
 // Command kube contains every Kubernetes program that sparklocal runs, in one binary. The programs share nearly all of
-// their code, so the link of one binary takes a sixth of the time and disk space that six binaries would take. The
-// binary runs the program whose name it is called by (through a symbolic link). If there is no such program, the first
-// argument is the program's name.
+// their code, so the link of one binary takes a sixth of the time and disk space that six binaries would take. Usually
+// the binary is called through a symbolic link with the name of a program, and runs that program. Under any other name,
+// it runs the program that its first argument names.
 package main
 
 import (

@@ -96,7 +96,8 @@ func (c *cluster) mustRun(args ...string) string {
 	return out
 }
 
-// up starts the cluster with the given owner. The cluster ends when the process owner ends.
+// up runs `sparklocal up`, which starts the cluster. The parameter owner is the ID of a process; the cluster ends when
+// this process ends.
 func (c *cluster) up(owner int, args ...string) string {
 	c.t.Helper()
 	return c.mustRun(append([]string{"up", "--dir", c.dir, "--owner-pid", strconv.Itoa(owner)}, args...)...)

@@ -25,7 +25,7 @@ func requireRoot(t *testing.T) {
 	}
 }
 
-// probe returns the path of a tar that contains a small image for pods.
+// probe returns the path of a tar archive that contains a small container image for the pods of the tests.
 func probe(t *testing.T) string {
 	t.Helper()
 	tar, err := image.Probe(t.Context(), "")
@@ -311,8 +311,8 @@ func (c *cluster) checkLimits() {
 	}
 }
 
-// checkCrash kills the supervisor while the cluster's containers run. It checks that the next up ends these containers
-// and keeps the cluster's data.
+// checkCrash kills the supervisor while the cluster's containers run. It checks that the next `sparklocal up` ends
+// these containers and keeps the cluster's data.
 func (c *cluster) checkCrash() {
 	c.t.Helper()
 	c.kubectl("create", "configmap", "from-before")

@@ -93,7 +93,7 @@ func At(dir string) (Registry, error) {
 		return Registry{}, fmt.Errorf("open the registry of running clusters: %w", err)
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || !ok || int(stat.Uid) != os.Geteuid() {
-		return Registry{}, fmt.Errorf("%s is not a directory of the user %d: remove it", dir, os.Geteuid())
+		return Registry{}, fmt.Errorf("%s is not a directory, or does not belong to the user %d: remove it", dir, os.Geteuid())
 	}
 	return Registry{dir: dir}, nil
 }
@@ -105,8 +105,8 @@ func (r Registry) RunDir(id string) string { return filepath.Join(r.dir, id) }
 func (r Registry) Lock() (unlock func(), err error) { return LockFile(filepath.Join(r.dir, "lock")) }
 
 // LockFile waits until it has an exclusive lock on a file, and creates the file if it is missing. The kernel releases
-// the lock when the process ends. The process that has the lock may remove the file; a waiting process then tries to
-// lock a new file of the same name.
+// the lock when the process ends. The process that has the lock may remove the file. A process that waited for the lock
+// on the removed file then creates the file again and locks the new one.
 func LockFile(path string) (unlock func(), err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -248,8 +248,9 @@ func (r Registry) MakeDirs(dirs ...string) error {
 }
 
 // RemoveDirs removes the directories that MakeDirs created, except directories that are not empty. It removes nothing
-// if a cluster other than the cluster id has a node: that node uses the directories as mount points, and the kernel
-// would remove a directory in spite of a mount in another namespace. The caller holds the lock.
+// if another cluster than the one with the given ID has a node, because that node mounts file systems at these
+// directories. The node's mounts are in a mount namespace of its own, so the kernel would not refuse to remove the
+// directories. The caller holds the lock.
 func (r Registry) RemoveDirs(id string) error {
 	entries, err := r.List()
 	if err != nil {

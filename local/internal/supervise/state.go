@@ -25,8 +25,8 @@ const (
 // Status is the state of a component.
 type Status string
 
-// The statuses of a component. A ready component has passed its health check since its last start. A restarting
-// component has ended and waits until its backoff is over.
+// The statuses of a component. A component is ready if it has passed its health check since its last start. It is
+// restarting if it has ended and its next start waits for the end of the backoff.
 const (
 	ComponentStarting   Status = "starting"
 	ComponentReady      Status = "ready"

@@ -1,4 +1,4 @@
-// Package localpath provisions PersistentVolumes out of directories of the one node.
+// Package localpath provisions PersistentVolumes as directories on the cluster's only node.
 package localpath
 
 import (
