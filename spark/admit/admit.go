@@ -26,7 +26,7 @@ import (
 // Label marks the executors that are changed at admission. Its value is a Mechanism.
 const Label = "sparkoperator.dev/executor-overlay"
 
-// The annotations with the settings. A missing annotation changes nothing.
+// The annotations that contain the settings. If an annotation is missing, its part of the pod does not change.
 const (
 	// ContainerAnnotation has the name of the Spark container. If it is missing, the name is overlay.ExecutorContainer.
 	ContainerAnnotation = "sparkoperator.dev/overlay-container"

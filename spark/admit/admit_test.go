@@ -76,7 +76,8 @@ func TestPodWithoutTheLabelIsNotChanged(t *testing.T) {
 }
 
 // TestApplyIsIdempotent applies random settings, from a fixed seed, twice to the same pod. It checks that the second
-// call changes nothing, which an API server relies on if it calls the webhook again after another webhook.
+// call changes nothing. This is necessary because the API server may call the webhook again after another webhook has
+// changed the pod.
 func TestApplyIsIdempotent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range lives.Count(t, 2000) {

@@ -233,7 +233,7 @@ func (p *parser) readFile(file string) ([]byte, error) {
 		return nil, errors.New("needs the path of a file")
 	}
 	if p.submitter.ReadFile == nil {
-		return nil, errors.New("names a file, but no files can be read here; set its content where the application is declared")
+		return nil, errors.New("names a file, but files of the submitting machine cannot be read; write the content of the file into the application's spec instead")
 	}
 	data, err := p.submitter.ReadFile(p.absolute(file))
 	if err != nil {
@@ -242,8 +242,8 @@ func (p *parser) readFile(file string) ([]byte, error) {
 	return data, nil
 }
 
-// readDir returns the files of the directory dir. The argument variable names the environment variable that sets dir,
-// for the error. If dir is empty, readDir returns no files.
+// readDir returns the files of the directory dir. If dir is empty, readDir returns no files. The error contains the
+// parameter `variable`, the name of the environment variable that contains the path of the directory.
 func (p *parser) readDir(variable, dir string) (map[string][]byte, error) {
 	if dir == "" || p.submitter.ReadDir == nil {
 		return nil, nil

@@ -19,7 +19,8 @@ const (
 // volcanoClass is the feature step that reads the file of volcanoFileKey.
 const volcanoClass = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
 
-// noResource is the primary resource on the command line of an application that has no file of its own.
+// noResource is the primary resource that a command line contains if the application has no file of its own, for
+// example because its main class is in the image.
 const noResource = "spark-internal"
 
 // fileLists are the keys whose values are lists of files.

@@ -76,8 +76,8 @@ var options = []option{
 }
 
 // shells contains programs that cannot run in cluster mode, because they need the submitter's terminal or serve many
-// users. A key is a primary resource, a main class, or the first word of one of Spark's own scripts. The value
-// describes the program, as the end of an error message.
+// users. A key is a primary resource, a main class, or the first word of one of Spark's own scripts. The value is the
+// description of the program in an error message.
 var shells = map[string]string{
 	"spark-shell": "a shell", "pyspark-shell": "a shell", "sparkr-shell": "a shell", "connect-shell": "a shell",
 	"pyspark-shell-main": "a shell", "sparkr-shell-main": "a shell",
@@ -88,8 +88,8 @@ var shells = map[string]string{
 	"org.apache.spark.sql.connect.service.SparkConnectServer":  "the Spark Connect server",
 }
 
-// withEqual matches a word that holds an option and its value ("--name=value"). A word with a line end does not match,
-// because Spark's pattern has a dot for the value, and a dot of Java does not match a line end.
+// withEqual matches a word that holds an option and its value ("--name=value"). A word with a line end does not match:
+// Spark's own pattern matches the value with dots, and in Java a dot does not match a line end.
 var withEqual = regexp.MustCompile(`^(--[^=]+)=([^\n\r\x{85}\x{2028}\x{2029}]+)$`)
 
 // scan parses the command line up to the primary resource.
@@ -189,8 +189,8 @@ func (p *parser) resource(word string) error {
 	return nil
 }
 
-// checkShell rejects programs that cannot run in cluster mode. The word is the primary resource, or empty if the line
-// has none.
+// checkShell rejects programs that cannot run in cluster mode. The parameter `word` is the primary resource. It is
+// empty if the command line has none.
 func (p *parser) checkShell(word string) error {
 	for _, f := range [...][2]string{{"MainClass", p.r.MainClass}, {"Resource", word}} {
 		if what := shells[f[1]]; what != "" {

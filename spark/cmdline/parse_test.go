@@ -45,7 +45,8 @@ func here(files map[string]string) Submitter {
 	}
 }
 
-// line returns a complete command line: the options that every submission needs, then words, then a resource.
+// line returns a complete command line. It contains the options that every submission needs, the given arguments, and a
+// resource, in this order.
 func line(words ...string) []string {
 	return slices.Concat([]string{"--master", "k8s://https://host:6443", "--deploy-mode", "cluster", "--class", "a.B"}, words, []string{"local:///x.jar"})
 }

@@ -218,7 +218,7 @@ func TestRefusedFiles(t *testing.T) {
 		})
 	}
 	s.ReadFile = nil
-	refusedArgs(t, s, line("--properties-file", "text"), "--properties-file", "no files can be read here")
+	refusedArgs(t, s, line("--properties-file", "text"), "--properties-file", "files of the submitting machine cannot be read")
 	s.Environment = map[string]string{"SPARK_CONF_DIR": "cf"}
 	for _, variable := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR"} {
 		s.Environment = map[string]string{variable: "/dir"}
@@ -272,7 +272,7 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 		t.Errorf("request (-without templates +with them):\n%s", diff)
 	}
 	// An error that spark-submit would also return takes precedence, even if Parse finds it later.
-	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "no files can be read here")
+	refusedArgs(t, s, append(stored[:4:4], append([]string{"-c", credentialsPrefix + "caCertFile=/none"}, words...)...), credentialsPrefix+"caCertFile", "files of the submitting machine cannot be read")
 }
 
 // TestOptions checks that the table of options is sorted, contains each option once, and gives each word one meaning.

@@ -87,7 +87,7 @@ func (p *parser) confDir() string {
 }
 
 // validate returns an error for a command line that the launcher or SparkSubmitArguments.validateSubmitArguments would
-// reject. Like them, it checks values before references in them are replaced.
+// reject. Like these two, it checks a value before the references in the value are replaced.
 func (p *parser) validate() error {
 	for _, key := range []string{"spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"} {
 		if err := p.checkJavaOptions(key); err != nil {
@@ -133,8 +133,8 @@ func (p *parser) checkNumbers() error {
 	return nil
 }
 
-// from returns the source of a value that comes from an environment variable, as the end of a message. For other values
-// it returns an empty string.
+// from returns a text for the end of an error message about the value of key. The text names the environment variable
+// that the value comes from. It is empty if the value has another source.
 func (p *parser) from(key string) string {
 	if name := p.origin[key]; name != "" {
 		return " (it comes from the environment: " + name + ")"

@@ -224,10 +224,10 @@ func (c *Conf) ExpandAll(wanted func(key string) bool) {
 	}
 }
 
-// expand replaces the references in text. The argument path lists the references that led to text. The argument room is
-// the number of bytes that may still be replaced. expand subtracts the length of each value before it replaces the
-// references in that value. room therefore also limits the time: references that end in empty values add no text, but
-// they take time.
+// expand replaces the references in text. The parameter `path` lists the references through which expand reached text.
+// The parameter `room` is the total length in bytes that further replacements may have. expand subtracts the length of
+// each value from *room before it replaces the references in that value. The limit therefore also bounds the time: a
+// value whose references expand to nothing adds no text, but it takes time.
 func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil

@@ -135,8 +135,8 @@ func TestEnvironmentIsOnlyWhatIsDeclared(t *testing.T) {
 	}
 }
 
-// bomb returns a configuration with n+1 keys. The value of the first key is the argument value. Each further key
-// refers twice to the key before it.
+// bomb returns a configuration with n+1 keys. The first key has the given value. The value of each further key refers
+// twice to the key before it.
 func bomb(n int, value string) *Conf {
 	c := pairs("spark.a0", value)
 	for i := range n {

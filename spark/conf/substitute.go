@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// MaxImage is the maximum length of an image's name in bytes. Registries accept 255 for the name and 128 for the tag.
+// MaxImage is the maximum length of an image's name in bytes. It is generous: registries accept only 255 bytes for the
+// name and 128 for the tag.
 const MaxImage = 4096
 
 // VersionMarker is the text in names of images that is replaced by the version of Spark.

@@ -2,7 +2,8 @@ package conf
 
 import "fmt"
 
-// Warning describes a setting that has no effect or may be wrong. The objects are built nevertheless.
+// Warning describes a setting that has no effect or may be wrong. Unlike an error, it does not prevent the caller from
+// building the application's objects.
 type Warning struct {
 	// Key is the configuration key, and Field the field of the request, that the warning is about. Only one of them is
 	// set.
