@@ -63,8 +63,9 @@ func TestExpandIsKubernetes(t *testing.T) {
 	}
 }
 
-// run executes the command of a server's Spark container on this machine, after it has expanded the arguments as the
-// kubelet does. The directory home has a spark-submit that prints its arguments; run returns these arguments.
+// run executes the command of a server's Spark container on this machine. It first replaces variables in the command as
+// the kubelet does. The parameter `home` is a directory with a spark-submit that prints its arguments; run returns
+// these arguments.
 func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	t.Helper()
 	// Variables that an argument may name, by accident or on purpose.

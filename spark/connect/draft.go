@@ -92,8 +92,8 @@ func fieldError(field, format string, args ...any) error {
 	return &submit.Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// asError converts a *conf.Error, the error of conf's typed reads, into a *submit.Error. It returns every other error
-// unchanged.
+// asError converts a *conf.Error, which methods of conf.Conf return for a value that they cannot parse, into a
+// *submit.Error. It returns every other error unchanged.
 func asError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &submit.Error{Key: wrong.Key, Message: wrong.Err.Error()}

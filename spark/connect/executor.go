@@ -69,7 +69,7 @@ func (d *draft) executors() (executorTemplate, error) {
 	return executorTemplate{text: string(text) + "\n", image: image}, nil
 }
 
-// warnDropped adds a warning for each field of a template that was dropped.
+// warnDropped adds a warning for each field that the operator removed from a template because it sets the field itself.
 func (d *draft) warnDropped(field string, left []string) {
 	for _, name := range left {
 		d.warns.OfField(field, "%s is left out: the operator sets it", name)
@@ -133,12 +133,13 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	}
 }
 
-// maxTries is the number of builds after which Executor stops removing invalid keys one by one. Executor then removes
-// all keys whose values contain references that only the server's process can replace.
+// maxTries is the number of times that Executor builds the pod and, after an error, removes only the invalid key. After
+// that, Executor removes all keys whose values contain references that only the server's process can replace.
 const maxTries = 8
 
-// executorKeys are the prefixes of the keys that determine an executor's pod. Executor drops other keys, because a
-// submission in cluster mode would reject some keys that a server may have, such as files of its own image.
+// executorKeys are the prefixes of the keys that determine an executor's pod. Executor drops all other keys. It builds
+// the pod as for a submission in cluster mode, which would reject some keys that a server may have, such as keys that
+// name files in the server's image.
 var executorKeys = []string{
 	"spark.executor.", "spark.executorEnv.", "spark.kubernetes.executor.", "spark.kubernetes.container.image", "spark.kubernetes.node.selector.",
 	"spark.kubernetes.authenticate.executor.", "spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.memoryOverheadFactor",

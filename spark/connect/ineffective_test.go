@@ -134,8 +134,8 @@ func TestServiceWarnings(t *testing.T) {
 }
 
 // TestMarksOfTheService checks that the user's Service cannot have labels or annotations that identify pods and
-// attempts. Such a label would change when the operator deletes the Service: too early, together with a pod or an
-// attempt, or never.
+// attempts. With such a label or annotation, the operator would delete the Service too early, together with a pod or an
+// attempt, or would never delete it.
 func TestMarksOfTheService(t *testing.T) {
 	r := minimal()
 	r.Reserved = "example.com/"

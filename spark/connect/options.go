@@ -174,7 +174,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 func (d *draft) secrets(c *conf.Conf) func(key, value string) bool {
 	looks, err := conf.Secrets(c)
 	if err != nil {
-		d.warns.OfKey(conf.RedactionKey, "is a pattern that the operator cannot use (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
+		d.warns.OfKey(conf.RedactionKey, "is a pattern that the operator cannot use (%s), so the whole configuration is kept as a secret; write a simpler pattern", conf.Shorten(err.Error()))
 	}
 	return func(key, value string) bool {
 		switch {

@@ -9,8 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The default ports of a server and their names. The Service for clients always has ServerPort, and the Service of the
-// web UI always has UIPort, whatever ports the configuration sets.
+// The default ports of a server and their names. The configuration can change the ports of the server, but not the
+// ports of its Services: the Service for clients always has the port ServerPort, and the Service of the web UI always
+// has the port UIPort.
 const (
 	DriverPort       = 7078
 	BlockManagerPort = 7079
@@ -76,8 +77,9 @@ func portsOf(c *conf.Conf) ([]port, error) {
 	return ports, nil
 }
 
-// addPorts adds the server's ports to the ports that the container's template declares. It omits a port whose number is
-// already declared, and omits the name of a port if the name is taken.
+// addPorts adds the server's ports to the ports of the container, which come from the pod template. It omits a port if
+// the container already has a TCP port with this number. It omits only the port's name if another port of the container
+// has that name.
 func addPorts(c *corev1.Container, ports []port) {
 	declared, named := map[int32]bool{}, map[string]bool{}
 	for _, p := range c.Ports {

@@ -73,7 +73,8 @@ type Objects struct {
 	Warnings []Warning
 }
 
-// Warning describes a setting that has no effect or may be wrong. The objects are built nevertheless.
+// Warning describes a setting that has no effect or may be wrong. Unlike an error, it does not prevent Build from
+// returning the objects.
 type Warning = conf.Warning
 
 // ServerName returns the name of a server's pod, "<name>-server". The server's Service has the same name unless the

@@ -35,8 +35,8 @@ func ServiceName(name string, base *corev1.Service) string {
 // The Service keeps the name, labels, annotations and spec of base, with these exceptions:
 //   - The selector is that of the Request.
 //   - Labels of the Request override labels of base.
-//   - An entry of base for the clients' port, which refers to the port by name or number, can set only nodePort and
-//     appProtocol.
+//   - If a port of base has the name or the number of the clients' port, only its nodePort and its appProtocol are
+//     kept, for the clients' port.
 //   - Ports that lead to the RPC port or the block manager are dropped.
 //   - Additional ports of base without a name get a name, since a Service with several ports needs names.
 //
@@ -124,7 +124,7 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 }
 
 // portWarnings adds warnings about ports of base that have no effect, and about ports of base that expose more than
-// clients need. The argument mine is the clients' port.
+// clients need. The parameter `mine` is the port for clients that the operator adds to the Service.
 func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 	outside := base.Spec.Type == corev1.ServiceTypeNodePort || base.Spec.Type == corev1.ServiceTypeLoadBalancer
 	for i, b := range base.Spec.Ports {

@@ -117,7 +117,7 @@ func (d *draft) setConf() error {
 func (d *draft) secrets() func(key, value string) bool {
 	looks, err := conf.Secrets(d.conf)
 	if err != nil {
-		d.warns.OfKey(redactionKey, "is a pattern that the operator cannot use (%s); the whole configuration is kept as a secret", conf.Shorten(err.Error()))
+		d.warns.OfKey(redactionKey, "is a pattern that the operator cannot use (%s), so the whole configuration is kept as a secret; write a simpler pattern", conf.Shorten(err.Error()))
 	}
 	return looks
 }
