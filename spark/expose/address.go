@@ -115,7 +115,7 @@ func (a Address) check(text string, u *url.URL) error {
 	case slices.ContainsFunc(strings.Split(host, "."), func(label string) bool { return len(label) > labelLimit }):
 		return fmt.Errorf("%q is not a host name: a part between two dots has more than %d characters", a.Host, labelLimit)
 	case !plainPath.MatchString(a.Path) || strings.Contains(a.Path, "//"):
-		return fmt.Errorf("the path %q has other characters than letters, digits and /_.~-, or an empty part", a.Path)
+		return fmt.Errorf("the path %q has an empty part (//) or other characters than letters, digits and /_.~-; remove them", a.Path)
 	}
 	return nil
 }

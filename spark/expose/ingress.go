@@ -30,9 +30,9 @@ type Ingress struct {
 	Port    int32
 }
 
-// Values for an Ingress whose address has a path. The annotation rewriteTarget sets the path that ingress-nginx
-// requests from the backend. The path of such an Ingress is a regular expression, and $2 is its second group: the part
-// of the request's path after the address's path.
+// Parts of an Ingress whose address has a path. The annotation rewriteTarget sets the path that ingress-nginx requests
+// from the backend. The path of such an Ingress is a regular expression, and $2 is its second group: the part of the
+// request's path after the address's path.
 const (
 	rewriteTarget = "nginx.ingress.kubernetes.io/rewrite-target"
 	rewriteRest   = "/$2"

@@ -29,13 +29,13 @@ executor.source.jvm.class=org.apache.spark.metrics.source.JvmSource
 // exposes, and sets their names and labels. It requires that spark.metrics.namespace is NAMESPACE.APPLICATION, because
 // its two parts become the labels app_namespace and app_id.
 //
-// The exposed names are those that existing dashboards use. Since Spark 3, the JMX name of a metric contains the
-// metric's type (", type=gauges"). Existing dashboards use names with the type, as in "_type_timers_count", for counts,
-// and for metrics of the listener bus and the executors' JVMs. The exposed names of these metrics therefore contain the
-// type.
+// The exposed names are those that existing dashboards use. Since Spark 3, the JMX name of a metric ends with the
+// metric's type, such as ", type=gauges". Counts, metrics of the listener bus, and metrics of the executors' JVMs have
+// exposed names that contain this type, as in "_type_timers_count".
 //
-// The first four rules omit the type from the exposed name. Earlier patterns of these rules matched no JMX name with a
-// type, so no dashboard has used these gauges since Spark 3.
+// The first four rules omit the type from the exposed name. This breaks no dashboard: the usual patterns for these
+// gauges were written for Spark 2 and match no JMX name with a type, so no dashboard has received these gauges since
+// Spark 3.
 const AgentConfig = `lowercaseOutputName: true
 rules:
   # Gauges of the driver: storage, jobs and stages, JVM.
@@ -97,8 +97,8 @@ type Metrics struct {
 // MetricsConfigMap returns the ConfigMap with the configuration files for the metrics of driver and executors.
 //
 // The ConfigMap is not immutable, because every attempt uses the same name. A kubelet does not reload an immutable
-// ConfigMap while any pod of its node mounts it. So if the driver of a new attempt ran on the same node as the last
-// executor of the old attempt, that driver would get the old files.
+// ConfigMap while any pod of its node mounts it. With an immutable ConfigMap, the driver of a new attempt would
+// therefore get the old files if an executor of the old attempt still ran on the same node.
 func MetricsConfigMap(m Metrics) *corev1.ConfigMap {
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -112,8 +112,7 @@ func (a agentRules) shown(t *testing.T, bean string) (metric string, labels map[
 
 // TestAgentConfig checks which metrics the exporter makes from the beans of Spark 4.1 (JmxReporter of Dropwizard 4).
 // The expected metrics are those that exporter 1.0 made from these beans in a real run. Some expected names contain
-// _type_. They come from the rules of the kubeflow operator, which have no other names for these metrics, so
-// dashboards use them.
+// _type_. These names come from the kubeflow operator's rules, and existing dashboards use them.
 func TestAgentConfig(t *testing.T) {
 	var rules agentRules
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {

@@ -54,7 +54,8 @@ func MakeInternal(spec *corev1.ServiceSpec) {
 	}
 }
 
-// MakeInternalTree does the same as MakeInternal for a spec that is decoded JSON. It changes its argument.
+// MakeInternalTree changes a Service's spec, given as decoded JSON, to type ClusterIP. Like MakeInternal, it removes
+// the fields that the API server rejects for this type.
 func MakeInternalTree(spec map[string]any) {
 	spec["type"] = string(corev1.ServiceTypeClusterIP)
 	for _, field := range externalFields {

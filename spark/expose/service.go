@@ -50,7 +50,8 @@ func DriverService(s Service) *corev1.Service {
 	return service
 }
 
-// objectMeta returns the metadata of an object. Its labels are extra and labels; labels overrides extra.
+// objectMeta returns the metadata of an object. The object gets the labels of both maps. If a key is in both, the value
+// in labels counts.
 func objectMeta(namespace, name string, labels, extra, annotations map[string]string, owner metav1.OwnerReference) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: maps.Clone(annotations)}
 	if len(labels)+len(extra) > 0 {

@@ -36,7 +36,7 @@ type UserObject struct {
 	Spec map[string]any
 }
 
-// Object returns the object that g describes.
+// Object returns the object as decoded JSON, with its metadata and a copy of its spec.
 func (g UserObject) Object() *unstructured.Unstructured {
 	meta := objectMeta(g.Namespace, g.Name, g.Labels, g.Extra, g.Annotations, g.Owner)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": runtime.DeepCopyJSON(g.Spec), "metadata": metaTree(meta)}}

@@ -14,9 +14,9 @@ import (
 // maxPort is the highest port number.
 const maxPort = 65535
 
-// PortsExcept returns all ports of all protocols except for the TCP ports in closed. Most of them are in ranges
-// (endPort). Network plugins that do not support ranges read only the first port of a range. Therefore each port in
-// singles that is not closed also gets an entry of its own.
+// PortsExcept returns entries for all ports of all protocols, except for the TCP ports in the list `closed`. Most of
+// these entries are ranges of ports (endPort). Network plugins that do not support ranges read only the first port of a
+// range. Each port in the list `singles` therefore also gets an entry of its own, unless the port is closed.
 func PortsExcept(closed, singles []int32) []networkingv1.NetworkPolicyPort {
 	closed = slices.Compact(slices.Sorted(slices.Values(closed)))
 	var ports []networkingv1.NetworkPolicyPort

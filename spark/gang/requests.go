@@ -36,8 +36,8 @@ func Sum(tasks ...Task) corev1.ResourceList {
 // It computes the amount of each resource in these steps:
 //
 //   - The amount is the sum over the pod's containers and its restartable init containers (restartPolicy Always).
-//   - An ordinary init container runs together with the restartable init containers that start before it. If their sum
-//     is larger, it counts instead.
+//   - An ordinary init container runs together with the restartable init containers that start before it. If the sum of
+//     these is larger, the amount is this sum.
 //   - If a container has a limit and no request, its limit counts as its request, as the API server sets it.
 //   - A request of the pod as a whole (spec.resources) replaces the amount. A limit of the pod as a whole counts as its
 //     request only if no container requests the resource.
@@ -59,9 +59,10 @@ func Requests(pod *corev1.Pod) corev1.ResourceList {
 	return withoutZeros(sum)
 }
 
-// Limits returns the limits of a pod as a ResourceQuota counts them. Containers, init containers and the pod as a whole
-// count as in Requests. The overhead is added only to resources that have a limit. Resources without a limit are
-// omitted.
+// Limits returns the limits of a pod as a ResourceQuota counts them. For each resource, it takes the highest sum of the
+// limits of containers that run at the same time. A limit of the pod as a whole (spec.resources) replaces this sum. The
+// overhead of the runtime class (spec.overhead) is added only to resources that have a limit. Resources without a limit
+// are omitted.
 func Limits(pod *corev1.Pod) corev1.ResourceList {
 	if pod == nil {
 		return corev1.ResourceList{}

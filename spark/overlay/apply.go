@@ -108,9 +108,9 @@ func (a *applier) env(o Overlay) {
 	a.spark.EnvFrom = addMissing(a.spark.EnvFrom, o.EnvFrom, (*corev1.EnvFromSource).DeepCopy)
 }
 
-// addEnv appends variables to the Spark container. If a container has a variable twice, the last one counts. So addEnv
-// compares each variable with the container's last variable of the same name, and leaves it out if the two are equal.
-// This comparison also makes addEnv idempotent.
+// addEnv appends variables to the Spark container. If a container has several variables of the same name, the last one
+// counts. addEnv therefore compares each new variable with the container's last variable of the same name, and leaves
+// the new one out if the two are equal. This comparison also makes addEnv idempotent.
 func (a *applier) addEnv(add []corev1.EnvVar) {
 	if len(add) == 0 {
 		return
@@ -360,9 +360,9 @@ func (a *applier) life(o Overlay) {
 	}
 }
 
-// containers inserts the given containers into list, beginning at the index at, and keeps their order. It leaves out a
-// container that list already has. If list has a container with the same name but a different image, containers
-// records an error.
+// containers inserts the containers of `add` into *list before the index `at` and keeps their order. If *list already
+// has a container with the same name and image, the new one is left out. If it has a container with the same name but a
+// different image, the method records an error.
 func (a *applier) containers(field string, list *[]corev1.Container, at int, add []corev1.Container) {
 	if len(add) == 0 {
 		return
@@ -411,8 +411,8 @@ func mergeMap(into *map[string]string, add map[string]string) {
 }
 
 // addMissing appends a copy of each given item to list, unless list already has an equal item. Two items are equal if
-// their JSON is equal. So T must not have fields that JSON omits, or fields in which two texts stand for the same
-// value, such as quantities.
+// their JSON is equal. T must therefore not have fields that JSON omits. It must not have quantities or similar fields
+// either, in which two different texts can mean the same value.
 func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
 	if len(add) == 0 {
 		return list

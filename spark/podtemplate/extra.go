@@ -32,7 +32,8 @@ var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // unknownFields returns the fields of decoded JSON that a type does not have, as a tree of the same shape. It returns
 // nil if there are no such fields. If an element of a list has such fields, the result contains an element for every
-// element of the list. Each of these has the name of its original, so that graft can find the original again.
+// element of the list. Each element of the result has the name of the original element, so that graft can find the
+// original element again.
 func unknownFields(tree any, t reflect.Type) any {
 	switch tree.(type) {
 	case map[string]any, []any:
@@ -159,8 +160,9 @@ func readFields(t reflect.Type) map[string]reflect.Type {
 }
 
 // Graft merges the fields of extra, such as a Template.Extra, into the tree of an object that was built from the
-// template. If a field exists in both, the tree keeps its value. Graft calls lost with each path of extra at which the
-// tree has no object to merge into. It uses parts of both arguments in the result, so the caller must pass copies.
+// template. If a field exists in both, the tree keeps its value. If the tree has no object at a path at which extra has
+// fields, these fields are lost, and Graft passes the path to the function `lost`. Graft changes `into` and puts parts
+// of `extra` into it, so the caller must pass copies.
 func Graft(into, extra map[string]any, lost func(path string)) { graft(into, extra, "", lost) }
 
 func graft(into, extra map[string]any, path string, lost func(path string)) {
