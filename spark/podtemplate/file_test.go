@@ -91,8 +91,8 @@ func TestFromFileRefuses(t *testing.T) {
 		"null: a":                              "has a key at line 1 that is not text",
 		"[a]: b":                               "has a key at line 1 that is not text",
 		"{a: b}: c":                            "has a key at line 1 that is not text",
-		deep:                                   fmt.Sprintf("is nested more than %d deep", maxDepth),
-		strings.ReplaceAll(deep, "a:", `"a":`): fmt.Sprintf("is nested more than %d deep", maxDepth),
+		deep:                                   fmt.Sprintf("is nested more than %d lists and objects deep; use fewer levels", maxDepth),
+		strings.ReplaceAll(deep, "a:", `"a":`): fmt.Sprintf("is nested more than %d lists and objects deep; use fewer levels", maxDepth),
 	} {
 		if _, err := FromFile([]byte(text)); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 400 {
 			t.Errorf("%.60s: the error is %v, want %q in it", text, err, says)

@@ -1,6 +1,6 @@
 // Package podtemplate parses the pod templates of users without losing any field. Fields that the types of k8s.io/api
-// do not have, such as fields of a newer Kubernetes, are kept beside the typed pod and merged into the objects that are
-// built from the template.
+// do not have, such as fields of a newer Kubernetes, are stored next to the typed pod. Graft later merges them into the
+// objects that are built from the template.
 package podtemplate
 
 import (
@@ -82,9 +82,9 @@ func (t *Template) dropMeta() {
 	}
 }
 
-// FindOrAdd returns the index of the container named wanted. If no container has this name, it returns the index of the
-// first container; if the pod has no containers, it adds one. If the container has no name, FindOrAdd sets its name to
-// the argument name.
+// FindOrAdd returns the index of the pod's container that has the name `wanted`. If there is no such container, it
+// returns the index of the first container; if the pod has no containers, it adds one. If the container at the returned
+// index has no name, it gets the name that the parameter `name` contains.
 func (t *Template) FindOrAdd(wanted, name string) int {
 	spec := &t.Pod.Spec
 	if len(spec.Containers) == 0 {
@@ -131,8 +131,9 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 	return into, extra, nil
 }
 
-// misfit returns a message that names the first field of tree that does not fit the type of the argument into. The
-// argument into must be an empty value. The argument why is the error of the conversion, which does not name the field.
+// misfit returns the message for a tree that cannot be converted to a Go type. The message names the first field of the
+// tree that does not fit the type. The parameter `into` is an empty value of the type. The parameter `why` is the error
+// of the failed conversion; misfit returns its text if it finds no such field.
 func misfit(tree map[string]any, into any, why error) string {
 	data, err := json.Marshal(tree)
 	if err == nil {
@@ -160,8 +161,9 @@ func unreadable(what string, err error) error {
 // with aliases can expand to any amount of memory.
 func Decode(data []byte) (map[string]any, error) { return decode(data, nil) }
 
-// decode parses like Decode, and checks the limits of shape, the shape of the type into which the data is converted
-// later. If data exceeds a limit, the error is a *bounds.Fault.
+// decode implements Decode. Unless shape is nil, it also checks that the data does not exceed the limits of shape,
+// which describes the Go type into which the data is converted later. If the data exceeds a limit, the error is a
+// *bounds.Fault.
 func decode(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
 		tree, err := parseYAML(data)
@@ -218,7 +220,7 @@ func checkDepth(data []byte) error {
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("is nested more than %d deep", maxDepth)
+				return fmt.Errorf("is nested more than %d lists and objects deep; use fewer levels", maxDepth)
 			}
 		case c == '}' || c == ']':
 			depth--

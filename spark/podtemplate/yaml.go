@@ -74,7 +74,7 @@ func withoutVersion(data []byte) []byte {
 // valueOf returns the value of a YAML node as decoded JSON. The argument depth is its nesting depth.
 func valueOf(node *yaml.Node, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("is nested more than %d deep", maxDepth)
+		return nil, fmt.Errorf("is nested more than %d lists and objects deep; use fewer levels", maxDepth)
 	}
 	switch node.Kind {
 	case yaml.AliasNode:

@@ -98,7 +98,7 @@ func TestPodGroupRefused(t *testing.T) {
 		"invalid JSON":            {func(r *Request) { r.Conf.Set(json, "{") }, json, "not a PodGroup", false},
 		"YAML instead of JSON":    {func(r *Request) { r.Conf.Set(json, "spec:\n  queue: q\n") }, json, "begin with a brace; YAML is not accepted", false},
 		"too large JSON":          {func(r *Request) { r.Conf.Set(json, `{"spec":{"queue":"`+strings.Repeat("q", 64<<10)+`"}}`) }, json, "the limit is 65536 bytes", false},
-		"too deep JSON":           {func(r *Request) { r.Conf.Set(json, strings.Repeat(`{"spec":`, 200)+"0"+strings.Repeat("}", 200)) }, json, "nested more than 100 deep", false},
+		"too deep JSON":           {func(r *Request) { r.Conf.Set(json, strings.Repeat(`{"spec":`, 200)+"0"+strings.Repeat("}", 200)) }, json, "nested more than 100 lists and objects deep", false},
 		"aliases":                 {template("spec: &a\n  queue: q\nmetadata: {annotations: *a}"), "PodGroupTemplate", "has the alias *a", false},
 		"a list":                  {template("- a"), "PodGroupTemplate", "not a PodGroup", false},
 		"another kind":            {template("kind: Pod"), "PodGroupTemplate", "has another kind", false},
