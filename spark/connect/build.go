@@ -19,7 +19,8 @@ const DefaultMaster = submit.DefaultMaster
 // RoleServer is the value of the label spark-role of a server's pod.
 const RoleServer = "connect-server"
 
-// The keys of the server's files. Each key that exists is mounted as a file in mountDir.
+// The keys under which the server's files are stored in its ConfigMap or its Secret. Each key that exists is mounted as
+// a file in mountDir.
 const (
 	// TemplateKey is the key of the executors' pod template.
 	TemplateKey = "executor-pod-template.yaml"

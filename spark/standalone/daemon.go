@@ -103,10 +103,10 @@ func addEnv(c *corev1.Container, name, value string) {
 	}
 }
 
-// addOptions appends the option files to the variable with the daemon's options (SPARK_MASTER_OPTS or
-// SPARK_WORKER_OPTS). The configuration in these files overrides the template's options, because the JVM uses the last
-// occurrence of an option. If the template sets the variable from a source (valueFrom), addOptions moves the source to
-// the variable SPARK_TEMPLATE_OPTS, and the daemon's variable refers to it.
+// addOptions appends arguments that name the option files to the variable with the daemon's options (SPARK_MASTER_OPTS
+// or SPARK_WORKER_OPTS). The configuration in these files overrides the template's options, because the JVM uses the
+// last occurrence of an option. If the template sets the variable from a source (valueFrom), addOptions moves the
+// source to the variable SPARK_TEMPLATE_OPTS, and the daemon's variable refers to it.
 func (d *draft) addOptions(c *corev1.Container, name string) {
 	const from = "SPARK_TEMPLATE_OPTS"
 	e := envOf(c, name)
@@ -122,7 +122,7 @@ func (d *draft) addOptions(c *corev1.Container, name string) {
 }
 
 // ignoredEnv maps each role to the environment variables that Spark's start scripts read but the scripts of this
-// package ignore. The value of a variable is the end of a warning that says what to do instead.
+// package ignore. Each variable is mapped to the end of a warning, which gives the reason or the alternative.
 var ignoredEnv = map[string]map[string]string{
 	RoleMaster: {"SPARK_MASTER_PORT": "the Service always has port 7077", "SPARK_MASTER_WEBUI_PORT": "set " + masterUIKey},
 	RoleWorker: {"SPARK_WORKER_WEBUI_PORT": "set " + workerUIKey, "SPARK_WORKER_INSTANCES": "each pod is one worker; use more workers"},

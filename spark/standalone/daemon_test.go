@@ -132,7 +132,7 @@ func TestImageWithoutScripts(t *testing.T) {
 }
 
 // TestTheDaemonIsTheContainer checks that the daemon's exit code becomes the exit code of the container, and that
-// signals of the kubelet reach the daemon, because the daemon replaces bash or runs below tini.
+// signals of the kubelet reach the daemon. For this, the daemon must either replace bash or be a child process of tini.
 func TestTheDaemonIsTheContainer(t *testing.T) {
 	home := fakeSpark(t, nil)
 	c := container(t, build(t, simple()).Master, RoleMaster)

@@ -15,8 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// member is the parsed template of a role's StatefulSet, to which Build applies its changes. Errors name its field of
-// Request. The map extra contains the fields of the template that the Go types do not have.
+// member is the parsed template of a role's StatefulSet, to which Build applies its changes. The string field contains
+// the name of the Request's field with the template, for errors. The map extra contains the fields of the template that
+// the Go types do not have.
 type member struct {
 	role, field string
 	spec        *appsv1.StatefulSetSpec
@@ -103,8 +104,8 @@ func (m *member) find() {
 	}
 }
 
-// nameExtra adds the container's name to the container's unknown fields in extra, because these fields are merged back
-// by the container's name.
+// nameExtra adds a name to the container with the given index in extra, the tree of fields that the Go types do not
+// have. Later, these fields are merged into the container that has this name.
 func nameExtra(extra map[string]any, at int, name string) {
 	template, _ := extra["template"].(map[string]any)
 	spec, _ := template["spec"].(map[string]any)
@@ -281,8 +282,9 @@ func (d *draft) statefulSet(m *member, user Metadata) *appsv1.StatefulSet {
 	}
 }
 
-// digested returns the texts from which a StatefulSet's digest is computed. It leaves out an empty Request.Restart. The
-// digest is then the same as in versions without the field Restart, so an upgrade of the caller replaces no pods.
+// digested returns the texts from which a StatefulSet's digest is computed. It leaves out Request.Restart if this field
+// is empty. Without a restart request, the digest is therefore the same as before the field existed, and an upgrade of
+// the operator replaces no pods.
 func (d *draft) digested(template, unknown string) []string {
 	parts := []string{template, unknown, d.digest}
 	if d.r.Restart != "" {

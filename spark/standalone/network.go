@@ -76,8 +76,8 @@ func (d *draft) masterPolicy(o *Objects) {
 	}
 }
 
-// number returns the port that the key sets for the master, or the default number. It adds no warning about an invalid
-// port, because the method daemon adds that warning.
+// number returns the port that key sets for the master, or else the default port. It adds no warning about an invalid
+// port, because the draft's method daemon adds that warning.
 func (d *draft) number(key string, number int32) int32 {
 	silent := &draft{conf: d.conf}
 	return silent.port("", key, number).number

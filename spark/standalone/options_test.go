@@ -86,8 +86,8 @@ func TestReadArguments(t *testing.T) {
 	}
 }
 
-// properties returns the system properties that a daemon's JVM gets. The result plain contains the properties from the
-// ConfigMap, and secret contains the properties from the Secret.
+// properties returns the system properties that a daemon's JVM gets. The result `plain` contains the properties from
+// the ConfigMap, and the result `secret` contains the properties from the Secret.
 func properties(t testing.TB, o Objects) (plain, secret map[string]string) {
 	t.Helper()
 	read := func(text string) map[string]string {

@@ -110,7 +110,8 @@ type Objects struct {
 	extra map[Object]map[string]any
 }
 
-// Warning describes a setting that has no effect or may be wrong. The objects are built nevertheless.
+// Warning describes a setting that has no effect or may be wrong. Unlike an error, it does not prevent Build from
+// returning the objects.
 type Warning = conf.Warning
 
 // Error is the reason why Build rejects a Request. It names a configuration Key or a Field of Request. A Field may

@@ -114,8 +114,8 @@ type state struct {
 	} `json:"workers"`
 }
 
-// until polls the master until the master's state matches, and returns that state. After a time limit, until fails the
-// test; the message contains wanted.
+// until polls the master until the master's state matches, and returns that state. After four minutes it fails the
+// test, with the text `wanted` in the message.
 func (s stand) until(t *testing.T, wanted string, matches func(state) bool) (last state) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
