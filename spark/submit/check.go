@@ -38,8 +38,8 @@ func IsJVM(resource string) bool { return typeOf(resource) == typeJava }
 
 // rejectedKeys lists the keys with which spark-submit would read a file or a URL of the submitter, or use the
 // submitter's credentials. It also lists keys that have no meaning on Kubernetes. A key with a trailing dot is a
-// prefix. If byJVM is true, the real spark-submit in the application's image accepts the key. The reason is the end of
-// the error message.
+// prefix. If byJVM is true, the real spark-submit in the application's image accepts the key. The field reason is the
+// error message after the key. It gives the reason and, if there is one, the alternative.
 var rejectedKeys = []struct {
 	key    string
 	byJVM  bool
@@ -247,9 +247,10 @@ func (d *draft) checkJavaOptions() error {
 	return nil
 }
 
-// HeapOption returns why Spark's launcher rejects the JVM options of a driver, or an empty string. The launcher rejects
-// options that set the heap size (SparkSubmitCommandBuilder.checkJavaOptions). Spark 3.5 looks for the text Xmx
-// anywhere. Later lines look for an option that begins with -Xmx, so -Dchild.opts=-Xmx2g is valid there.
+// HeapOption returns the reason why Spark's launcher rejects the JVM options of a driver. If the launcher accepts the
+// options, the result is empty. The launcher rejects options that set the heap size
+// (SparkSubmitCommandBuilder.checkJavaOptions). Spark 3.5 looks for the text Xmx anywhere. Later lines look for an
+// option that begins with -Xmx, so -Dchild.opts=-Xmx2g is valid there.
 func HeapOption(options, sparkVersion string) string {
 	words, _ := conf.SplitJavaOptions(options)
 	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-Xmx") }) {

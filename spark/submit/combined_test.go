@@ -12,9 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// typedKeys lists the keys whose values Build parses, such as numbers and booleans. The value of a key in the map is a
-// list of other settings that the key needs. Build replaces a reference in the value of such a key. A reference that
-// leads back to itself is an error that names the key.
+// typedKeys lists the keys whose values Build parses, such as numbers and booleans. For each of these keys, the map
+// contains the settings without which Build does not read the key, as alternating keys and values. A test gives each
+// key a value that refers to the key itself. Build replaces references in such values, so it must return an error that
+// names the key.
 var typedKeys = map[string][]string{
 	"spark.driver.cores":                                               nil,
 	"spark.driver.memoryOverhead":                                      nil,

@@ -272,8 +272,8 @@ func localDirPairs(spec map[string]any) []string {
 	return pairs
 }
 
-// listKeys maps the names of lists to the field that identifies the elements of the list. Elements of other lists are
-// identified by their index.
+// listKeys maps the name of a list in a Kubernetes object to the field that identifies an element of the list. Elements
+// of other lists are identified by their index.
 var listKeys = map[string]string{
 	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "name", "items": "key",
 	"imagePullSecrets": "name",

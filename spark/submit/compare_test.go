@@ -114,8 +114,8 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 	}
 }
 
-// allowed returns the entry of list for a case that only one side rejects. The argument message is the message of that
-// side's error. If list has no such entry, allowed fails the test.
+// allowed returns the entry of list for a case that only one side rejects. The parameter `message` is the error message
+// of the side that rejects the case. If list has no such entry, allowed fails the test.
 func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) *listed {
 	t.Helper()
 	l := find(list, name, version, message)

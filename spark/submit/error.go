@@ -48,7 +48,8 @@ func (d *draft) onlyByJVM(err error) {
 	}
 }
 
-// asError converts the *conf.Error of a typed read into an *Error, and returns every other error unchanged.
+// asError converts a *conf.Error, which methods of conf.Conf return for a value that they cannot parse, into an *Error.
+// It returns every other error unchanged.
 func asError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &Error{Key: wrong.Key, Message: wrong.Err.Error()}

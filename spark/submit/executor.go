@@ -434,8 +434,8 @@ func executorConfigMap(e *draft) error {
 }
 
 // executorAccountStep sets the pod's service account: the account of the template, else the account that the
-// configuration names for executors, else the driver's account. Of the template's two fields for the account, it reads
-// only the deprecated one, as Spark's ExecutorKubernetesCredentialsFeatureStep does.
+// configuration names for executors, else the driver's account. From the template, it reads only the deprecated field
+// serviceAccount and ignores serviceAccountName, as Spark's ExecutorKubernetesCredentialsFeatureStep does.
 func executorAccountStep(e *draft) error {
 	if e.pod.Spec.DeprecatedServiceAccount != "" {
 		return nil

@@ -154,7 +154,7 @@ func account(p *corev1.Pod, _ corev1.Container) any { return p.Spec.DeprecatedSe
 func image(_ *corev1.Pod, c corev1.Container) any   { return c.Image }
 func ports(_ *corev1.Pod, c corev1.Container) any   { return c.Ports[0].ContainerPort }
 
-// firstOption returns the first of the options that ownOptions returns.
+// firstOption returns the first JVM option of an executor after the module options (see ownOptions).
 func firstOption(_ *corev1.Pod, c corev1.Container) any { return ownOptions(c)[0] }
 
 func restarts(p *corev1.Pod, _ corev1.Container) any {
@@ -177,7 +177,7 @@ func volumes(p *corev1.Pod, _ corev1.Container) any {
 	return strings.Join(names, " ")
 }
 
-// jvmOptions returns the options that ownOptions returns, in alphabetical order.
+// jvmOptions returns the JVM options of an executor without the module options (see ownOptions), in alphabetical order.
 func jvmOptions(_ *corev1.Pod, c corev1.Container) any {
 	all := ownOptions(c)
 	slices.Sort(all)

@@ -24,8 +24,9 @@ func (o Objects) DriverObject() (Object, error) {
 	return &unstructured.Unstructured{Object: tree}, nil
 }
 
-// keepExtra merges extra into pod and returns the result as decoded JSON. The argument extra contains the fields of the
-// pod's template that the Go types do not have. It warns about fields that cannot be merged.
+// keepExtra merges extra into pod and returns the result as decoded JSON. The map extra contains the fields of the
+// pod's template that the Go types do not have. keepExtra adds a warning for each place at which fields cannot be
+// merged.
 func (d *draft) keepExtra(field string, pod *corev1.Pod, spark string, extra map[string]any, o overlay.Overlay) (map[string]any, error) {
 	d.dropReplaced(field, spark, extra, o)
 	tree, err := podtemplate.Tree(pod)
@@ -38,8 +39,8 @@ func (d *draft) keepExtra(field string, pod *corev1.Pod, spark string, extra map
 	return tree, nil
 }
 
-// dropReplaced removes unknown fields from extra, with a warning, if the overlay replaces the struct that contains
-// them.
+// dropReplaced removes the fields below affinity, dnsConfig, securityContext and lifecycle from extra, and adds a
+// warning, if the overlay replaces the whole object to which the fields belong.
 func (d *draft) dropReplaced(field, spark string, extra map[string]any, o overlay.Overlay) {
 	spec, _ := extra["spec"].(map[string]any)
 	drop := func(fields map[string]any, key string, replaced bool) {

@@ -28,7 +28,8 @@ func EnvOfConf(name string) bool { return slices.Contains(earlyEnv, name) }
 
 // OverwrittenByConf returns the fields of an executor overlay that Spark overrides on executors because of the
 // application's configuration. Fields that Spark overrides with every configuration are returned by Overwritten
-// instead. A field of several variables or devices is followed by the name in brackets, such as Env[NAME].
+// instead. For an environment variable or a device, the result contains the field and, in brackets, the name, such as
+// Env[NAME].
 func OverwrittenByConf(c *conf.Conf, o overlay.Overlay) []string {
 	var fields []string
 	last := make(map[string]int, len(o.Env))

@@ -80,7 +80,8 @@ func RunnerName(resourceNamePrefix string) string { return bounded("", resourceN
 // The runner gets the settings with which the driver reaches file systems, because spark-submit must reach the same
 // file systems: environment, Secrets and ConfigMaps mounted into the Spark container, node placement, the user's labels
 // and annotations. It has no sidecars, init containers, ports or claims. Its security context is that of the driver,
-// but at least as strict as the restricted Pod Security Standard requires.
+// but without privileges, capabilities and privilege escalation, and with a seccomp profile. Like the driver, it may
+// run as root unless the driver's context forbids it.
 func BuildRunner(r Request) (Runner, error) {
 	if r.DriverMaster != "" {
 		return Runner{}, fieldError("DriverMaster", "the driver's master is %s, but only applications whose master is Kubernetes can use spark-submit in a pod; remove what needs a JVM, or the master", conf.Shorten(r.DriverMaster))
@@ -123,8 +124,8 @@ func BuildRunner(r Request) (Runner, error) {
 	return Runner{Secret: secret, Policy: policy, Pod: pod, Warnings: d.warns.All()}, nil
 }
 
-// runnerFiles collects the files that spark-submit reads. The field data has their contents as keys of a Secret, and
-// items has the volume items that map the keys to paths.
+// runnerFiles collects the files that spark-submit reads. The field data is the data of a Secret with the contents of
+// the files. The field items maps the keys of the Secret to the paths of the files in the Secret's volume.
 type runnerFiles struct {
 	data  map[string][]byte
 	items []corev1.KeyToPath

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// runnerPod returns the pod that runs spark-submit. When runnerPod is called, the draft's pod and Spark container must
-// contain the driver's template after the overlay was applied.
+// runnerPod returns the pod that runs spark-submit. The caller must first put the driver's template, with the overlay
+// applied, into the draft's pod and Spark container, because runnerPod copies settings from them.
 func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 	driver, spark := d.pod, d.spark
 	account, err := d.runnerAccount(&driver.Spec)
@@ -121,7 +121,7 @@ var gangPrefixes = []string{
 	"scheduling.k8s.io/", "scheduling.volcano.sh/", "volcano.sh/", "yunikorn.apache.org/", "scheduling.x-k8s.io/", "scheduling.sigs.k8s.io/", "kueue.x-k8s.io/",
 }
 
-// yunikornLabels are the YuniKorn labels that have no prefix.
+// yunikornLabels are the labels of YuniKorn that begin with none of gangPrefixes.
 var yunikornLabels = []string{"queue", "applicationId"}
 
 func isGangKey(key string) bool {
@@ -229,8 +229,8 @@ func isSharable(v *corev1.Volume) bool {
 	return v.Secret != nil || v.ConfigMap != nil || v.Projected != nil || v.DownwardAPI != nil || v.EmptyDir != nil
 }
 
-// runnerPodSecurity returns the driver's pod security context. If the context has no seccomp profile, or the profile
-// Unconfined, it gets the runtime's default profile.
+// runnerPodSecurity returns the driver's pod security context. If this context has no seccomp profile, or if its
+// profile is Unconfined, the result has the container runtime's default profile (RuntimeDefault) instead.
 func runnerPodSecurity(driver *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	s := driver.DeepCopy()
 	if s == nil {
@@ -242,8 +242,9 @@ func runnerPodSecurity(driver *corev1.PodSecurityContext) *corev1.PodSecurityCon
 	return s
 }
 
-// runnerSecurity returns the driver's security context without any privilege, because spark-submit needs none. It keeps
-// the context's user. The driver's context also decides whether root may run, because the image is the driver's.
+// runnerSecurity returns the driver's security context without any privilege, because spark-submit needs none. The
+// result keeps the user (runAsUser) and runAsNonRoot of the driver's context: the runner has the driver's image, which
+// may not work with another user.
 func runnerSecurity(driver *corev1.SecurityContext, pod *corev1.PodSecurityContext) *corev1.SecurityContext {
 	s := driver.DeepCopy()
 	if s == nil {

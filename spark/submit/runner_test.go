@@ -438,8 +438,8 @@ func TestRunnerWarns(t *testing.T) {
 	}
 }
 
-// TestRunnerAccount checks that the runner has the driver's service account, whether the configuration or one of the
-// template's two fields sets it.
+// TestRunnerAccount checks that the runner has the driver's service account, whether it is set by the configuration or
+// by the template's field serviceAccountName or serviceAccount.
 func TestRunnerAccount(t *testing.T) {
 	for name, c := range map[string]struct{ conf, template, want string }{
 		"no account":                      {"", `{}`, ""},

@@ -32,7 +32,8 @@ func basicStep(d *draft) error {
 	return nil
 }
 
-// firstOf returns the value of the first of keys that is set. If no key is set, it returns an empty string.
+// firstOf goes through the given keys in order, and returns the value of the first key that is set. If no key is set,
+// it returns an empty string.
 func (d *draft) firstOf(keys ...string) (string, error) {
 	for _, key := range keys {
 		if _, _, ok := d.conf.Lookup(key); ok {
@@ -169,8 +170,8 @@ func driverMemory(d *draft) (resource.Quantity, error) {
 // largest int.
 func truncate(f float64) int64 { return int64(min(f, math.MaxInt32)) }
 
-// overheadFactor returns the driver's memory overhead factor. It also writes the common factor to spark.properties,
-// because executors read it there.
+// overheadFactor returns the driver's memory overhead factor. It also writes spark.kubernetes.memoryOverheadFactor, the
+// factor for driver and executors, to spark.properties, because the driver reads the factor for its executors there.
 func overheadFactor(d *draft) (float64, error) {
 	def := 0.1
 	if d.kind != typeJava {
@@ -242,8 +243,9 @@ const (
 	connectPortName      = "spark-connect"
 )
 
-// port returns the port of the first of keys that is set. If no key is set, it returns def. It returns an error for
-// invalid ports, including zero, which means any port and cannot be declared.
+// port goes through the given keys in order, and returns the port that the first key with a value sets. If no key has a
+// value, it returns def. It returns an error for invalid ports, including zero, which means any port and cannot be
+// declared.
 func (d *draft) port(def int, keys ...string) (int32, error) {
 	for _, key := range keys {
 		if !d.conf.Has(key) {

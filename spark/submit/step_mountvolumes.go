@@ -80,7 +80,8 @@ func mountVolumesStep(d *draft) error {
 	return nil
 }
 
-// volumes returns the volumes of a role, sorted by kind and name. It makes the checks that apply to both roles.
+// volumes returns the volumes of a role, sorted by kind and name. It returns an error for settings that are invalid for
+// drivers and executors alike.
 func (d *draft) volumes(role string) ([]volume, error) {
 	prefix := "spark.kubernetes." + role + ".volumes."
 	byID := map[string]volume{}

@@ -20,7 +20,8 @@ const (
 	templateDir    = "/opt/spark/pod-template"
 )
 
-// withoutReferences replaces markers such as "{{APP_ID}}" by their names, which are valid in a label value.
+// withoutReferences removes the braces of markers such as "{{APP_ID}}". The API server would reject braces in a label
+// value, but Spark replaces the markers before it creates a pod.
 var withoutReferences = strings.NewReplacer("{{", "", "}}", "")
 
 // podTemplateStep passes the executors' pod template to the driver (PodTemplateConfigMapStep). It first applies the
@@ -120,9 +121,9 @@ func setMessagePolicy(container *corev1.Container) {
 	}
 }
 
-// applyOverlay applies an overlay to the pod and converts the overlay's error. It also gives all init containers, of
-// the template and of the overlay, the default message policy, because the message of a failed init container is the
-// only message of the pod.
+// applyOverlay applies an overlay to the pod. It converts an *overlay.Error into an *Error that names the field. It
+// also gives all init containers, of the template and of the overlay, the default message policy, because the message
+// of a failed init container is the only message of the pod.
 func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Overlay) error {
 	err := overlay.Apply(pod, container, o)
 	if wrong, ok := errors.AsType[*overlay.Error](err); ok {
@@ -137,7 +138,8 @@ func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Ove
 // Overwritten returns the fields of an executor overlay that Spark of this version overrides on executors, whatever the
 // executors' template says (BasicExecutorFeatureStep). Only Request.Admitted can restore these fields, because it
 // changes the pods after Spark. The names are those of overlay.Overlay's fields. A version that is not in the table of
-// lines counts as the line that Build would use for it. Build warns about each of these fields.
+// lines counts as the line that Build would use for it. Build warns about each of these fields, except for a memory
+// limit that Request.Admitted restores.
 func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	q, _ := quirksFor(sparkVersion)
 	var fields []string
@@ -150,8 +152,8 @@ func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	return fields
 }
 
-// OverwrittenPrefix begins each warning about a field that Overwritten returns. A caller that reports these fields by
-// other names can find the warnings by this prefix and leave them out.
+// OverwrittenPrefix is the beginning of each warning about a field that Overwritten returns. A caller that reports such
+// fields itself, under the names in its own API, can find these warnings by the prefix and leave them out.
 const OverwrittenPrefix = "the executors' "
 
 // warnOverwritten warns about fields of the executors' overlay that have no effect.

@@ -24,8 +24,8 @@ const (
 )
 
 // volcanoStep adds the PodGroup by which Volcano schedules the driver and the executors together (VolcanoFeatureStep).
-// The PodGroup is created before the driver pod, which names the PodGroup. The executors name the PodGroup too, because
-// the driver runs the same step from spark.kubernetes.executor.pod.featureSteps.
+// The PodGroup is created before the driver pod, which names the PodGroup. The executors name the PodGroup too: the
+// driver runs Spark's Volcano step for each executor if spark.kubernetes.executor.pod.featureSteps contains this step.
 func volcanoStep(d *draft) error {
 	if !d.volcano {
 		return nil

@@ -499,9 +499,9 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// expand changes text as the kubelet changes a container's arguments. It replaces "$(NAME)" by EXPANDED if NAME equals
-// the argument known, and "$$" by a dollar sign. It garbles a character beyond ASCII that follows a dollar sign,
-// because the kubelet reads such a character byte by byte.
+// expand changes text as the kubelet changes a container's arguments. It replaces "$(NAME)" by EXPANDED if NAME is the
+// given variable name (the parameter `known`), and "$$" by a dollar sign. It garbles a character beyond ASCII that
+// follows a dollar sign, because the kubelet reads such a character byte by byte.
 func expand(text string, known string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -19,8 +19,9 @@ type podTemplate struct {
 }
 
 // template parses a pod template and separates the Spark container from the pod. The Spark container is the container
-// that the value of the configuration key names, else the first container. If the Spark container has no name, template
-// sets the argument name as its name. If there is no template, the pod is empty and the container has only its name.
+// that the value of the configuration key names, else the first container. If the Spark container has no name, it gets
+// the name that the parameter `name` contains. If there is no template, the pod is empty and the container has only its
+// name.
 func (d *draft) template(field string, data []byte, key, name string) (podTemplate, error) {
 	t, err := podtemplate.Read(data)
 	if err != nil {
