@@ -33,8 +33,9 @@ func (p *parser) templates() error {
 	return err
 }
 
-// template reads the pod template that key names and converts it to JSON (podtemplate.FromFile). If only spark-submit's
-// own file system clients could read the file, template returns nil and keeps the key in the configuration.
+// template reads a pod template and converts it to JSON (podtemplate.FromFile). The value of key is the path or the URI
+// of the template. If only spark-submit's own file system clients could read the file, template returns nil and keeps
+// the key in the configuration.
 func (p *parser) template(key string) ([]byte, error) {
 	if !p.conf.Has(key) {
 		return nil, nil
@@ -54,8 +55,8 @@ func (p *parser) template(key string) ([]byte, error) {
 	return data, nil
 }
 
-// templatePath returns the path of the pod template that key names. The value may be a path or, unlike the values for
-// other files, a URI. The result is empty if the URI does not name a local file.
+// templatePath returns the path of a pod template. The value of key may be a path or, unlike the values for other
+// files, a URI. If it is a URI that does not name a local file, the result is empty.
 func (p *parser) templatePath(key string) (string, error) {
 	text, err := p.conf.String(key, "")
 	if err != nil {
@@ -77,7 +78,8 @@ func (p *parser) templatePath(key string) (string, error) {
 }
 
 // credentials reads the files with which the driver authenticates to the API server
-// (DriverKubernetesCredentialsFeatureStep). Like Spark, it does not replace references in their paths.
+// (DriverKubernetesCredentialsFeatureStep). Like Spark, it does not replace references such as ${spark.x} in the paths
+// of these files.
 func (p *parser) credentials() error {
 	for _, c := range []struct {
 		key  string

@@ -81,7 +81,7 @@ func ParseIngressAddress(format string, names Names) (Address, error) {
 	return a, err
 }
 
-// fill replaces the placeholders in format by names.
+// fill replaces the placeholders in a format by the values in names.
 func fill(format string, names Names) (string, error) {
 	known := map[string]string{"appName": names.Application, "appNamespace": names.Namespace, "appId": names.ID}
 	unknown := ""

@@ -83,8 +83,9 @@ type agentRules struct {
 // notOfAName matches the characters that the exporter replaces in the names of metrics.
 var notOfAName = regexp.MustCompile(`[^a-zA-Z0-9_]+`)
 
-// shown returns the metric that the exporter creates from an attribute of a bean. The result metric has the form "TYPE
-// NAME", and labels are the metric's labels. The first matching rule applies. If no rule matches, metric is empty.
+// shown returns the metric that the exporter creates from an attribute of a bean. The result `metric` has the form
+// "TYPE NAME", and the result `labels` contains the metric's labels. The first matching rule applies. If no rule
+// matches, the result `metric` is empty.
 func (a agentRules) shown(t *testing.T, bean string) (metric string, labels map[string]string) {
 	t.Helper()
 	for _, rule := range a.Rules {
