@@ -50,8 +50,8 @@ func withBinary(m *testing.M) int {
 	return m.Run()
 }
 
-// cluster is a cluster in its own directory that ends with the test. If the test binary owns the cluster, the cluster
-// also ends if the test binary is killed.
+// cluster is a cluster that a test starts in a directory of its own. It ends with the test. If the test binary is the
+// owner of the cluster, the cluster also ends if the test binary is killed.
 type cluster struct {
 	t   *testing.T
 	dir string

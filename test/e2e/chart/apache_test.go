@@ -179,10 +179,10 @@ func TestInvalidApacheValuesAreRejected(t *testing.T) {
 	}
 }
 
-// TestDynamicConfigIsMountedAndReadable checks the objects that the chart renders for a dynamic configuration. The
-// served namespaces can then change at run time, so the operator needs rights in the whole cluster, but it needs no
-// right on Namespace objects. Depending on the values, the operator finds the ConfigMap by its labels or reads it as a
-// mounted file.
+// TestDynamicConfigIsMountedAndReadable checks the objects that the chart renders for a dynamic configuration. A
+// dynamic configuration can change the served namespaces at run time, so the operator needs rights in the whole
+// cluster. It needs no right on Namespace objects. Depending on the values, the operator finds the ConfigMap by its
+// labels or reads it as a mounted file.
 func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 	const data = "create: true, data: {spark.kubernetes.operator.watchedNamespaces: 'a,b'}"
 	for _, source := range []string{config.SourceConfigMap, config.SourceFile} {

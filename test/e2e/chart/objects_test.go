@@ -417,7 +417,8 @@ var (
 )
 
 // TestExposureAddsRights checks that the controller has rights on Ingresses and routes only if a value enables them.
-// For spark.apache.org objects this value is controller.exposure.
+// The values are controller.uiIngress and controller.uiRoute for objects of sparkoperator.k8s.io, and
+// controller.exposure for objects of spark.apache.org.
 func TestExposureAddsRights(t *testing.T) {
 	const all = "create delete get list patch watch"
 	exposed := map[string]string{"networking.k8s.io/ingresses": all, "gateway.networking.k8s.io/httproutes": all, "gateway.networking.k8s.io/grpcroutes": all}
