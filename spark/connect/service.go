@@ -35,8 +35,8 @@ func ServiceName(name string, base *corev1.Service) string {
 // The Service keeps the name, labels, annotations and spec of base, with these exceptions:
 //   - The selector is that of the Request.
 //   - Labels of the Request override labels of base.
-//   - If a port of base has the name or the number of the clients' port, only its nodePort and its appProtocol are
-//     kept, for the clients' port.
+//   - If a port of base has the name or the number of the clients' port, the clients' port gets its nodePort and its
+//     appProtocol. The rest of that port of base has no effect.
 //   - Ports that lead to the RPC port or the block manager are dropped.
 //   - Additional ports of base without a name get a name, since a Service with several ports needs names.
 //

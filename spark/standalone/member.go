@@ -15,9 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// member is the parsed template of a role's StatefulSet, to which Build applies its changes. The string field contains
-// the name of the Request's field with the template, for errors. The map extra contains the fields of the template that
-// the Go types do not have.
+// member is the parsed template of a role's StatefulSet, to which Build applies its changes. Its `field` is the name of
+// the Request's field that contains the template; errors begin with this name. The map extra contains the fields of the
+// template that the Go types do not have.
 type member struct {
 	role, field string
 	spec        *appsv1.StatefulSetSpec

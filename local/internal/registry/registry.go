@@ -106,7 +106,7 @@ func (r Registry) Lock() (unlock func(), err error) { return LockFile(filepath.J
 
 // LockFile waits until it has an exclusive lock on a file, and creates the file if it is missing. The kernel releases
 // the lock when the process ends. The process that has the lock may remove the file. A process that waited for the lock
-// on the removed file then creates the file again and locks the new one.
+// on the removed file then locks the new file of that name, which it creates if necessary.
 func LockFile(path string) (unlock func(), err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
