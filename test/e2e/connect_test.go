@@ -208,8 +208,8 @@ func (w *suite) connectScales(t *testing.T) {
 	w.remove(t, server)
 }
 
-// connectReportsProblems checks that the status gives the reason why a server does not start. Each edit of the spec
-// causes another problem, which has its own reason.
+// connectReportsProblems checks that the status gives the reason why a server does not start. The test edits the spec
+// several times, and each version prevents the start for another reason.
 func (w *suite) connectReportsProblems(t *testing.T) {
 	const missing = "docker.io/apache/spark:no-such-connect"
 	server := w.connectServer(t, "connect-trouble", func(s *v1alpha1.SparkConnect) { s.Spec.Image = new(missing) })

@@ -25,8 +25,8 @@ var unsetFields = map[string]string{
 	"driver.hostNetwork": "on a single node the driver's ports would conflict with the executors' ports",
 }
 
-// podFields checks that the driver and executor pods in the API server have every field of the spec, and that they run
-// with these fields. It also checks that no admission webhook could have set the fields, except for the executors'
+// podFields checks that the driver and executor pods in the API server have every field of the spec, and that pods with
+// these fields run. It also checks that no admission webhook could have set the fields, except for the executors'
 // memory limit. The pods name a scheduler that does not exist, so the test itself binds the pods.
 func (w *suite) podFields(t *testing.T) {
 	w.noWebhooks(t)
@@ -59,8 +59,9 @@ func (w *suite) podFields(t *testing.T) {
 	s.remove(t, s.app)
 }
 
-// noWebhooks checks that the cluster has only the operator's own admission webhooks. The operator's webhooks validate
-// custom resources, and change the executors whose label selects the webhook.
+// noWebhooks checks that the cluster has no admission webhooks except the operator's own. The operator's validating
+// webhook must receive only custom resources. Its mutating webhook must receive only executor pods that are labelled
+// for the webhook.
 func (w *suite) noWebhooks(t *testing.T) {
 	t.Helper()
 	var own admissionv1.ValidatingWebhookConfigurationList
@@ -91,8 +92,8 @@ func (w *suite) noWebhooks(t *testing.T) {
 	}
 }
 
-// everyField loads the application of testdata/life/fields.yaml, and checks that the application sets every field
-// except the unsetFields.
+// everyField loads the application of testdata/life/fields.yaml. It checks that the application sets every field of
+// driver and executor, except those that unsetFields lists.
 func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	t.Helper()
 	text, err := os.ReadFile("testdata/life/fields.yaml")

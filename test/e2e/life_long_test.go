@@ -38,8 +38,8 @@ func (w *suite) evictedByKubelet(t *testing.T) {
 	})
 }
 
-// untilStep waits until the driver logs a step. If the step comes from the instruction (mountInstruction), the driver
-// has read the instruction before it logs the step.
+// untilStep waits until the driver logs that it starts the given step. For a step that mountInstruction has chosen,
+// this log line also shows that the driver has already read the instruction.
 func (s *story) untilStep(t *testing.T, step string) {
 	t.Helper()
 	eventually(t, patience, "step "+step, func() (string, bool) {

@@ -82,8 +82,8 @@ func (w *suite) nodeLost(t *testing.T) {
 	})
 }
 
-// tolerateLostNode returns tolerations that let a pod stay on a lost node for an hour. The test needs less time until
-// the node is ready again. Kubernetes' default is five minutes.
+// tolerateLostNode returns tolerations that let a pod stay on a lost node for an hour, which is longer than the test
+// needs. With Kubernetes' default of five minutes, the pod could be deleted before the node is ready again.
 func tolerateLostNode() (all []corev1.Toleration) {
 	for _, taint := range []string{corev1.TaintNodeUnreachable, corev1.TaintNodeNotReady} {
 		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3600))})

@@ -105,8 +105,8 @@ func (s *story) follow(t *testing.T, limit time.Duration, goal string, done func
 	}
 }
 
-// patch applies a merge patch, like kubectl patch --type=merge. It then reads the story up to the patched version, so
-// that later waits ignore older versions.
+// patch applies a merge patch, like kubectl patch --type=merge. It then reads the recorded versions up to the patched
+// one, so that later waits ignore older versions.
 func (s *story) patch(t *testing.T, patch string) {
 	t.Helper()
 	changed := s.app.DeepCopy()

@@ -89,22 +89,23 @@ func (w *suite) scriptedApp(t *testing.T, name string, steps []string, change fu
 	})
 }
 
-// oneRetry returns a policy with one retry after some seconds. A shorter delay could hide the state FAILING from the
-// test: Kubernetes reports a driver's end with a precision of one second, and the state lasts only for the rest of the
-// delay.
+// oneRetry returns a policy with one retry after five seconds. With a shorter delay, the test could miss the state
+// FAILING. The state ends when the delay since the driver's end has passed, and Kubernetes reports that end only to the
+// second.
 func oneRetry() v1beta2.RestartPolicy {
 	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
 }
 
-// mountInstruction creates a ConfigMap with an instruction, and mounts it into the driver. The instruction is the name
-// of a step of testdata/life/main.py. The driver reads the instruction and performs this step in the step "told".
+// mountInstruction mounts a ConfigMap that holds the name of a step into the driver. When the driver reaches the step
+// "told" of testdata/life/main.py, it reads this name and performs the named step.
 func (w *suite) mountInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	w.createAll(t, configMap(instructionMap(app), "step", step))
 	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps, v1beta2.NamePath{Name: instructionMap(app), Path: "/opt/told"})
 }
 
-// setInstruction changes the instruction for the next attempt. The current attempt has already read its instruction.
+// setInstruction changes the step that the next attempt performs in "told". The current attempt has already read its
+// instruction.
 func (w *suite) setInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	if err := w.Client.Update(t.Context(), configMap(instructionMap(app), "step", step)); err != nil {
@@ -113,7 +114,7 @@ func (w *suite) setInstruction(t *testing.T, app *v1beta2.SparkApplication, step
 }
 
 // instructionMap returns the name of the ConfigMap with the application's instruction. The name must not begin with the
-// application's name, because the helper dependents would then count the ConfigMap as a dependent.
+// application's name, because the test function dependents would otherwise count the ConfigMap as a dependent.
 func instructionMap(app *v1beta2.SparkApplication) string { return "told-" + app.Name }
 
 func configMap(name, key, value string) *corev1.ConfigMap {
@@ -175,9 +176,9 @@ func (s *story) untilWorking(t *testing.T, attempt int32) {
 	})
 }
 
-// kueueContract checks the properties that Kueue depends on. The application is the controlling owner of the driver. It
-// also owns the executors, but does not control them. Kueue's labels stay on the application, and all other labels are
-// copied to the pods.
+// kueueContract checks the properties that Kueue depends on. The application controls the driver pod through its owner
+// reference. It also owns the executor pods, but does not control them. Kueue's labels stay on the application, and all
+// other labels are copied to the pods.
 func (s *story) kueueContract(t *testing.T) {
 	t.Helper()
 	driver := s.driver(t)

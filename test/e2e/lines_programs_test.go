@@ -73,8 +73,8 @@ spark.kubernetes.allocation.batch.delay 500ms
 	},
 }
 
-// everyProperty holds the properties that every program passes to spark-submit. A program that the operator submits has
-// the same settings in fields of its SparkApplication.
+// everyProperty holds the properties that every program passes to spark-submit. If the operator submits the program
+// instead, fields of the SparkApplication contain the same settings.
 const everyProperty = `
 spark.kubernetes.container.image {{.Image}}
 spark.kubernetes.authenticate.driver.serviceAccountName spark-operator-spark

@@ -165,8 +165,8 @@ func (o *runObjects) executors() []*recorded { return o.byRole("executor Pod") }
 
 func (o *runObjects) claims() []*recorded { return o.byRole("executor PersistentVolumeClaim") }
 
-// comparedObjects returns the first object of every role, and placeholders for the generated names that differ between
-// the two runs. The parameter name is the application's name.
+// comparedObjects returns the first object of every role. It also returns placeholders for the generated names, which
+// differ between the two runs. The parameter name is the application's name.
 func (o *runObjects) comparedObjects(t *testing.T, name string) (stored.Set, *stored.Names) {
 	t.Helper()
 	set := stored.Set{"driver Pod": o.driver.Object}
@@ -243,8 +243,8 @@ func namesOf(left []*recorded) string {
 	return strings.Join(names, ", ")
 }
 
-// requests returns the users whose requests in the audit log match the verb and the resource. The URI of a request must
-// also contain the text.
+// requests finds requests in the audit log by verb and resource, and by a text that the URI must contain. It returns
+// the user of each matching request.
 func (w *suite) requests(t *testing.T, verb, resource, text string) (users []string) {
 	t.Helper()
 	file, err := os.Open(w.AuditLog())

@@ -41,8 +41,8 @@ func (p *lineProof) runSubmitted(t *testing.T, prog program) execution {
 	return done
 }
 
-// driverSuffix is the end of the names of drivers that spark-submit creates. The tests configure these names, because
-// spark-submit would otherwise generate them.
+// driverSuffix is the end of the names of the drivers that spark-submit creates. The tests set these names explicitly,
+// because spark-submit would otherwise generate them.
 const driverSuffix = "-by-hand"
 
 // submitPod returns a pod that runs spark-submit, and a ConfigMap with the files of the pod. The files include the pod

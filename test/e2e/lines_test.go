@@ -62,9 +62,9 @@ type execution struct {
 	took  time.Duration
 }
 
-// lines tests each Spark line. It runs the same programs with the operator's native submission and with the
-// spark-submit of the line. Both must give the same results. Their objects in the API server must be the same apart
-// from the intended differences.
+// lines tests each Spark line. It submits the same programs twice: through the operator's native submission, and with
+// the spark-submit of that Spark line. Both runs must give the same results. Their objects in the API server must be
+// the same apart from the intended differences.
 func (w *suite) lines(t *testing.T) {
 	w.workbench(t)
 	for version := range strings.SplitSeq(*sparkLines, ",") {
@@ -252,10 +252,10 @@ func (p *lineProof) printedFacts(t *testing.T, driver string) map[string]string 
 	return facts
 }
 
-// workbench starts a pod that compiles the Java programs. The programs use only stable APIs, so one compilation serves
-// all Spark lines. The pod then serves the file for --py-files over HTTP, because in Spark 3.5 a local:// file reaches
-// only the driver. All applications mount a ConfigMap with the jars and the main Python file. That ConfigMap also
-// contains the repository for --packages.
+// workbench starts a pod that compiles the Java programs into jars. The programs use only stable APIs, so the same jars
+// work on all Spark lines. Afterwards, the pod serves words.py over HTTP for the option --py-files, because in Spark
+// 3.5 a local:// file would reach only the driver. The function program then creates the ConfigMap that all
+// applications mount. It contains the jars, the main Python file and the package repository for the option --packages.
 func (w *suite) workbench(t *testing.T) {
 	const name, port = "proof-workbench", 8000
 	meta := metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"app": name}}
@@ -294,7 +294,8 @@ func (w *suite) workbench(t *testing.T) {
 	w.program(t, name)
 }
 
-// program creates the ConfigMap and the Secret of the applications, from the workbench's log and testdata.
+// program creates the ConfigMap and the Secret that all applications mount. The jars come from the workbench's log, and
+// the other files from testdata.
 func (w *suite) program(t *testing.T, workbench string) {
 	built := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "proof-program", Namespace: "default"}, Data: map[string]string{}, BinaryData: map[string][]byte{}}
 	eventually(t, time.Minute, "two jars in the workbench's log", func() (string, bool) {

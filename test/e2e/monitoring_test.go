@@ -175,7 +175,7 @@ func (w *suite) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.S
 	return &list.Items[at]
 }
 
-// families holds the metric families of a scrape by name.
+// families holds the metric families that scrape has read. The keys are the names of the metrics.
 type families map[string]*dto.MetricFamily
 
 // scrape reads the metrics at the address in the annotations. It retries until each named metric has a series with the

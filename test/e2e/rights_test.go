@@ -33,7 +33,7 @@ func (r right) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s in namespace %s, name %s", r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."), r.namespace, r.name), ", name ")
 }
 
-// onAll returns the same right without the limit to one name.
+// onAll returns the same right for all objects instead of one named object.
 func (r right) onAll() right {
 	r.name = ""
 	return r
@@ -52,8 +52,8 @@ const (
 	submitAccount   = "system:serviceaccount:default:" + cluster.SubmitAccount
 )
 
-// rarelyUsed lists rights that this suite does not always use. Each entry names the reason for the right and another
-// test that uses the right.
+// rarelyUsed lists rights that the end-to-end tests do not use in every run. Each entry gives the situation in which
+// the right is needed, and names a test that covers this situation.
 var rarelyUsed = []struct {
 	account         string
 	resource, verbs string
@@ -150,7 +150,7 @@ func isSeldom(account string, r right) bool {
 	return false
 }
 
-// rarelyUsedRightsAreTested checks that the tests that rarelyUsed names exist.
+// rarelyUsedRightsAreTested checks that every test that is named in rarelyUsed exists.
 func (w *suite) rarelyUsedRightsAreTested(t *testing.T) {
 	t.Helper()
 	for _, s := range rarelyUsed {
@@ -192,9 +192,10 @@ func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 	}
 }
 
-// rightsGiven returns the rights in the release's roles, by account. It fails the test if a right contains "*". Because
-// the values name the namespaces, it also fails the test if a right applies to all namespaces. The only exception is
-// the right on the webhook configuration of the operator, which belongs to no namespace.
+// rightsGiven returns, for each service account, the rights that the release's roles grant. It fails the test if a
+// right contains "*". It also fails the test if a right applies to all namespaces, because this release serves only the
+// namespaces that its Helm values name. Only the right on the operator's webhook configurations is exempt, because
+// these objects belong to no namespace.
 func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 	t.Helper()
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
@@ -273,8 +274,8 @@ func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
 	return rights
 }
 
-// rightsUsed returns two results by account, according to the audit log: the rights that the account used, and the
-// rights that it lacked.
+// rightsUsed reads the audit log. For each account it returns the rights with which requests were allowed, and the
+// rights that were missing when requests were forbidden.
 func (w *suite) rightsUsed(t *testing.T) (used, refused map[string]map[right]bool) {
 	t.Helper()
 	log, err := os.Open(w.AuditLog())

@@ -29,7 +29,7 @@ func (w *suite) schedulesLong(t *testing.T) {
 	w.parallel(t, "a bad schedule that is mended", w.scheduleMended)
 }
 
-// schedule returns the example schedule with the given name and times, after the given change.
+// schedule returns the example schedule with the given name and cron expression. The function change then modifies it.
 func (w *suite) schedule(t *testing.T, name, times string, change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	t.Helper()
 	return exampleOf(t, "spark-pi-schedule.yaml", func(s *v1beta2.ScheduledSparkApplication) {
@@ -129,8 +129,8 @@ func (w *suite) scheduleReplaces(t *testing.T) {
 	w.remove(t, s)
 }
 
-// scheduleMended checks that the operator reports an invalid schedule with the name of the field. After an edit of that
-// field, the schedule must work.
+// scheduleMended checks that the status of an invalid schedule names the invalid field. After the test corrects both
+// fields, the operator must accept the schedule and set the time of its next run.
 func (w *suite) scheduleMended(t *testing.T) {
 	s, unreviewed := w.schedule(t, "mended", "every now and then", nil), w.unreviewedClient(t)
 	if err := unreviewed.Create(t.Context(), s); err != nil {
@@ -166,7 +166,7 @@ func (w *suite) scheduleMended(t *testing.T) {
 	w.remove(t, s)
 }
 
-// request requests a run with an annotation of the given value, and returns the run.
+// request sets the annotation that requests a run to the given value, and returns the new run.
 func (w *suite) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, value string) *v1beta2.SparkApplication {
 	t.Helper()
 	before, last := s.DeepCopy(), s.Status.LastRunName

@@ -146,8 +146,8 @@ func (s *stagingTest) reads(t *testing.T, app *v1beta2.SparkApplication) {
 	}
 }
 
-// configMap checks that two applications with the same files share a ConfigMap, and that Kubernetes deletes it with the
-// last of them.
+// configMap checks that two applications with the same files share a ConfigMap, and that Kubernetes deletes the
+// ConfigMap when the last of these applications is deleted.
 func (s *stagingTest) configMap(t *testing.T) {
 	dir := localProgram(t, "staged")
 	app, _ := s.submit(t, dir, "staged")
@@ -213,8 +213,8 @@ func (s *stagingTest) objectStore(t *testing.T) {
 	}
 }
 
-// s3a checks that Spark reads the store with its client for S3, as in an image that contains hadoop-aws. In this test
-// the jars are on the node.
+// s3a checks that Spark can read the staged files with its S3 client, hadoop-aws. Users add hadoop-aws to their image,
+// but this test mounts its jars from the node.
 func (s *stagingTest) s3a(t *testing.T, url string) {
 	jars := s3aJars(t)
 	options := []string{"--stage", url}
@@ -296,7 +296,8 @@ func (s *stagingTest) startStore(t *testing.T) {
 	})
 }
 
-// requests checks the number of successful requests with a method that the store has answered so far.
+// requests checks how many requests the store has answered successfully since its start. It counts only requests with
+// the given HTTP method.
 func (s *stagingTest) requests(t *testing.T, method string, want int) {
 	t.Helper()
 	log, err := s.Core.CoreV1().Pods("default").GetLogs(storeName, &corev1.PodLogOptions{Container: "s3"}).DoRaw(t.Context())

@@ -81,8 +81,8 @@ func (w *suite) create(t *testing.T, o client.Object) {
 	}
 }
 
-// unreviewedClient returns a client whose requests the webhook does not review, because they have the operator's user
-// name. An object that this client writes can be invalid, as if the webhook were off.
+// unreviewedClient returns a client that can write invalid objects. The webhook does not review its requests, because
+// they have the operator's user name.
 func (w *suite) unreviewedClient(t *testing.T) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(w.Config)

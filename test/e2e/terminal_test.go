@@ -30,8 +30,8 @@ const (
 	narrow      = 60
 )
 
-// desk is the environment in which a user of sparkctl works: directories with programs and settings, and the variables
-// of the shell in a terminal.
+// desk is the working environment of a sparkctl user. It consists of directories with programs and settings, and of the
+// environment variables of the shell.
 type desk struct {
 	*suite
 	dir, conf, bin, tmux string
@@ -127,7 +127,8 @@ func (d *desk) stuck(t *testing.T) {
 	}
 }
 
-// looks inspects the running application with sparkctl on wide and narrow terminals, and without a terminal.
+// looks runs sparkctl's read-only commands on the running application. It uses wide and narrow terminals, and also runs
+// the commands without a terminal.
 func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 	driver := app.Status.DriverInfo.PodName
 	status := []string{"name:      default/first-pi", "state:     RUNNING (running)", "phases:", driver, "conditions:", "events:"}
@@ -169,7 +170,7 @@ func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
 	}
 }
 
-// plain runs a verb without a terminal, and checks that its output has no escape sequences.
+// plain runs a sparkctl command without a terminal, and checks that its output has no escape sequences.
 func (d *desk) plain(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(d.bin, "sparkctl"), args...)
@@ -184,7 +185,8 @@ func (d *desk) plain(t *testing.T, args ...string) string {
 	return string(text)
 }
 
-// console is a terminal in the environment of a desk. The field output contains the last command and its output.
+// console is a terminal that runs a shell in the environment of a desk. The field output contains the last command and
+// its output.
 type console struct {
 	*desk
 	t      *testing.T
@@ -209,7 +211,7 @@ func (d *desk) open(t *testing.T, columns int) *console {
 	return c
 }
 
-// await waits until the part of the screen since the last command satisfies a condition.
+// await waits until the text that the screen has shown since the last command began satisfies a condition.
 func (c *console) await(goal string, done func(string) bool) {
 	c.t.Helper()
 	eventually(c.t, patience, goal+" on the screen", func() (string, bool) {
@@ -222,8 +224,8 @@ func (c *console) await(goal string, done func(string) bool) {
 	})
 }
 
-// enter types a line. It is the beginning of a command, or continues one. If another line must follow, enter waits for
-// the prompt of that line.
+// enter types a line, which is a whole command or a part of one. If the line ends with a backslash, the command
+// continues on the next line, so enter waits for the continuation prompt.
 func (c *console) enter(line string) {
 	c.t.Helper()
 	if err := c.screen.Enter(c.t.Context(), line); err != nil {
@@ -316,14 +318,14 @@ func (c *console) coloured() string {
 	return text
 }
 
-// kept matches the lines of a screen that are not Spark's log.
+// kept matches the lines of a screen that withoutLog keeps, because they do not belong to Spark's log.
 var kept = regexp.MustCompile(`^(\$|>|\^C|SparkApplication |Pi is |interrupted|to come back|exit code)`)
 
 // unresolved matches the kubelet's message about an image that does not exist. A part of the message depends on the
 // network of the node.
 var unresolved = regexp.MustCompile(`(?ms)(failed\s+to\s+resolve\s+reference\s+"[^"]+":).*?^(SparkApplication|pod:|do:|\^C)`)
 
-// withoutLog replaces Spark's log in the output by lines of three dots.
+// withoutLog replaces each sequence of lines of Spark's log in the output by one line with three dots.
 func (c *console) withoutLog() *console {
 	c.output = terminal.Condense(c.output, kept)
 	return c

@@ -32,8 +32,8 @@ import (
 const uiBase = "/default/web"
 
 // ui tests the web UI of a running application, through the node port of its Service and through its Ingress. The test
-// simulates ingress-nginx. It first upgrades the release so that the operator creates Ingresses, so only the
-// uninstallation may follow this test.
+// simulates ingress-nginx. It upgrades the release so that the operator creates Ingresses, and does not undo this
+// change. Therefore this test is the last one before the release is uninstalled.
 func (w *suite) ui(t *testing.T) {
 	err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
 		"--reuse-values", "--wait", "--timeout", "2m", "--set", "controller.uiIngress.enable=true", "--set", "controller.exposure.enable=true",
@@ -114,8 +114,9 @@ func (w *suite) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string
 	return direct
 }
 
-// asNginx serves an Ingress as ingress-nginx does, and returns the address. The path of the Ingress is a regular
-// expression, and an annotation of the Ingress gives the path for the backend.
+// asNginx starts a server that forwards requests as ingress-nginx does for the given Ingress, and returns its address.
+// The path of the Ingress is a regular expression. An annotation of the Ingress gives the path that the backend
+// receives.
 func asNginx(t *testing.T, ingress *networkingv1.Ingress, backend string) string {
 	t.Helper()
 	location := regexp.MustCompile("^" + ingress.Spec.Rules[0].HTTP.Paths[0].Path)
@@ -140,7 +141,7 @@ func asNginx(t *testing.T, ingress *networkingv1.Ingress, backend string) string
 	return server.URL
 }
 
-// reference matches a reference of a page to another page, a stylesheet, a script or an image.
+// reference matches a link from an HTML page to another page, a stylesheet, a script or an image.
 var reference = regexp.MustCompile(`(?:href|src)="([^"#]+)"`)
 
 // browse opens the UI as a browser does, and follows the references in its pages. Every reference must be below the

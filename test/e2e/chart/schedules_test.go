@@ -12,9 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// TestScheduleSwitchControlsRights checks that the operator runs ScheduledSparkApplications by default. If a value
-// disables them, the operator must have no right to create applications. The test also checks the value of the kubeflow
-// chart that sets the precision of the timestamps in the names of runs.
+// TestScheduleSwitchControlsRights checks that ScheduledSparkApplications are enabled by default. If a value disables
+// them, the chart must not grant the right to create applications. The test also checks the precision of the timestamps
+// in run names, which uses the same value as in the kubeflow chart.
 func TestScheduleSwitchControlsRights(t *testing.T) {
 	for values, want := range map[string]config.ScheduledApplications{
 		"": {Enabled: new(true), TimestampPrecision: "nanos"},

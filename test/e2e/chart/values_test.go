@@ -81,7 +81,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 	}
 }
 
-// ownWebhook is the webhook's configuration with the chart's defaults.
+// ownWebhook returns the webhook section of the configuration that the chart renders with its default values.
 func ownWebhook() config.Webhook {
 	w := config.Default().Webhook
 	w.BindAddress, w.SelfSigned.Namespace, w.Executors.Webhook = ":9443", "spark-operator", true
@@ -89,8 +89,8 @@ func ownWebhook() config.Webhook {
 	return w
 }
 
-// unservedValue is an entry of files/peer-values.yaml: a value of the kubeflow chart that this chart does not support.
-// The field Harmless contains the setting of the value that requests no feature, such as false.
+// unservedValue is an entry of files/peer-values.yaml. It describes a value of the kubeflow chart that this chart does
+// not support. Harmless is the setting that leaves the unsupported feature off, such as false.
 type unservedValue struct {
 	Key      string `json:"key"`
 	Harmless any    `json:"harmless"`
@@ -99,8 +99,8 @@ type unservedValue struct {
 }
 
 // TestUnservedPeerValuesAreReported checks values of the kubeflow chart that this chart does not support. If such a
-// value requests a feature, the chart must reject it or list it in the notes. If the value requests no feature (its
-// Harmless setting), the chart must accept it and must not list it.
+// value requests a feature, the chart must reject it or list it in the notes. If the value leaves the feature off, the
+// chart must accept it and must not list it.
 func TestUnservedPeerValuesAreReported(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
 	if err != nil {
@@ -192,8 +192,8 @@ func TestValidUIAddressesAreAccepted(t *testing.T) {
 	mustRender(t, install{values: "controller: {uiIngress: {urlFormat: '/{{$appName}}'}}"})
 }
 
-// TestUIValuesReachTheConfiguration checks that the kubeflow chart's values for web UIs have the same meaning in this
-// chart. They can be combined with values for a route, which the kubeflow chart does not have.
+// TestUIValuesReachTheConfiguration checks that this chart accepts the kubeflow chart's values for web UIs and renders
+// them into the operator's configuration. The test also sets values for a route, which only this chart has.
 func TestUIValuesReachTheConfiguration(t *testing.T) {
 	r := mustRender(t, install{values: `controller:
   uiService: {enable: false}
@@ -238,7 +238,8 @@ func valuesWith(t *testing.T, path string, value any) string {
 	return string(text)
 }
 
-// featureValue returns a setting that requests a feature. It has the same type as the harmless setting.
+// featureValue returns a setting that requests the unsupported feature. The setting has the same type as the given
+// setting, which leaves the feature off.
 func featureValue(harmless any) any {
 	switch harmless.(type) {
 	case bool:

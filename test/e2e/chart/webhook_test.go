@@ -201,8 +201,8 @@ func mountedSecret(deployment *appsv1.Deployment, dir string) string {
 	return ""
 }
 
-// TestWebhookQuotas checks that the chart grants the rights on ResourceQuotas only if the webhook compares objects with
-// quotas, in each served namespace.
+// TestWebhookQuotas checks that the operator may read ResourceQuotas only if the values enable the webhook's quota
+// check. The chart must then grant this right in every served namespace.
 func TestWebhookQuotas(t *testing.T) {
 	for values, want := range map[string]int{
 		"{}": 0, "webhook: {resourceQuotaEnforcement: {enable: true}}": 1,

@@ -51,7 +51,7 @@ const (
 	SubmitAccount = "spark-operator-submit"
 )
 
-// sparkImages is the name of Spark images up to the tag, which is the Spark version.
+// sparkImages is the name of the Spark images without the tag. The tag is the Spark version.
 const sparkImages = "docker.io/apache/spark:"
 
 // These constants name the operator's image, which is built from this repository.
@@ -115,7 +115,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 func (c *Cluster) Embedded() bool { return c.options.Kubeconfig == "" }
 
 // startExisting installs the operator in an existing cluster. If the release or its namespace already exists,
-// startExisting returns an error, because their owner is unknown.
+// startExisting returns an error, because they may belong to somebody else.
 func (c *Cluster) startExisting(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err

@@ -117,7 +117,8 @@ type getter struct {
 	namespace string
 }
 
-// ToRESTConfig implements action.RESTClientGetter, as do the other methods.
+// ToRESTConfig returns the connection to the test's API server. The methods of getter implement Helm's interface
+// action.RESTClientGetter.
 func (g *getter) ToRESTConfig() (*rest.Config, error) { return rest.CopyConfig(g.rest), nil }
 
 func (g *getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {

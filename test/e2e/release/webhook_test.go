@@ -172,8 +172,8 @@ func (r *release) proxy(requests *record) string {
 	return server.URL
 }
 
-// record collects requests in the form "verb resource name". A forbidden request also has an entry with the prefix
-// "forbidden: ".
+// record collects requests in the form "verb resource name". For a forbidden request it also contains a line with the
+// prefix "forbidden: ".
 type record struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -264,8 +264,9 @@ func TestWebhookOfARelease(t *testing.T) {
 	}
 }
 
-// TestRightsOfTheWebhook compares the operator's requests for the webhook with its rights. The operator must use each
-// of these rights, and must not need any other right.
+// TestRightsOfTheWebhook runs the operator with the rights of the chart, and records its requests for the objects that
+// the webhook needs, such as its Secret. The operator must use each right on these objects, and must not need any other
+// right.
 func TestRightsOfTheWebhook(t *testing.T) {
 	r := newRelease(t)
 	// Without the feature, an informer lists and watches, as with an API server before Kubernetes 1.34.
@@ -288,8 +289,8 @@ func TestRightsOfTheWebhook(t *testing.T) {
 	}
 }
 
-// grantedRequests returns the requests that the release's roles allow on the given resources. It omits the rights on
-// the Secrets of drivers, which are not limited to certain names.
+// grantedRequests returns the requests that the release's roles allow on the given resources. It omits rules for
+// Secrets that name no Secret. Such rules are for the Secrets of drivers.
 func (r *release) grantedRequests(resources []string) (lines []string) {
 	r.t.Helper()
 	var rules []rbacv1.PolicyRule

@@ -38,7 +38,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s %s\n  native:       %s\n  spark-submit: %s", d.Role, d.Path, cmp.Or(d.Native, "absent"), cmp.Or(d.Submitted, "absent"))
 }
 
-// Intended is an intended difference. In the role and the path, "*" matches any text.
+// Intended describes differences that are intended, and the reason. In the role and the path, "*" matches any text.
 type Intended struct {
 	Role, Path string
 	// Lines lists the Spark lines that have this difference, such as "4.3". If it is empty, all lines have the
@@ -52,7 +52,7 @@ type Intended struct {
 // String returns the entry as text.
 func (i Intended) String() string { return fmt.Sprintf("%s %s (%s)", i.Role, i.Path, i.Reason) }
 
-// On reports whether the entry applies to the given program on the given Spark line.
+// On reports whether the intended difference can occur in the given program on the given Spark line.
 func (i Intended) On(line, program string) bool {
 	return (len(i.Lines) == 0 || slices.Contains(i.Lines, line)) && (len(i.Programs) == 0 || slices.Contains(i.Programs, program))
 }
@@ -99,11 +99,12 @@ func Explain(differences []Difference, intended []Intended) (unexplained []Diffe
 	return unexplained, explained
 }
 
-// Names replaces the values of one run with placeholders.
+// Names replaces the generated names and ids of one run with placeholders, so that the objects of two runs can be
+// compared.
 type Names struct{ replacer *strings.Replacer }
 
-// NewNames returns the Names of a run. The parameter maps texts of the run to their placeholders. If two texts begin at
-// the same place, the longer one is replaced.
+// NewNames returns the Names of a run. The keys of placeholders are texts that occur in the run's objects, and the
+// values are their placeholders. If two keys match at the same place, the longer one is replaced.
 func NewNames(placeholders map[string]string) *Names {
 	texts := slices.SortedFunc(maps.Keys(placeholders), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -117,8 +118,8 @@ func NewNames(placeholders map[string]string) *Names {
 	return &Names{strings.NewReplacer(pairs...)}
 }
 
-// randomTexts lists patterns of random texts. These texts have no placeholder in Names, because their values are not
-// known from other objects of the run.
+// randomTexts lists patterns of random texts and their replacements. Names contains no placeholders for such texts,
+// because no other object of the run reveals their values.
 var randomTexts = []struct {
 	pattern *regexp.Regexp
 	as      string
@@ -188,7 +189,8 @@ func (f *flattener) walk(path, field string, value any) {
 	}
 }
 
-// elementKeys maps the name of a list field to the field that identifies the elements of the list.
+// elementKeys lists the list fields whose elements have an identifier. The key is the name of the list field. The value
+// is the field of an element that identifies it.
 var elementKeys = map[string]string{
 	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "ports": "name", "imagePullSecrets": "name",
 	"volumeMounts": "mountPath", "items": "key", "ownerReferences": "kind", "tolerations": "key",

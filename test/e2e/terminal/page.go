@@ -23,7 +23,8 @@ func Shown(page, name string) (string, error) {
 	return screen, nil
 }
 
-// WithScreen returns the text of a page after it replaces the screen with the given name.
+// WithScreen returns the text of a Markdown page, in which the parameter screen replaces the screen with the given
+// name.
 func WithScreen(page, name, screen string) (string, error) {
 	old, err := Shown(page, name)
 	if err != nil {
@@ -47,7 +48,7 @@ func Condense(screen string, keep *regexp.Regexp) string {
 	return strings.Join(lines, "\n")
 }
 
-// The parts of a screen that differ between runs.
+// These expressions match the parts of a screen that differ between runs.
 var (
 	states    = regexp.MustCompile(`(?ms)^SparkApplication \S+: .*?^(\^C|Pi |\.\.\.|\$)`)
 	causes    = regexp.MustCompile(`(?ms)^(why|pod): .*?^(why|pod|do|next):`)
@@ -57,10 +58,10 @@ var (
 	durations = regexp.MustCompile(`\b0[smhd](0[smh])?\b`)
 )
 
-// Stable returns the words of a screen, one a line, in a form that is the same in every run. It omits or replaces
-// numbers, durations, generated names, events, the states that a command printed while it waited, and the kubelet's
-// message for a cause. It then omits repeated lines. Line breaks of the screen have no effect, because the result has
-// one word a line.
+// Stable returns a form of a screen that is the same in every run of the same commands. It removes or replaces numbers,
+// durations, generated names and events. It removes the states that a command printed while it waited, and replaces the
+// kubelet's message about a problem. It then omits repeated lines. The result has one word per line, so the line breaks
+// of the screen have no effect.
 func Stable(screen string) string {
 	screen = states.ReplaceAllString(screen, "$1")
 	for causes.MatchString(screen) {

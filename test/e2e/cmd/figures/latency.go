@@ -24,8 +24,8 @@ type speed struct {
 	status []time.Duration // from a change of a driver pod to the matching status of the application
 }
 
-// measureSpeed creates n applications one after the other on an idle cluster, and measures the operator's reactions
-// with the audit log. No node runs the pods, so that the machine has no other work.
+// measureSpeed creates n applications one after the other on an idle cluster, and reads the operator's reaction times
+// from the audit log. No node runs the pods, so they do not slow down the machine.
 func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error) {
 	for i := range n {
 		if err := oneDriver(ctx, c, fmt.Sprintf("latency-%d", i)); err != nil {
@@ -80,8 +80,8 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	return waitFor(ctx, name+"'s end", exists(false))
 }
 
-// playDriver sets the status of the driver pod to running and then to succeeded, in place of a kubelet. After each
-// change it waits until the application's status reflects it.
+// playDriver sets the status of the driver pod to running and then to succeeded, in place of a kubelet. After each of
+// these changes it waits until the application's status shows the new state.
 func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkApplication) error {
 	shows := func(state v1beta2.ApplicationStateType) error {
 		return waitFor(ctx, fmt.Sprintf("%s to be %s", app.Name, state), func() (bool, error) {

@@ -1,6 +1,6 @@
-// Command figures measures the project's performance targets and prints each measurement with its bound: startup times,
-// size and memory of the operator, delays until driver pods and statuses, and the offline verbs of sparkctl. It starts
-// and stops its own clusters.
+// Command figures measures the project's performance targets and prints each measurement with its bound. It measures
+// startup times, the size and memory of the operator, how fast the operator creates driver pods and updates statuses,
+// and the sparkctl verbs that need no cluster. It starts and stops its own clusters.
 package main
 
 import (
