@@ -1,7 +1,7 @@
 // Package record records the requests that the real spark-submit sends to an API server, and loads the recordings.
 //
-// Tests of spark/submit compare their results with these recordings. The recorder runs each Case once with the
-// spark-submit of every Spark line. The tests pass the same Case to cmdline.Parse and submit.Build.
+// Tests of spark/submit compare their results with these recordings. The recorder runs each Case once per Spark line,
+// with the spark-submit of that line. The tests pass the same Case to cmdline.Parse and submit.Build.
 package record
 
 import "encoding/json"
@@ -9,7 +9,7 @@ import "encoding/json"
 // Dir is the directory in which spark-submit finds a case's files. It is also spark-submit's working directory.
 const Dir = "/case"
 
-// Case is one run of spark-submit.
+// Case describes one run of spark-submit: its arguments, its files and its environment.
 type Case struct {
 	// Name is unique. It is also the file name of the recording.
 	Name string `json:"name"`

@@ -94,7 +94,7 @@ func (c Case) allFiles() map[string][]byte {
 	return files
 }
 
-// In reports whether the case runs on the line of a Spark version such as "4.1.4".
+// In reports whether the case runs with the given Spark version, such as "4.1.4".
 func (c Case) In(version string) bool {
 	return len(c.Versions) == 0 || slices.Contains(c.Versions, Line(version))
 }
@@ -105,7 +105,8 @@ func Line(version string) string {
 	return strings.Join(parts[:min(len(parts), 2)], ".")
 }
 
-// WriteFiles writes the case's files below a directory, which corresponds to Dir.
+// WriteFiles writes the case's files below the given directory. The caller makes this directory available to
+// spark-submit as Dir.
 func (c Case) WriteFiles(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -232,7 +233,7 @@ func Load(dir string) (map[string]Recordings, error) {
 	return out, nil
 }
 
-// Save writes the recordings of one case to the directory. Equal recordings produce equal bytes.
+// Save writes the recordings of one case to the directory. It writes equal recordings as identical bytes.
 func Save(dir string, r Recordings) error {
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)

@@ -55,9 +55,9 @@ var (
 	dateForm       = regexp.MustCompile(`^#\w{3} \w{3} \d\d [\d:]{8} \S+ \d{4}$`)
 )
 
-// Normalise replaces the random values in the requests of one run of spark-submit. It also replaces the Spark version
-// if a value consists of the version alone. All other differences between two runs remain, so that a comparison reveals
-// them. The resulting bodies are JSON with sorted keys. Normalise returns an error if a body is not a JSON object.
+// Normalise replaces the random values in the requests of one run of spark-submit. It also replaces each value that
+// consists only of the Spark version. All other differences between two runs remain, so that a comparison reveals them.
+// The resulting bodies are JSON with sorted keys. Normalise returns an error if a body is not a JSON object.
 func Normalise(version string, requests []Request) ([]Request, error) {
 	objects := make([]map[string]any, len(requests))
 	for i, r := range requests {
@@ -93,10 +93,10 @@ func Normalise(version string, requests []Request) ([]Request, error) {
 	return out, nil
 }
 
-// sortLocalDirs sorts the local directories of a pod. Every Spark version shuffles these directories and then numbers
-// their volumes (LocalDirsFeatureStep), so their order is random. A mount that has more fields than a name and a path
-// belongs to a volume of the user, even if the volume has the same form of name. sortLocalDirs does not change such
-// mounts.
+// sortLocalDirs sorts the local directories of a pod, because their order is random. Every Spark version shuffles these
+// directories and then numbers their volumes (LocalDirsFeatureStep). A user's volume can have a name of the same form.
+// Its mount is recognized by additional fields, because Spark's mounts have only a name and a path. sortLocalDirs does
+// not change the mounts of users.
 func sortLocalDirs(pod map[string]any) {
 	spec, _ := pod["spec"].(map[string]any)
 	containers, _ := spec["containers"].([]any)
@@ -160,8 +160,9 @@ func identifiers(requests []Request, objects []map[string]any) *strings.Replacer
 	return strings.NewReplacer(pairs...)
 }
 
-// isNamedSpark reports whether the name of the application is spark. The prefix of the application's objects is then
-// the same as the prefix that Spark uses if a name is too long.
+// isNamedSpark reports whether the application is named "spark". If the name of a driver Service would be too long,
+// Spark begins it with "spark-" and a random id instead of the usual prefix. The usual prefix of an application with
+// this name has the same form, so the form of the Service's name does not reveal which prefix it has.
 func isNamedSpark(objects []map[string]any) bool {
 	return slices.ContainsFunc(objects, func(object map[string]any) bool {
 		metadata, _ := object["metadata"].(map[string]any)

@@ -34,9 +34,10 @@ const (
 	limit = 3 * time.Minute
 )
 
-// javaOptions are those options of Spark's launcher for Java (org.apache.spark.launcher.JavaModuleOptions) that a
-// submission needs. They also open java.lang, which holds the environment. They enable only the first compiler tier,
-// which is enough for a short-lived process.
+// javaOptions are options of the JVM. They include those options of Spark's launcher
+// (org.apache.spark.launcher.JavaModuleOptions) that a submission needs. The options also open the package java.lang,
+// because the harness changes the environment there. They enable only the first compiler tier, which is enough for a
+// short-lived process.
 var javaOptions = []string{
 	"-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions",
 	"--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.lang.invoke=ALL-UNNAMED",
@@ -84,8 +85,8 @@ func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) 
 	return h, nil
 }
 
-// NeedsRestart reports whether the JVM should be replaced because of its memory. Threads of Spark's clients continue
-// after a case and keep the classes that the case loaded for itself in memory.
+// NeedsRestart reports whether the caller should replace the JVM to free memory. Some cases load their own copies of
+// Spark's classes. The JVM cannot free these copies, because threads of Spark's clients still use them after the case.
 func (h *Harness) NeedsRestart() bool { return h.loaded >= 25 }
 
 // Close stops the JVM and returns its CPU time.
@@ -137,10 +138,11 @@ func scripts(version string, env map[string]string) map[string]string {
 	return out
 }
 
-// classPath returns the elements that bin/spark-submit adds to the class path in addition to the jars. If the case must
-// load its own classes, the result ends with ownClasses. A case must load its own classes if OwnClasses is set, or if
-// it has a configuration directory, system properties, or settings of Hadoop or Kerberos. Such a case needs its own
-// classes because Hadoop reads its configuration and its user only once after its classes are loaded.
+// classPath returns the configuration directories that bin/spark-submit adds to the class path. The jars are not part
+// of the result. If the case needs a new copy of the classes of Hadoop and Spark, the result ends with ownClasses. This
+// is necessary because Hadoop reads its configuration and its user only once after its classes are loaded. A case
+// therefore needs its own copy if it has a configuration directory, system properties, or settings of Hadoop or
+// Kerberos, or if the field OwnClasses is true.
 func (h *Harness) classPath(c record.Case, env map[string]string) []string {
 	var path []string
 	for _, name := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"} {

@@ -114,7 +114,7 @@ func layersOf(archive string) ([]string, error) {
 	return manifest[0].Layers, nil
 }
 
-// eachFile calls f for every file of a tar archive. It seeks past the bodies that f does not read.
+// eachFile calls f for every file of a tar archive. If f does not read the body of a file, eachFile skips that body.
 func eachFile(archive string, f func(name string, body io.Reader) error) error {
 	file, err := os.Open(archive)
 	if err != nil {

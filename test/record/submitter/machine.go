@@ -100,11 +100,12 @@ func (m *Machine) Close() error {
 
 func (m *Machine) path(name string) string { return filepath.Join(m.dir, name) }
 
-// image returns the path of an image file below the machine's root. The path is valid for the thread inside the
-// machine.
+// image returns the path of a file of the Spark image. The path exists only in the machine's mount namespace, so only
+// code that runs inside the machine can use it.
 func (m *Machine) image(name string) string { return filepath.Join(m.dir, "root", "image", name) }
 
-// thread runs tasks inside the machine. The OS thread that it uses runs nothing else and ends with the goroutine.
+// thread runs tasks inside the machine. It uses an OS thread of its own, which no other goroutine uses and which ends
+// with the goroutine.
 func (m *Machine) thread(started chan<- error, layers []string) {
 	runtime.LockOSThread()
 	err := m.enter(layers)
@@ -120,7 +121,7 @@ func (m *Machine) thread(started chan<- error, layers []string) {
 	}
 }
 
-// runInside runs f on the thread inside the machine.
+// runInside runs f inside the machine, on the OS thread of the function thread.
 func (m *Machine) runInside(f func() error) error {
 	done := make(chan error)
 	m.tasks <- func() { done <- f() }
@@ -238,8 +239,8 @@ func (m *Machine) prepare(c record.Case) error {
 	return nil
 }
 
-// finish creates the recording of a case. The recording contains the writes since prepare, or the message with which
-// Spark rejected the case.
+// finish creates the recording of a case. The recording contains the writes since prepare was called. If Spark rejected
+// the case, the recording contains the error message instead.
 func (m *Machine) finish(refusal string) (record.Recording, error) {
 	requests, err := m.server.Take()
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
-// Cost is the cost of one run of spark-submit. CPU is the CPU time of all its processes, and Wall is the elapsed time.
-// Peak is the maximum resident memory, in bytes, of the first process. The scripts replace themselves with exec, so the
-// first process is also the Java process that submits.
+// Cost is the cost of one run of spark-submit. CPU is the total CPU time of its processes, and Wall is the elapsed
+// time. Peak is the maximum resident memory of the first process in bytes. This process becomes the submitting JVM,
+// because the scripts start the next program with exec.
 type Cost struct {
 	CPU, Wall time.Duration
 	Peak      int64
@@ -86,8 +86,8 @@ func (m *Machine) submit(ctx context.Context, env map[string]string, args []stri
 }
 
 // watchPeak starts to sample the maximum resident memory of a process. The returned function stop ends the sampling and
-// returns the maximum in bytes. Sampling is necessary because the result of getrusage(2) for an exited child includes
-// the memory of the parent at the time of the fork.
+// returns the maximum in bytes. getrusage(2) is unsuitable, because its result for an exited child includes the memory
+// of the parent at the time of the fork.
 func watchPeak(pid int) (stop func() int64) {
 	done, seen := make(chan struct{}), make(chan int64)
 	go func() {
@@ -124,9 +124,9 @@ func highWater(status string) (bytes int64) {
 // uncaught is the prefix of Java's message for the exception that ends a program.
 const uncaught = `Exception in thread "main" `
 
-// explain returns the reason of a failure from spark-submit's output. It joins the messages from the outermost
-// exception to the root cause, in the same format as Harness.java. Without an exception, it returns the line that
-// begins with "Error: ".
+// explain extracts the reason of a failure from spark-submit's output. It joins the messages from the outermost
+// exception to the root cause, as Harness.java does. Without an exception, it returns the line that begins with "Error:
+// ".
 func explain(output string) string {
 	var messages []string
 	// Spark may log other exceptions before the exception that ends it.

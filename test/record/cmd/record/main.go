@@ -185,8 +185,8 @@ type runner struct {
 	cpu     time.Duration
 }
 
-// record runs one case, and returns its recording and a text that contains the duration. If a case ends the JVM, record
-// runs the case again with bin/spark-submit.
+// record runs one case, and returns its recording and a text with the duration. If the shared JVM fails during a case,
+// record runs the case again in a JVM of its own, with bin/spark-submit.
 func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, string, error) {
 	began := time.Now()
 	r.count++
@@ -228,7 +228,8 @@ func (r *runner) close() error {
 	return err
 }
 
-// total stops the current JVM and returns a text with the average CPU time of a case, in all JVMs so far.
+// total stops the current JVM. It returns a text with the average CPU time per case, including the time of all earlier
+// JVMs.
 func (r *runner) total() string {
 	if err := r.close(); err != nil {
 		return err.Error()
