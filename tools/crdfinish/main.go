@@ -80,12 +80,13 @@ func finish(raw []byte) ([]byte, error) {
 	return yaml.Marshal(crd)
 }
 
-// olderVersions maps an API group to the older version that the group also serves. Only the stored version has Go
-// types.
+// olderVersions maps an API group to the older version that the group also serves. The older version has no Go types of
+// its own.
 var olderVersions = map[string]string{"spark.apache.org": "v1beta1"}
 
-// additionalVersion returns an older version with the given name. This version has the schema of the stored version,
-// and is served but not stored. Its columns have the reverse order, which users of spark.apache.org expect.
+// additionalVersion returns a version of the definition with the given name. The API server serves this version but
+// does not store objects in it. Its schema is that of the stored version. Only its printer columns have the reverse
+// order, because users of v1beta1 of spark.apache.org expect that order.
 func additionalVersion(stored map[string]any, name string) map[string]any {
 	version := maps.Clone(stored)
 	version["name"], version["storage"] = name, false
@@ -97,8 +98,8 @@ func additionalVersion(stored map[string]any, name string) map[string]any {
 	return version
 }
 
-// kubernetesTypes are the names of properties whose values have Kubernetes' own types. A property name has the same
-// type in all our kinds.
+// kubernetesTypes lists the names of the properties whose values have Kubernetes' own types. A property with such a
+// name has the same type in all kinds of this project.
 var kubernetesTypes = map[string]bool{
 	"affinity": true, "conditions": true, "dnsConfig": true, "env": true, "envFrom": true, "hostAliases": true, "ingressTLS": true,
 	"initContainers": true, "lifecycle": true, "podSecurityContext": true, "resources": true, "securityContext": true, "service": true, "sidecars": true,
@@ -106,7 +107,7 @@ var kubernetesTypes = map[string]bool{
 }
 
 // finishSchema narrows a schema and all schemas in it, and drops the descriptions inside Kubernetes' own types. The
-// parameter inside is true if the schema is part of such a type.
+// parameter inside is true if one of Kubernetes' own types contains the schema.
 func finishSchema(schema map[string]any, inside bool) {
 	narrow(schema)
 	properties, _ := schema["properties"].(map[string]any)
@@ -134,8 +135,8 @@ const (
 	wholeExponent = `([eE](\+|-)?[0-9]{1,2})`
 )
 
-// narrow excludes the values that a schema accepts but its Go type cannot decode. The probes of internal/testkit/crd
-// find such values.
+// narrow excludes the values that the schema of a Kubernetes type accepts but its Go type cannot decode. The tests find
+// such values with crd.Probes of internal/testkit/crd.
 func narrow(schema map[string]any) {
 	pattern, _ := schema["pattern"].(string)
 	switch {
@@ -152,7 +153,7 @@ func narrow(schema map[string]any) {
 	}
 }
 
-// The limits of lists, maps and quantities. They equal those of the package bounds in the main module, whose test
+// The limits of lists, maps and quantities. The package bounds in the main module has the same limits, and its test
 // compares them with the output of this program.
 const (
 	maxItems       = 1_000
@@ -172,8 +173,8 @@ func limitParts(root map[string]any) {
 	}
 }
 
-// limit gives the general limit to every list and map of a schema that has no limit of its own: items for lists, and
-// entries for maps.
+// limit sets maxItems and maxProperties in a schema and all schemas in it, unless they are already set. The parameter
+// items is the limit for lists, and the parameter entries is the limit for maps.
 func limit(schema map[string]any, items, entries int) {
 	properties, _ := schema["properties"].(map[string]any)
 	for _, p := range properties {

@@ -14,9 +14,10 @@ import (
 // limit is the maximum size of a binary in bytes.
 const limit = 60_000_000
 
-// tags are the build tags that leave out parts of gRPC and of Google's storage client that sparkctl does not use.
-// Without the tag grpcnotrace, a binary is a third larger, because the trace pages of gRPC use html/template. Templates
-// call methods by name, so the linker keeps every exported method of a program that uses templates.
+// tags are the build tags of sparkctl. They leave out parts of gRPC and of Google's storage client that sparkctl does
+// not use. Without the tag grpcnotrace, the binary is a third larger, because it also contains gRPC's trace pages,
+// which use html/template. Templates call methods by name, so the linker then keeps every exported method of the
+// program.
 const tags = "grpcnotrace,disable_grpc_modules"
 
 // pkg is the package that contains the variables Version and Revision of the program.
@@ -78,7 +79,7 @@ func (r *release) runs(ctx context.Context, binary string) error {
 		return fmt.Errorf("sparkctl version --short: %w", err)
 	}
 	if got := strings.TrimSpace(string(text)); got != r.version {
-		return fmt.Errorf("sparkctl version --short prints %q, not %q", got, r.version)
+		return fmt.Errorf("sparkctl version --short prints %q, but the version of the release is %q", got, r.version)
 	}
 	return nil
 }

@@ -92,7 +92,8 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 	return nil
 }
 
-// described returns the release that the environment variables describe. It reads missing values from Git.
+// described returns the release to build. It reads the release's version, commit and time from environment variables.
+// If a variable is not set, it reads the value from Git.
 func described(ctx context.Context, root string) (*release, error) {
 	var failed error
 	of := func(variable string, args ...string) string {

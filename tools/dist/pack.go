@@ -36,8 +36,8 @@ type packed struct {
 	mode       os.FileMode
 }
 
-// pack writes the archives of the binaries, their checksums (SHA256SUMS) and the manifest for krew (spark.yaml) into
-// the directory out, in place of earlier archives. It returns the checksums.
+// pack packs the binaries into archives. It writes the archives, their checksums (SHA256SUMS) and the manifest for krew
+// (spark.yaml) into the directory out, and overwrites earlier files. It returns the checksums.
 func (r *release) pack(binaries map[platform]string, license, out string) (string, error) {
 	old, err := filepath.Glob(filepath.Join(out, "sparkctl_*"))
 	if err != nil {

@@ -1,5 +1,6 @@
 // Command testrun runs the project's tests part by part. It prints the result and the duration of each part, and ends
-// with one line that counts all tests: "N passed, N failed, N skipped". It exits with 1 if anything failed.
+// with one line that counts all tests: "N passed, N failed, N skipped". If a test failed or no test passed, its exit
+// code is 1.
 //
 // A part is either a run of `go test -json` in one of the modules, or a check (a script). Testrun counts the tests of a
 // module individually, and a check as one test. A part that cannot be built counts as a failure. The parts run one

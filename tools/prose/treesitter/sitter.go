@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Language is a grammar. The zero value is an empty grammar, whose files cannot be parsed.
+// Language is a grammar. The zero value is an empty grammar, for which ParseCtx returns an error.
 type Language struct {
 	comments func([]byte) []*Node
 }
@@ -71,7 +71,7 @@ func NewQuery([]byte, *Language) (*Query, error) { return &Query{}, nil }
 // CaptureNameForId returns the name of the only capture.
 func (*Query) CaptureNameForId(uint32) string { return "comment" }
 
-// QueryCapture is a node that a query found.
+// QueryCapture is a node that matches a query.
 type QueryCapture struct {
 	Index uint32
 	Node  *Node

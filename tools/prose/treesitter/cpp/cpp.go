@@ -1,4 +1,4 @@
-// Package cpp is a stub of a grammar that Vale imports. It parses nothing.
+// Package cpp replaces a tree-sitter grammar that Vale imports but does not need here. Its grammar is empty.
 package cpp
 
 import sitter "github.com/smacker/go-tree-sitter"

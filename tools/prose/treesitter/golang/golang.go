@@ -1,7 +1,7 @@
-// Package golang gives Vale the language Go.
+// Package golang provides the grammar of Go to Vale.
 package golang
 
 import sitter "github.com/smacker/go-tree-sitter"
 
-// GetLanguage returns the language.
+// GetLanguage returns the grammar of Go.
 func GetLanguage() *sitter.Language { return sitter.Go }

@@ -1,4 +1,4 @@
-// Package java is a stub of a grammar that Vale imports. It parses nothing.
+// Package java replaces a tree-sitter grammar that Vale imports but does not need here. Its grammar is empty.
 package java
 
 import sitter "github.com/smacker/go-tree-sitter"

@@ -1,4 +1,4 @@
-// Package python is a stub of a grammar that Vale imports. It parses nothing.
+// Package python replaces a tree-sitter grammar that Vale imports but does not need here. Its grammar is empty.
 package python
 
 import sitter "github.com/smacker/go-tree-sitter"

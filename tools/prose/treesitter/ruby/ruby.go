@@ -1,4 +1,4 @@
-// Package ruby is a stub of a grammar that Vale imports. It parses nothing.
+// Package ruby replaces a tree-sitter grammar that Vale imports but does not need here. Its grammar is empty.
 package ruby
 
 import sitter "github.com/smacker/go-tree-sitter"
