@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/bench/report"
 )
 
-// TestMain lets the test binary also run the plain program, as the bench's binary does.
+// TestMain lets the test binary act as the plain program if its first argument is plain.Command, as the bench's binary
+// does. Otherwise it runs the tests.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == plain.Command {
 		main()

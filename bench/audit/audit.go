@@ -1,5 +1,5 @@
-// Package audit reads the API server's audit log. It reports which client made each write, and the delay between a
-// write and the change that caused it. All times are the API server's own.
+// Package audit reads the API server's audit log. It counts the writes of each client, and measures how long the
+// operator takes to react to a write of another client. All times are the API server's own.
 package audit
 
 import (
@@ -46,7 +46,7 @@ type event struct {
 	Body json.RawMessage `json:"requestObject"`
 }
 
-// write reports whether the event is the answer to a request that stores something. Dry runs, access reviews and token
+// write reports whether the event completes a request that changes stored objects. Dry runs, access reviews and token
 // reviews store nothing.
 func (e *event) write() bool {
 	switch e.Verb {
@@ -67,8 +67,8 @@ func (e *event) kind() string {
 	return e.Verb + " " + e.Object.Resource
 }
 
-// class assigns a controller's write to one of Classes. It returns an empty string for the write of a lease, which is
-// not counted.
+// class returns the element of Classes to which a controller's write belongs. It returns an empty string for a write of
+// a lease, because leases are not counted.
 func (e *event) class() string {
 	switch e.kind() {
 	case "create pods", "create configmaps", "create services":
@@ -83,8 +83,8 @@ func (e *event) class() string {
 	return Others
 }
 
-// body holds the fields that are read from a written object: the labels, the subject of an Event, the phase of a pod,
-// and the states of the driver and the executors in an application's status.
+// body holds those fields of a written object that this package reads: the labels, the subject of an Event, the phase
+// of a pod, and the states of the driver and the executors in an application's status.
 type body struct {
 	Metadata struct {
 		Labels map[string]string
@@ -115,8 +115,9 @@ const (
 // Classes lists all classes.
 var Classes = []string{Objects, StatusWrites, Events, Others}
 
-// Scope selects writes in a log. It selects the writes for applications in Namespaces that the API server answered
-// between From and To. Controller is the prefix of the user agent of the controller that manages the applications.
+// Scope selects the writes in a log that belong to one load. These are the writes for applications in the listed
+// Namespaces that the API server answered between From and To. The user agent of the controller that manages the
+// applications begins with the text Controller.
 type Scope struct {
 	From, To   time.Time
 	Namespaces []string
@@ -197,8 +198,8 @@ func (s Scope) contains(e *event) bool {
 	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
 }
 
-// object is the key of an API object. owner names the application to which an object belongs, and the Spark role of the
-// object if it is a pod.
+// The type object identifies an object of the API server. The type owner identifies the application to which an object
+// belongs. For a pod, it also contains the Spark role.
 type (
 	object struct{ resource, namespace, name string }
 	owner  struct{ app, role string }
@@ -213,7 +214,8 @@ type life struct {
 	completed         bool
 }
 
-// pod holds the changes of a pod's phase, and the writes of the application's status that contain the pod's state.
+// pod holds two lists of changes: the changes of a pod's phase, and the changes of the state that the application's
+// status reports for this pod.
 type pod struct{ changes, statuses []change }
 
 type change struct {
@@ -276,7 +278,8 @@ func (r *reader) handle(e *event) {
 	}
 }
 
-// count adds a write in the load's namespaces to the totals: AllWrites, Bytes and Answers.
+// count adds a write to the totals of the load: AllWrites, Bytes and Answers. The write must be in one of the load's
+// namespaces.
 func (r *reader) count(e *event, controller bool) {
 	r.AllWrites++
 	if controller {
@@ -353,10 +356,12 @@ func (l *life) statusWritten(e *event, b body) {
 	}
 }
 
-// lags returns the delay between each change of the pod and the first status that reflects it, and counts the changes
-// that no status reflects. If onlyLater is true, lags ignores a status that the API server stored before the change,
-// because that status describes an earlier pod with the same name. For executors onlyLater is false, because the
-// operator may report an executor as ended when the driver ends, before the executor's own pod changes.
+// lags returns, for each change of the pod, the delay until the first status that reports the change. It also returns
+// the number of changes that no status reports.
+//
+// A status that was stored before a change normally describes an earlier pod with the same name. If onlyLater is true,
+// lags therefore ignores such statuses. For executors onlyLater must be false: when the driver ends, the operator may
+// report the end of an executor before the executor's own pod changes.
 func (p *pod) lags(onlyLater bool) (took []time.Duration, missed int) {
 	for _, c := range p.changes {
 		i := slices.IndexFunc(p.statuses, func(s change) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// start is the zero point of the times in the tests, which are in seconds.
+// start is the point in time from which the tests count. They give all times as seconds since start.
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // line returns a line of an audit log. The API server received the request at the given time, and answered it 0.1 s

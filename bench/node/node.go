@@ -62,7 +62,7 @@ type Cluster struct {
 	done               sync.WaitGroup
 }
 
-// act is an action on a pod.
+// act identifies what a task does with a pod.
 type act int
 
 const (
@@ -163,8 +163,8 @@ func trim(x any) (any, error) {
 	return x, nil
 }
 
-// add queues the first task of a pod that is new in the cache, which holds the pods that are bound to nodes. A pod that
-// already runs or has ended gets no task.
+// add is called for each pod that enters the cache, which holds the pods that are bound to nodes. It queues a task to
+// start a pending pod, or to remove a pod that is being deleted. Other pods get no task.
 func (c *Cluster) add(x any) {
 	switch pod := x.(*corev1.Pod); {
 	case pod.DeletionTimestamp != nil:
@@ -242,9 +242,9 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
 }
 
-// start writes the status of a pod whose containers run. If the scheduler has bound the pod, start first writes that
-// the containers are being created, as a real kubelet does. If placed is true, start omits this first write, which
-// saves minutes in a large load.
+// start writes the status of a pod whose containers run. A real kubelet first writes that the containers are being
+// created. start also does so, except in two cases: if the scheduler has not bound the pod, or if the parameter placed
+// is true. Large loads set placed, because the second write for each pod would take minutes.
 func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if scheduled && !placed {
@@ -319,7 +319,7 @@ func executors(app *v1beta2.SparkApplication, p *corev1.Pod, program load.Progra
 	return pods, nil
 }
 
-// configMaps returns the ConfigMaps that an executor mounts.
+// configMaps returns the ConfigMaps that Spark creates for the volumes of an executor.
 func configMaps(executor *corev1.Pod) (made []*corev1.ConfigMap) {
 	for _, volume := range executor.Spec.Volumes {
 		if volume.ConfigMap == nil {
@@ -375,8 +375,8 @@ const (
 "state":{"waiting":null,"running":null,"terminated":{"exitCode":CODE,"reason":"Ended","startedAt":"STARTED","finishedAt":"NOW"}}}]}}`
 )
 
-// fill replaces the placeholders of a status. The parameter words lists further placeholders, each followed by its
-// value.
+// fill replaces the placeholders in one of the statuses by the pod's values, such as UID by its UID. The last parameter
+// contains pairs of a further placeholder and its value, such as "ADDRESS" and the pod's IP address.
 func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
 	started := now
 	if p.Status.StartTime != nil {
@@ -387,7 +387,8 @@ func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
 	return []byte(strings.NewReplacer(words...).Replace(status))
 }
 
-// patch writes a pod's status. The parameter words has the same meaning as in fill.
+// patch replaces the placeholders of a status as fill does, and patches the pod's status in the API server with the
+// result. The last parameter contains pairs of a further placeholder and its value.
 func (c *Cluster) patch(ctx context.Context, p *corev1.Pod, status string, words ...string) error {
 	text := fill(p, status, time.Now(), words...)
 	_, err := c.core.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, text, metav1.PatchOptions{}, "status")

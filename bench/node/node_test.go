@@ -108,8 +108,8 @@ func TestDriverCreatesExecutorsLikeSpark(t *testing.T) {
 	}
 }
 
-// TestEventsBecomeTasks checks that a pod is started once and removed once, and that a pod that already runs is not
-// started.
+// TestEventsBecomeTasks checks the tasks that the cache's events queue. A new pod gets one task to start it and, when
+// it is deleted, one task to remove it. A pod that already runs gets no task to start it.
 func TestEventsBecomeTasks(t *testing.T) {
 	c := &Cluster{tasks: workqueue.NewTypedDelayingQueue[task]()}
 	defer c.tasks.ShutDown()

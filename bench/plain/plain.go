@@ -60,8 +60,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Command is the first argument that makes the bench's own binary run this program. The next argument is the address at
-// which the program reports that it is ready.
+// Command is the first argument that makes the bench's own binary run this program. The second argument is the address
+// for Main.
 const Command = "plain"
 
 // workers is the number of workers. It equals the operator's default.
@@ -99,8 +99,8 @@ type program struct {
 	progress map[string]progress
 }
 
-// Main runs the program until the context ends. The variable KUBECONFIG names the cluster. When the program is ready,
-// it answers HTTP requests at the address.
+// Main runs the program until the context ends. The environment variable KUBECONFIG names the kubeconfig of the
+// cluster. As soon as the program is ready, it answers HTTP requests at the given address.
 func Main(ctx context.Context, address string) error {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
 	if err != nil {
@@ -184,7 +184,8 @@ func strip(x any) (any, error) {
 	return x, nil
 }
 
-// keyOf returns the namespace and name of an application, or of a pod's application.
+// keyOf returns the queue key of the application that x is, or of the application to which the pod x belongs. The key
+// has the form NAMESPACE/NAME.
 func keyOf(x any) string {
 	switch x := x.(type) {
 	case *v1beta2.SparkApplication:
@@ -260,7 +261,8 @@ func (p *program) pass(ctx context.Context, key string) error {
 	return nil
 }
 
-// launch creates an application's objects, and returns its first status.
+// launch creates an application's objects. It returns the status that the program then writes as the application's
+// first status.
 func (p *program) launch(ctx context.Context, app *v1beta2.SparkApplication) (v1beta2.SparkApplicationStatus, error) {
 	now := metav1.Now()
 	objects, _, err := application.Dialect{}.BuildAttempt(app, 1, now.Time)

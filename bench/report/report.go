@@ -64,11 +64,11 @@ func parse(text []byte) (s Spec, err error) {
 		_, known := s.Sets[b.Each]
 		switch {
 		case b.Measurement == "" || b.Why == "":
-			err = fmt.Errorf("a bound (figure %q) needs both fields, figure and why", b.Measurement)
+			err = fmt.Errorf("the bound with the figure %q is incomplete: set both fields, figure and why", b.Measurement)
 		case strings.Contains(b.Measurement, "*") != (b.Each != "") || b.Each != "" && !known:
-			err = fmt.Errorf("the bound on %q with the set %q is invalid: either let each name a set of this file and write a * in figure, or omit both", b.Measurement, b.Each)
+			err = fmt.Errorf("the bound on %q (each: %q) is invalid: to repeat a bound, set each to the name of a set of this file and write a * in figure; otherwise omit both", b.Measurement, b.Each)
 		case b.Min != nil && b.Max != nil && *b.Min > *b.Max:
-			err = fmt.Errorf("the bound on %q has a min above its max", b.Measurement)
+			err = fmt.Errorf("the bound on %q can never hold, because its min is greater than its max", b.Measurement)
 		}
 		if err != nil {
 			return s, err
@@ -77,7 +77,7 @@ func parse(text []byte) (s Spec, err error) {
 	return s, nil
 }
 
-// Select returns the bounds on measurements of the named scenarios.
+// Select returns the bounds that use only measurements of the named scenarios.
 func (s Spec) Select(scenarios []string) Spec {
 	s.Bounds = slices.DeleteFunc(slices.Clone(s.Bounds), func(b Bound) bool {
 		return !slices.Contains(scenarios, scenario(b.Measurement)) || b.Per != "" && !slices.Contains(scenarios, scenario(b.Per))
@@ -135,9 +135,9 @@ func (b Bound) check(run *Run, text string) Verdict {
 	return v
 }
 
-// Worst returns the worst of a bound's verdicts. A verdict whose measurement is missing is the worst. Next is the
-// verdict whose value exceeds a limit by the largest amount. If all values are within the bound, the verdict whose
-// value is closest to a limit is the worst.
+// Worst returns the worst of a bound's verdicts. A verdict whose measurement is missing is worse than any other.
+// Otherwise, the verdict whose value exceeds a limit by the largest amount is the worst. If all values are within the
+// bound, this is the verdict whose value is closest to a limit.
 func Worst(verdicts []Verdict) Verdict {
 	room := func(v Verdict) float64 {
 		switch {
@@ -276,8 +276,8 @@ func Render(run *Run) (string, error) {
 //go:embed plot.svg.tmpl
 var plotText string
 
-// plots returns the SVG charts of the performance page by name. Each chart shows two measurements. Both were taken with
-// 100, 1,000 and 10,000 live applications, as in the full plan.
+// plots returns the SVG charts of the performance page by name. Each chart shows two measurements at the three load
+// levels of the full plan: 100, 1,000 and 10,000 live applications.
 func plots(run *Run) (map[string]string, error) {
 	svgs := map[string]string{}
 	for name, texts := range map[string][5]string{

@@ -35,7 +35,7 @@ type Step struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Run holds the measurements of one run. Methods that add to it may be called concurrently.
+// Run holds the measurements of one run. Several goroutines may add to it at the same time.
 type Run struct {
 	Began        time.Time         `json:"began"`
 	Plan         string            `json:"plan"`
@@ -60,7 +60,7 @@ func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 		return
 	}
 	if slices.ContainsFunc(r.Measurements, func(f Measurement) bool { return f.ID == id }) {
-		r.err = errors.Join(r.err, fmt.Errorf("measurement %s was added twice", id))
+		r.err = errors.Join(r.err, fmt.Errorf("measurement %s was added twice: this is a bug of its scenario", id))
 		return
 	}
 	r.Measurements = append(r.Measurements, Measurement{ID: id, Value: value, Unit: unit})
@@ -169,8 +169,8 @@ func Quantile(values []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(share*float64(len(sorted))))-1))]
 }
 
-// Rate returns the number of moments per second. It leaves out the first and the last tenth of the moments, because the
-// rate differs at the start and the end. For fewer than two moments it returns NaN.
+// Rate returns how many of the given times fall into one second, on average. It leaves out the first and the last tenth
+// of the times, because the rate differs at the start and the end. For fewer than two times it returns NaN.
 func Rate(moments []time.Time) float64 {
 	at := slices.SortedFunc(slices.Values(moments), time.Time.Compare)
 	if len(at) == 0 {

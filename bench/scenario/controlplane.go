@@ -152,8 +152,8 @@ func (r *rig) waitEmpty(namespace string) {
 	}
 }
 
-// install creates the custom resource definitions, and waits until the API server accepts a SparkApplication. The API
-// server delays the first writes of a new kind by 2 s, which would distort the measurement.
+// install creates the custom resource definitions, and waits until the API server accepts a SparkApplication. The wait
+// keeps the 2 s by which the API server delays the first writes of a new kind out of the measurements.
 func (r *rig) install() {
 	definitions := r.dyn.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	for _, file := range must(filepath.Glob(filepath.Join(r.Root, "config/crd/*.yaml"))) {
@@ -199,7 +199,8 @@ func (r *rig) forEach(n int, f func(ctx context.Context, i int) error) {
 	check(group.Wait(), context.Cause(r.ctx))
 }
 
-// components returns the CPU time that each process of the control plane and the bench itself have used.
+// components returns the CPU time that each process of the control plane has used, by name. The result also contains
+// the CPU time of the bench itself.
 func (r *rig) components() map[string]time.Duration {
 	var state struct {
 		Components []struct {

@@ -77,8 +77,9 @@ func (r *rig) start(agent string) *program {
 	return p
 }
 
-// run starts the process. Because of Pdeathsig, the kernel kills the process when the thread that started it ends. run
-// therefore reserves a thread, which waits for the process.
+// run starts the process. Its attribute Pdeathsig makes the kernel kill the process when the OS thread that started it
+// ends. Therefore a goroutine with an OS thread of its own starts the process and keeps the thread until the process
+// has ended.
 func (p *program) run() error {
 	started := make(chan error)
 	go func() {
@@ -99,7 +100,7 @@ func (p *program) alive() {
 	select {
 	case <-p.ended:
 		text, _ := os.ReadFile(p.log)
-		check(fmt.Errorf("the program ended during the scenario: %s; the end of its log:\n%s", p.cmd.ProcessState, text[max(0, len(text)-4000):]))
+		check(fmt.Errorf("the measured program ended during the scenario: %s; the end of its log:\n%s", p.cmd.ProcessState, text[max(0, len(text)-4000):]))
 	default:
 	}
 }
@@ -111,7 +112,7 @@ func (p *program) stop() {
 	select {
 	case <-p.ended:
 	case <-time.After(time.Minute):
-		check(errors.New("the program did not end within a minute after SIGTERM"))
+		check(errors.New("the measured program did not end within a minute after SIGTERM"))
 	}
 }
 

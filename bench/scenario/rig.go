@@ -1,8 +1,8 @@
 // Package scenario runs the bench's scenarios. Each scenario applies one type of load to its own control plane, and
 // adds its measurements to a run. A plan is a list of scenarios and the amount of work for them.
 //
-// A scenario ends at the first error. For this, the functions named check and must panic with the error; rig.play
-// recovers from the panic and returns the error.
+// A scenario ends at the first error. The functions check() and must() therefore panic if they receive an error. The
+// method rig.play recovers from this panic and returns the error.
 package scenario
 
 import (
@@ -65,7 +65,8 @@ type rig struct {
 	used  int // the number of names that unusedName has returned
 }
 
-// play runs one scenario and returns its error. Unless bare is true, the scenario gets its own control plane.
+// play runs the scenario that the function do contains, and returns its error. Unless the parameter bare is true, the
+// scenario gets its own control plane.
 func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binaries, do func(*rig), out io.Writer) (err error) {
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the scenario exceeded its limit of %s", limit))
@@ -119,8 +120,8 @@ func (r *rig) withProgram(agent string, f func(*program)) {
 	p.stop()
 }
 
-// completions records the ends of a load's applications: which of them have not ended, the time of the last end, and an
-// error if a final state was wrong.
+// completions records which applications of a load have ended. It holds the applications that have not ended, the time
+// of the last end, and an error if the final state of an application was wrong.
 type completions struct {
 	mu    sync.Mutex
 	exits map[string]int32 // by application, the exit code of each driver that has not ended
@@ -194,8 +195,9 @@ func (r *rig) send(spec load.Spec) {
 	})
 }
 
-// waitCalm waits until the control plane is almost idle. Otherwise work that earlier steps caused (garbage collection,
-// Endpoints) would distort the measurement. If the control plane stays busy, waitCalm adds a note.
+// waitCalm waits until the control plane is almost idle, so that remaining work of earlier steps (garbage collection,
+// Endpoints) does not distort the next measurement. If the control plane stays busy for too long, waitCalm adds a note
+// to the run and returns.
 func (r *rig) waitCalm() {
 	for deadline := time.Now().Add(r.CalmLimit); time.Now().Before(deadline); {
 		before, began := r.components(), time.Now()
@@ -213,8 +215,8 @@ func (r *rig) waitCalm() {
 	}
 }
 
-// waitQuiet waits until a program has been idle for the duration span. It returns the time at which the program became
-// idle. If the program does not become idle within a minute, waitQuiet adds a note and returns the current time.
+// waitQuiet waits until a program has been idle for the given duration. It returns the time at which the program became
+// idle. If the program is still not idle after a minute, waitQuiet adds a note to the run and returns the current time.
 func (r *rig) waitQuiet(p *program, span time.Duration) (since time.Time) {
 	began := time.Now()
 	since = began
@@ -228,7 +230,7 @@ func (r *rig) waitQuiet(p *program, span time.Duration) (since time.Time) {
 			second, cpu = now, u.cpu
 		}
 		if now.Sub(began) > time.Minute+span {
-			r.run.Note("%s: the program was not quiet within a minute.", r.name)
+			r.run.Note("%s: the program was not idle within a minute.", r.name)
 			since = now
 			return true
 		}
@@ -272,7 +274,7 @@ func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	return b
 }
 
-// merge adds the result of another load of the same program.
+// merge adds the costs and results of another load, which the same program managed.
 func (b *loadResult) merge(o loadResult) {
 	if b.parts == nil {
 		b.parts = map[string]time.Duration{}
@@ -284,7 +286,7 @@ func (b *loadResult) merge(o loadResult) {
 	}
 }
 
-// rate returns the mean of the loads' rates.
+// rate returns the number of applications per second, as the mean over all merged loads.
 func (b *loadResult) rate() (mean float64) {
 	for _, r := range b.rates {
 		mean += r / float64(len(b.rates))
@@ -325,7 +327,7 @@ func (r *rig) note(in string, b loadResult) {
 	r.add(in, "writes for other applications", float64(b.OtherNamespaces), "")
 }
 
-// restingUsage waits until a program is idle, forces a garbage collection in it, and returns its usage.
+// restingUsage waits until a program is idle, makes it collect garbage, and returns its CPU time and memory.
 func (r *rig) restingUsage(p *program) usage {
 	r.waitQuiet(p, time.Second)
 	check(r.get("http://" + p.pprof + "/debug/pprof/heap?gc=1"))

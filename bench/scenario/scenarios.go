@@ -53,15 +53,15 @@ func application(name, namespace string) *unstructured.Unstructured {
 	return spec.Applications()[0].Object
 }
 
-// probe returns a load of n short applications. They are created at 4 a second, so that none waits in a queue and their
-// latency is that of an idle operator.
+// probe returns a load of n short applications. They are created at 4 a second, so that no application waits in a
+// queue. Their latency is therefore the latency of an operator without other work.
 func (r *rig) probe(n int) load.Spec {
 	return singleClass(load.Class{Name: r.unusedName("probe"), Count: n, Rate: 4, Executors: 5, Run: time.Second})
 }
 
-// lives measures the operator and the plain program, one after the other on the same API server, over the whole life of
-// applications. First, the applications are created faster than either program can handle them. Then, they are created
-// at half of the operator's rate.
+// lives compares the operator with the plain program, over the whole life of applications. It runs them one after the
+// other on the same API server. First, the applications are created faster than either program can handle them. Then,
+// they are created at half of the rate that the operator has reached.
 func (r *rig) lives() {
 	sum := map[rune]*loadResult{'o': {}, 'p': {}}
 	for _, letter := range r.Order {
@@ -169,7 +169,8 @@ func (r *rig) standing() {
 }
 
 // finished measures the operator while many applications exist that have ended. They have no executors, but their
-// driver pods still exist. The measurements are the same as at one level of standing.
+// driver pods still exist. It measures the operator's memory, the latency of short applications, the rate at full load,
+// and the start of an operator.
 func (r *rig) finished() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		r.carry(p, singleClass(load.Class{Name: r.unusedName("finished"), Namespaces: 1 + r.Finished/1000, Count: r.Finished, Run: 50 * time.Millisecond}))
@@ -179,8 +180,8 @@ func (r *rig) finished() {
 	r.coldStart()
 }
 
-// createRunning creates applications that do not end before the scenario. It returns once all their pods run and every
-// application is RUNNING.
+// createRunning creates applications that keep running until the end of the scenario. It returns when all their pods
+// run and every application is RUNNING.
 func (r *rig) createRunning(c load.Class) {
 	c.Run = forever
 	spec, want := singleClass(c), r.nodes.Started()+c.Count*(1+c.Executors)
@@ -206,7 +207,7 @@ func (r *rig) waitStarted(n int) {
 	})
 }
 
-// measureBeside measures the operator while the applications that the scenario created before still exist: first the
+// measureBeside measures the operator while all earlier applications of the scenario still exist. First it measures the
 // latency of a few short applications, and then the rate at full load. It returns the namespaces of these two loads.
 func (r *rig) measureBeside(p *program, in string) []string {
 	probe, press := r.probe(r.Probe), completeLives(r.unusedName("press"), r.Pressing)
@@ -238,8 +239,9 @@ func (r *rig) launch(namespace string, f func()) time.Duration {
 	return 0
 }
 
-// coldStart creates an application while no operator runs, and then starts an operator, which finds all objects of the
-// scenario. It measures the time from this start until the application has a driver pod.
+// coldStart creates an application while no operator runs, and then starts an operator. This operator finds all objects
+// that the scenario created before. coldStart measures the time from the operator's start until the application has a
+// driver pod, and the operator's peak memory.
 func (r *rig) coldStart() {
 	r.waitCalm()
 	var p *program
@@ -285,9 +287,9 @@ func (r *rig) failover() {
 }
 
 // deletion deletes many applications with running drivers at once, and measures the time until all their objects are
-// gone. For comparison it first measures the same for as many bare pods, each of which owns a ConfigMap and a Service.
-// If the control plane still has work from the first measurement, this work can make only the result of the
-// applications worse.
+// gone. For comparison, it first measures the same for equally many bare pods, each of which owns a ConfigMap and a
+// Service. The bare pods come first, so that leftover work of the control plane can only slow down the deletion of the
+// applications. The comparison therefore never favours the operator.
 func (r *rig) deletion() {
 	few := max(1, r.Deleted/20) // deleted before each measurement, because the first deletions are slower
 	r.withProgram(audit.OperatorAgent, func(*program) {
@@ -342,9 +344,9 @@ func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 	r.waitStarted(want)
 }
 
-// fairness measures how long a single application waits for its driver pod, with and without another namespace that has
-// a long queue of older applications. It also measures the time until 1,200 applications of the queue have driver pods,
-// to compare it with a time that users of another operator have published.
+// fairness measures how long a single application waits for its driver pod. It measures this twice: alone, and while
+// many older applications of another namespace wait in the queue. It also measures the time until 1,200 of these older
+// applications have driver pods. Users of another operator have published such a time.
 func (r *rig) fairness() {
 	r.withProgram(audit.OperatorAgent, func(*program) {
 		singles := func() (took []time.Duration) {
@@ -377,10 +379,10 @@ func (r *rig) fairness() {
 	})
 }
 
-// hostile measures how unrelated pods and large ConfigMaps in another namespace affect the operator's memory. Before
-// and after it creates them, it starts several operators, one after the other, which manage a few short applications.
-// It takes the median of their peaks, because garbage collection is random. One more operator runs while the objects
-// are created.
+// hostile measures how unrelated pods and large ConfigMaps in another namespace affect the operator's memory. It
+// creates these objects while an operator runs. Before and after that, it starts several operators one after the other,
+// and each of them manages a few short applications. The measurement is the median of their peaks, because garbage
+// collection is random.
 func (r *rig) hostile() {
 	starts := func(in string) {
 		var peaks []int64
@@ -502,12 +504,14 @@ func (r *rig) micro() {
 	}
 }
 
-// benchmarkLine matches two kinds of lines: a line with a package, and a line with a benchmark's name and its columns.
-// The captured name excludes the suffix with the number of processors, such as -8.
+// benchmarkLine matches two kinds of lines in the output of go test: a line with the name of a package, and a line with
+// the result of a benchmark. The captured name of the benchmark excludes the suffix with the number of processors, such
+// as -8.
 var benchmarkLine = regexp.MustCompile(`(?m)^pkg: .*/spark-operator/([^/\s]+/[^/\s]+)|^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(\S+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
 
 // benchmarks parses the output of go test. It returns the time, bytes and allocations per operation of each benchmark.
-// A key consists of the package's first two folders, the benchmark's name and the name of its case.
+// The key consists of the first two directories of the package, the name of the benchmark, and the name of its
+// subbenchmark.
 func benchmarks(printed string) map[string][3]float64 {
 	found, pkg := map[string][3]float64{}, ""
 	for _, m := range benchmarkLine.FindAllStringSubmatch(printed, -1) {
