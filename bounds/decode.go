@@ -15,7 +15,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Kind contains, for one kind of custom resource, the Go types and limits (Shape) of its spec and its status.
+// Kind describes one kind of custom resource. Spec and Status are the shapes of its two parts. A Shape describes a Go
+// type and its limits.
 type Kind struct{ Spec, Status *Shape }
 
 // Part is the name of a part of a custom resource.
@@ -36,10 +37,11 @@ const (
 //   - If there are too many labels, Decode drops the labels and the spec, because the labels are copied to each pod.
 //   - If the value is in the status, Decode drops only that value, because the other values record the attempts so far.
 //
-// The argument into points to the custom resource, converted to a type that has no method UnmarshalJSON. The arguments
-// spec and status point to the spec and the status of that custom resource; Decode may empty them. The result specBytes
-// is the length of the spec's JSON in bytes, or 0 if the spec was not decoded. Decode returns an error if the text is
-// not a JSON object, if it contains spec or status twice, or if its metadata cannot be decoded.
+// The argument `into` points to the custom resource, converted to a type that has no method UnmarshalJSON. The
+// arguments `spec` and `status` point to its spec and its status. If Decode has to decode these parts separately, it
+// first sets them to their zero values. The result specBytes is the length of the spec's JSON in bytes, or 0 if the
+// spec was not decoded. Decode returns an error if the text is not a JSON object, if it contains a spec or a status
+// twice, if a top-level key contains an escape, or if the metadata cannot be decoded.
 func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specBytes int, err error) {
 	if string(bytes.TrimSpace(data)) == "null" { // decoding null changes nothing, as with every Go type
 		return "", 0, nil
@@ -71,15 +73,15 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 }
 
 // Unwritable returns the error for the attempt to encode a custom resource whose spec could not be decoded. The
-// argument fault is the fault that Decode returned.
+// argument is the fault that Decode returned for this spec.
 func Unwritable(fault string) error {
 	return fmt.Errorf("the custom resource cannot be encoded, because its spec could not be decoded (%s) and would be lost; send a patch of the fields to change instead", fault)
 }
 
-// empty sets the value to which the pointer part points to its zero value.
+// empty sets a variable to its zero value. The argument is a pointer to the variable.
 func empty(part any) { reflect.ValueOf(part).Elem().SetZero() }
 
-// span is a part of a text: the index of the part's first byte, and the index of the byte after the part's last byte.
+// span is a range of a text. It contains the index of the first byte, and the index after the last byte.
 type span struct{ from, to int }
 
 // parts contains the parts of a custom resource after they are checked.
@@ -92,8 +94,8 @@ type parts struct {
 }
 
 // split finds and checks the spec, the status and the labels of a custom resource. It returns an error if the text is
-// not a JSON object, if it contains spec or status twice, or if a key contains an escape. A duplicate or an escaped key
-// could hide a part from the checks. The API server sends no such text.
+// not a JSON object, if it contains a spec or a status twice, or if a top-level key contains an escape. A duplicate or
+// an escaped key could hide a part from the checks. The API server never sends such a text.
 func split(data []byte, kind Kind) (p parts, err error) {
 	s := scanner{in: data}
 	s.space()
@@ -153,8 +155,8 @@ func (s *scanner) spec(shape *Shape) *Fault {
 
 var labelsShape = ShapeOf[map[string]string]()
 
-// metadata reads the value of an object's metadata and checks the number of labels. If there are too many, it returns
-// the span of the labels. The API server itself limits all other metadata.
+// metadata reads the metadata of an object and checks the number of labels. If there are too many labels, it returns
+// their position in the text and a fault. The API server itself limits all other metadata.
 func (s *scanner) metadata() (labels span, f *Fault) {
 	if s.space(); s.at >= len(s.in) || s.in[s.at] != '{' {
 		s.skip()
@@ -187,7 +189,8 @@ func (s *scanner) status(shape *Shape) []patch {
 	return inner.patches
 }
 
-// withoutSpec returns the custom resource without its spec and status. If there are too many labels, it omits them too.
+// withoutSpec returns the JSON of the custom resource, in which null replaces the spec and the status. If there are too
+// many labels, null also replaces the labels.
 func (p *parts) withoutSpec() []byte {
 	var out []byte
 	at := 0
@@ -202,7 +205,7 @@ func (p *parts) withoutSpec() []byte {
 	return append(out, p.data[at:]...)
 }
 
-// decodeSpec decodes the spec. It returns why the spec cannot be decoded, or an empty string.
+// decodeSpec decodes the spec. It returns the reason why the spec cannot be decoded, or an empty string.
 func (p *parts) decodeSpec(kind Kind, into any) string {
 	if p.fault != nil {
 		return p.fault.Error()
@@ -223,7 +226,7 @@ func (p *parts) decodeSpec(kind Kind, into any) string {
 }
 
 // decodeStatus decodes the status. If that fails, it decodes each field of the status separately, so that only the
-// invalid fields are lost. It then returns why a field cannot be decoded; otherwise it returns an empty string.
+// invalid fields are lost. In this case it returns the reason for an invalid field, and otherwise an empty string.
 func (p *parts) decodeStatus(into, status any) (fault string) {
 	if p.status == (span{}) {
 		return ""
@@ -255,7 +258,7 @@ func (p *parts) decodeStatus(into, status any) (fault string) {
 	return fault
 }
 
-// patched returns the text of the status after its patches are applied.
+// patched returns the JSON of the status after the replacements in p.patches.
 func (p *parts) patched() []byte {
 	var out []byte
 	at := p.status.from
@@ -270,7 +273,7 @@ func wrapped(part Part, value []byte) []byte {
 	return append(append(append([]byte(`{"`), part...), `":`...), append(slices.Clip(value), '}')...)
 }
 
-// misfit returns the message for a part that does not fit its type.
+// misfit returns the message for a spec or status that does not fit its Go type.
 func misfit(part Part, err error) string {
 	way := "correct it, or remove it"
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)

@@ -1,7 +1,8 @@
 package bounds
 
-// The limits of a spec. They are at least five times what large applications use. docs/validation.md lists the limits,
-// and tools/crdfinish writes the same limits into the definitions. A test compares the limits.
+// The limits of a spec. Large applications use at most a fifth of each limit. docs/validation.md lists the limits, and
+// tools/crdfinish writes them into the custom resource definitions. A test checks that the definitions have the same
+// limits as this package.
 const (
 	// MaxSpecBytes is the maximum size of a spec, in bytes of JSON.
 	MaxSpecBytes = 512 * 1024
@@ -27,8 +28,8 @@ const (
 	MaxExponent = 2
 )
 
-// MaxStatusItems is the maximum number of items or entries of a list or map in a status. It is about as many as etcd
-// can store, so the limit never affects a status that this operator or a previous operator wrote.
+// MaxStatusItems is the maximum number of items of a list, or entries of a map, in a status. etcd can store about this
+// many in one object. The limit therefore never affects a status that this operator or a previous operator wrote.
 const MaxStatusItems = 20_000
 
 // maxShown is the maximum number of characters of a user's text, such as a map key, that a fault shows.

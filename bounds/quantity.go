@@ -8,8 +8,8 @@ import (
 )
 
 // Quantity reads a quantity that a user wrote, such as 500m or 2Gi. It rejects a text with more than MaxQuantity
-// characters, or with more than MaxExponent digits after e or E, because the time that resource.ParseQuantity and the
-// methods of a quantity take grows with the exponent. The result can be compared, added and rounded quickly, but it may
+// characters, or with more than MaxExponent digits after e or E. The reason is that resource.ParseQuantity and the
+// methods of a quantity take longer for larger exponents. Callers can compare, add and round the result quickly. It may
 // exceed an int64, which callers must check with AsInt64. If the text exceeds a limit, the error is a *Fault.
 func Quantity(text string) (resource.Quantity, error) {
 	if what := quantityFault(text); what != "" {

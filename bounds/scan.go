@@ -27,7 +27,8 @@ func (f *Fault) Error() string {
 	return f.Path + ": " + f.Message
 }
 
-// at prepends one step to the path of the fault: the name of a field, or an index or key in brackets.
+// at adds one step to the beginning of the fault's path. A step is the name of a field, or an index or a key in
+// brackets.
 func (f *Fault) at(step string) *Fault {
 	if f.Path != "" && f.Path[0] != '[' {
 		step += "."
@@ -36,10 +37,11 @@ func (f *Fault) at(step string) *Fault {
 	return f
 }
 
-// Check returns the first part of a JSON value that exceeds a limit, or nil. The argument shape describes the type into
-// which the value is decoded. The path of the fault begins with root, which names the value itself; if root is "", the
-// path is relative to the value. Check does not limit the length of the whole text, because only specs have such a
-// limit. If the text is not valid JSON, Check reads as far as it can and leaves the error to the decoder.
+// Check returns a Fault for the first part of a JSON value that exceeds a limit, or nil. The argument `shape` describes
+// the type into which the value will be decoded. The path of the fault begins with the argument `root`, which names the
+// value itself. If `root` is "", the path is relative to the value. Check does not limit the length of the whole text,
+// because only specs have such a limit. If the text is not valid JSON, Check reads as far as it can and leaves the
+// error to the decoder.
 func Check(data []byte, shape *Shape, root string) *Fault {
 	s := scanner{in: data, values: MaxSpecValues, items: MaxItems, entries: MaxEntries}
 	f := s.value(shape, 0)
@@ -75,8 +77,9 @@ type patch struct {
 	with     string
 }
 
-// value reads one value and checks its limits. If the field that contains the value has its own limit, the argument
-// most is this limit. If most is 0, the general limit of the value's sort applies, such as MaxItems for a list.
+// value reads one value and checks its limits. The last argument is the limit of the field that contains the value. If
+// it is 0, the field has no limit of its own, and the general limit for this kind of value applies, such as MaxItems
+// for a list.
 func (s *scanner) value(shape *Shape, most int) *Fault {
 	s.space()
 	if s.at >= len(s.in) {
@@ -177,7 +180,7 @@ func (s *scanner) text(shape *Shape, most int) *Fault {
 	return nil
 }
 
-// quoted reads a string and returns the text between the quotation marks, in which escapes are not replaced.
+// quoted reads a string. It returns the text between the quotation marks as it is written in JSON, with its escapes.
 func (s *scanner) quoted() []byte {
 	s.at++
 	from := s.at
@@ -195,7 +198,7 @@ func (s *scanner) quoted() []byte {
 	return s.in[min(from, len(s.in)):]
 }
 
-// characters counts the characters of a string in which escapes are not replaced.
+// characters counts the characters of a string. The argument is the string as it is written in JSON, with its escapes.
 func characters(inner []byte) int {
 	if bytes.IndexByte(inner, '\\') >= 0 {
 		var decoded string
@@ -206,7 +209,8 @@ func characters(inner []byte) int {
 	return utf8.RuneCount(inner)
 }
 
-// nested reads a list or an object. The function read reads one of its elements.
+// nested reads a list or an object, and checks the depth of nesting. The last argument is the method that reads the
+// elements, which is s.list or s.object.
 func (s *scanner) nested(shape *Shape, most int, read func(*Shape, int) *Fault) *Fault {
 	if s.depth++; s.depth > MaxDepth {
 		s.depth--
@@ -238,7 +242,8 @@ func (s *scanner) list(shape *Shape, most int) *Fault {
 	}
 }
 
-// closed reads separators, and the closing bracket if it is next. It reports whether it read the closing bracket.
+// closed reads white space and commas. If the closing bracket follows, closed reads it and returns true. At the end of
+// the text closed also returns true. Otherwise it returns false.
 func (s *scanner) closed(bracket byte) bool {
 	for {
 		s.space()
@@ -295,9 +300,9 @@ func (s *scanner) key() ([]byte, bool) {
 	return raw, true
 }
 
-// under returns the shape of the value at a key of an object, and whether the key is a field of a Go type. The second
-// result is the field's own limit, or 0 if it has none. The argument raw is the key as it is written in JSON, with its
-// escapes. A key that differs from a field only in case counts as the field, because encoding/json accepts it.
+// under looks up a key of an object. It returns three results for the value at this key: its shape, the limit of its
+// field (0 if the field has no limit of its own), and whether the key is a field of a Go type. The argument is the key
+// as it is written in JSON, with its escapes. Upper and lower case make no difference, as in encoding/json.
 func (shape *Shape) under(raw []byte) (*Shape, int, bool) {
 	switch shape.sort {
 	case table:
@@ -330,7 +335,8 @@ func unquoted(raw []byte) string {
 	return decoded
 }
 
-// step returns a key as a step of a path: the name of a field, or the key of a map in brackets.
+// step returns the text for a key in the path of a fault. For a field of a Go type this is the field's name, and for a
+// key of a map it is the key in brackets.
 func step(raw []byte, field bool) string {
 	name := unquoted(raw)
 	if utf8.RuneCountInString(name) > maxShown {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// sample is a type with a field of each sort.
+// sample is a type that has fields of all sorts (see the type sort).
 type sample struct {
 	corev1.ResourceRequirements `json:",inline"`
 

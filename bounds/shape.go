@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// sort is a class of values that have the same limits.
+// sort classifies values. All values of a sort have the same kind of limit, such as a number of items.
 type sort uint8
 
 const (
@@ -27,8 +27,8 @@ const (
 	object // an object with the fields of a struct
 )
 
-// Shape describes a Go type into which a JSON value is decoded, as far as the limits need it. It is derived once for
-// each type and never changed.
+// Shape describes a Go type into which a JSON value is decoded. It contains only what the checks of the limits need. It
+// is derived from the type once and never changed.
 type Shape struct {
 	sort   sort
 	fields map[string]*member
@@ -50,7 +50,8 @@ type member struct {
 //	as=PodTemplateSpec   the type in rawTypes that its raw JSON is decoded into later
 const Tag = "bounds"
 
-// rawTypes maps the names that a Tag uses to the types into which raw JSON fields are decoded later.
+// rawTypes contains the Go types of fields that are first kept as raw JSON and decoded later. The keys are the names in
+// struct tags (see Tag).
 var rawTypes = map[string]reflect.Type{
 	"Pod":                         reflect.TypeFor[corev1.Pod](),
 	"PodTemplateSpec":             reflect.TypeFor[corev1.PodTemplateSpec](),
@@ -68,20 +69,21 @@ var (
 	parsedShape   = &Shape{sort: text, max: MaxParsed}
 )
 
-// parsed contains types that parse a text themselves. If they cannot parse it, their error quotes the whole text, so
-// the text must be short.
+// parsed contains types with an UnmarshalJSON method that parses a text, such as a time. If the text is invalid, the
+// error of this method quotes the whole text. Therefore the limit MaxParsed applies to the text.
 var parsed = map[reflect.Type]bool{
 	reflect.TypeFor[metav1.Time](): true, reflect.TypeFor[metav1.MicroTime](): true, reflect.TypeFor[metav1.Duration](): true,
 }
 
-// shapes maps types to their shapes. It derives the shape of a recursive type only once.
+// shapes maps Go types to their shapes. It contains a type before its fields are derived, so that deriving a recursive
+// type ends.
 type shapes map[reflect.Type]*Shape
 
 // derived contains all shapes that were derived so far. Shapes are derived only while package-level variables are
 // initialized, so derived does not change later.
 var derived = shapes{}
 
-// RawShape returns the shape of one of the rawTypes. It panics for other types.
+// RawShape returns the shape of a type that rawTypes contains. It panics for other types.
 func RawShape[T any]() *Shape {
 	shape := raw[reflect.TypeFor[T]()]
 	if shape == nil {
@@ -90,7 +92,7 @@ func RawShape[T any]() *Shape {
 	return shape
 }
 
-// raw contains the shapes of rawTypes.
+// raw contains the shapes of all types in rawTypes.
 var raw = func() map[reflect.Type]*Shape {
 	found := map[reflect.Type]*Shape{}
 	for _, t := range rawTypes {
@@ -141,7 +143,8 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 	return shape
 }
 
-// fields adds the JSON fields of a struct to the map members.
+// fields finds the fields of a struct that encoding/json decodes, and adds them to members under their JSON names. A
+// field of an embedded struct counts as a field of the outer struct.
 func (all shapes) fields(t reflect.Type, members map[string]*member) {
 	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
@@ -170,7 +173,7 @@ func (all shapes) fields(t reflect.Type, members map[string]*member) {
 	}
 }
 
-// tagged applies the Tag of a field to m.
+// tagged changes a member according to the struct tag of its field (see Tag).
 func (all shapes) tagged(m *member, tag string) error {
 	if tag == "" {
 		return nil

@@ -1,6 +1,7 @@
 package bounds
 
-// Limit is a limit that Decode enforces for one part of a custom resource's spec or status.
+// Limit is one limit that Decode enforces. It applies to one list, map, quantity or text in a custom resource's spec or
+// status.
 type Limit struct {
 	// Path is the path of the part in a definition, for example .spec.driver.env[].name. The entries of a map are
 	// written as {}.
@@ -11,9 +12,9 @@ type Limit struct {
 	Max int
 }
 
-// Limits returns the limits of a kind's lists, maps and quantities, and of its texts that have a limit. It omits fields
-// inside raw JSON, which no definition describes, and lists the limits of a recursive type only once. Tests compare the
-// result with the limits in the definitions.
+// Limits returns the limits of all lists, maps and quantities of a kind. Of its texts, it includes only those that have
+// a limit. It omits fields inside raw JSON, because no custom resource definition describes them. It lists the limits
+// of a recursive type only once. Tests compare the result with the limits in the definitions.
 func Limits(kind Kind) []Limit {
 	w := walker{open: map[*Shape]bool{}, items: MaxItems, entries: MaxEntries}
 	w.walk(".spec", kind.Spec, 0)
