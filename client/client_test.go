@@ -167,7 +167,8 @@ func asJSON(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// checkSpec checks that an application has the values of twoVersions and the defaults that the API server sets.
+// checkSpec checks that an application has the values of the manifest twoVersions, and the defaults that the API server
+// sets.
 func checkSpec(t *testing.T, version string, app *sparkv1.SparkApplication) {
 	t.Helper()
 	is := app.Spec.ApplicationTolerations

@@ -12,7 +12,8 @@ import (
 // account.
 type ServiceAccount struct{ Namespace, Name string }
 
-// NameIn returns the account's name if the account belongs to the given namespace, and "" otherwise.
+// NameIn returns the account's name if pods of the given namespace can use the account, which is possible only in the
+// account's own namespace. For other namespaces it returns "".
 func (a ServiceAccount) NameIn(namespace string) string {
 	if namespace != a.Namespace {
 		return ""
@@ -21,7 +22,8 @@ func (a ServiceAccount) NameIn(namespace string) string {
 }
 
 // Reject returns an error if a pod in the given namespace would use this service account. Callers use it for the
-// operator's own account, which users' pods must not use. The error names the argument field as the field to correct.
+// operator's own account, which users' pods must not use. The argument `field` is the path of the field that the user
+// has to correct. The error contains this path.
 func (a ServiceAccount) Reject(field, namespace string, pod *corev1.PodSpec) error {
 	own := a.NameIn(namespace)
 	if own == "" || cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default") != own {

@@ -65,8 +65,8 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	return nil
 }
 
-// logUnused logs the flags, properties and environment variables of other operators that are set but have no effect. It
-// does not log their values, which may be secrets.
+// logUnused logs settings of other operators that this operator accepts but that have no effect: flags, properties and
+// environment variables. It does not log their values, which may be secrets.
 func logUnused(log logr.Logger, given []peer.Unused, environment func(string) (string, bool)) {
 	for _, setting := range given {
 		if setting.Property {

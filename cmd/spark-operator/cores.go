@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// mostHogs is the largest number that spread adds to GOMAXPROCS.
+// mostHogs is the largest number by which spread increases GOMAXPROCS.
 const mostHogs = 16
 
-// cores raises GOMAXPROCS while the operator has goroutines that occupy a whole core.
+// cores increases GOMAXPROCS as long as goroutines of the operator keep a CPU core busy.
 type cores struct {
 	// usual is the value of GOMAXPROCS before spread raised it, or 0 if it is not raised.
 	usual int
 }
 
-// spread sets GOMAXPROCS to the usual value plus hogs, the number of goroutines that occupy a whole core. If hogs is 0,
-// spread restores the usual value. Calls must not overlap.
+// spread sets GOMAXPROCS to its usual value plus the argument `hogs`, which is the number of goroutines that keep a CPU
+// core busy. If `hogs` is 0, spread restores the usual value. Calls must not overlap.
 //
-// Go's scheduler preempts a goroutine that never waits only after 10 ms, so each step of a request could wait for that
-// long. With an additional thread for each such goroutine, the kernel decides which thread runs, and it prefers threads
-// that have slept.
+// Go's scheduler preempts a goroutine that never waits only after 10 ms, so each step of a request could wait that
+// long. With one additional thread per such goroutine, the kernel decides which thread runs. The kernel prefers threads
+// that have slept to threads that are always busy.
 //
 // If the environment does not set GOMAXPROCS, Go adapts it to changes of the container's CPU limit. Go stops doing so
 // at the first call of spread.

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestSpreadAddsACoreForEachHog checks that spread adds one to GOMAXPROCS for each hog. If hogs becomes 0, spread must
-// restore the value that GOMAXPROCS had before the increase, even if this value has changed since an earlier restore.
+// TestSpreadAddsACoreForEachHog checks that spread adds the number of hogs to GOMAXPROCS, up to mostHogs. Without hogs,
+// spread must restore the value that GOMAXPROCS had before the increase. This value may differ from the value at the
+// previous increase.
 func TestSpreadAddsACoreForEachHog(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// version is the operator's version, which the linker sets with -X main.version=... If it is empty, the version that Go
-// recorded in the binary is used.
+// version is the operator's version. The linker sets it with -X main.version=... If it is empty, currentVersion uses
+// the version that Go recorded in the binary.
 var version string
 
 type versionInfo struct {

@@ -21,12 +21,17 @@ const labelAppID = "spark-app-selector"
 // copy has the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
 // application (LabelAppName).
 //
-// A driver is adopted only if the application owns it. Its attempt is the one whose spark.app.id is in the driver's
-// label: the attempt in the status, or the next attempt if the other operator launched it without storing the launch. A
-// driver of an older attempt gets the number 0, because the operator only waits for its end. An executor belongs to the
-// attempt of its driver. If the driver no longer exists, the label of the executor itself identifies the attempt.
+// Adopt adopts a driver only if the application owns it. The driver's label with spark.app.id identifies its attempt.
+// This can be the last attempt in the status. It can also be the next attempt, if the other operator launched that
+// attempt without storing the launch. Every other driver belongs to an older attempt and gets the attempt number 0,
+// because the operator only waits for its end.
 //
-// The other operator's remaining objects are not adopted. The driver pod owns them, so they are deleted with it.
+// Adopt adopts an executor if one of these drivers controls it, or if its driver no longer exists. The executor's own
+// label with spark.app.id identifies its attempt in the same way. If the application has no driver, Adopt omits the
+// executors of older attempts.
+//
+// Adopt does not adopt other objects of the other operator. The driver pod owns them, so Kubernetes deletes them with
+// it.
 func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	attempts := attemptsByID(app)
 	drivers := slices.DeleteFunc(slices.Clone(candidates), func(pod corev1.Pod) bool { return !drivenBy(&pod, app) })
@@ -49,8 +54,8 @@ func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.P
 	return out
 }
 
-// lastAttempt returns the number of the last attempt in a status, counted from 1. The status may be ours or the other
-// operator's. It returns 0 before the first attempt.
+// lastAttempt returns the number of the last attempt in a status, counted from 1. It returns 0 before the first
+// attempt. Either this operator or the other operator may have written the status.
 func lastAttempt(s *sparkv1.ApplicationStatus) int32 {
 	if s.Operator != nil {
 		return s.Operator.Attempt
@@ -72,10 +77,13 @@ func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	return attempts
 }
 
-// unrecordedID returns the id of the inherited driver of the last attempt if this id is not in attempts, and ""
-// otherwise. An id in attempts is wrong if it was computed from a spec that was edited after the launch. If no driver
-// has an id in attempts, and the status says that the last attempt runs or is retained, unrecordedID assumes that the
-// newest driver belongs to the last attempt. The other operator does not identify its drivers by ids either.
+// unrecordedID finds the driver of the last attempt if no driver has an id in `attempts`. It returns that driver's id
+// (spark.app.id), or "" if there is no such driver. The ids in `attempts` are computed from the spec, so they are wrong
+// if the spec was edited after the launch.
+//
+// If the other operator wrote the status, and the status says that the last attempt runs or is retained, unrecordedID
+// assumes that the newest driver belongs to this attempt. The other operator does not identify its drivers by ids
+// either.
 func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts map[string]int32) string {
 	state := current(&app.Status)
 	if app.Status.Operator != nil || stateRank(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
@@ -104,9 +112,9 @@ func drivenBy(pod *corev1.Pod, app *sparkv1.SparkApplication) bool {
 		slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == app.UID })
 }
 
-// executes reports whether an executor pod belongs to the application. It belongs to the application if one of the
-// given drivers controls the pod, or if the pod has no controller because its driver no longer exists. An executor with
-// any other controller belongs to somebody else.
+// executes reports whether an executor pod belongs to the application. This is the case if one of the given drivers
+// controls the pod. It is also the case if the pod has no controller, because then its driver no longer exists. An
+// executor with any other controller belongs to another application.
 func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 	owner := cmp.Or(metav1.GetControllerOf(pod), &metav1.OwnerReference{})
 	if owner.UID == "" {

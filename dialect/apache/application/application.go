@@ -1,6 +1,7 @@
 // Package application is the dialect of SparkApplications of spark.apache.org, the API of the Apache Spark project's
-// operator. It reads a custom resource into the input of the state machine (lifecycle.App, Memory), writes the decision
-// into the status, and renders objects. The package is pure: its functions read nothing but their arguments.
+// operator. It converts a custom resource to the input of the state machine (lifecycle.App, Memory), writes the state
+// machine's decision into the status, and renders objects. The package is pure: its functions read nothing but their
+// arguments.
 package application
 
 import (
@@ -100,8 +101,9 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	return plan
 }
 
-// idOf returns the id (spark.app.id) of an attempt that this decision launched. If an earlier pass launched the attempt
-// without storing the launch, the id is read from the driver pod.
+// idOf returns the id (spark.app.id) of an attempt. If the driver pod already exists, the id is read from this pod.
+// This happens if an earlier pass launched the attempt without storing the launch in the status. Otherwise idOf
+// computes the id for a new attempt.
 func idOf(app *sparkv1.SparkApplication, attempt int32, seen lifecycle.Observed) string {
 	if driver := seen.Driver(attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID

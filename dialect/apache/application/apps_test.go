@@ -31,8 +31,8 @@ spec:
     spark.kubernetes.authenticate.driver.serviceAccountName: spark
 `
 
-// written parses the minimal application (plain) and then each text of overrides, in order, into the same application.
-// Each key of spec in a text replaces the same key of earlier texts.
+// written returns an application from the manifest plain and the texts of overrides. It parses them in this order into
+// the same application, so a field in a later text replaces the same field of an earlier text.
 func written(t testing.TB, overrides ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	var app sparkv1.SparkApplication
@@ -58,7 +58,8 @@ func rendered(t testing.TB, a Applications, app *sparkv1.SparkApplication, attem
 	return objects
 }
 
-// named returns the object of type T with the given name from the objects that are created before the pod.
+// named returns an object by its type and name. It searches the objects that the operator creates before the driver
+// pod.
 func named[T submit.Object](t testing.TB, o submit.Objects, name string) T {
 	t.Helper()
 	i := slices.IndexFunc(o.Before, func(object submit.Object) bool {

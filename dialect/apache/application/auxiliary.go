@@ -20,8 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Reasons of the condition Exposed if an auxiliary object is missing: the entry of the spec that requests it is
-// invalid, or the operator's configuration does not allow it.
+// Reasons of the condition Exposed if an auxiliary object is missing. With the first reason, the entry of the spec that
+// requests the object is invalid. With the second reason, the operator's configuration does not allow the object.
 const (
 	reasonInvalidSpec = "InvalidSpec"
 	reasonSwitchedOff = "SwitchedOff"
@@ -92,9 +92,9 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 	return objects, wrong
 }
 
-// typeProblems returns the problems of a valid entry if the operator's configuration does not allow objects that are
-// reachable from outside the cluster. The entry's Ingress or route is then missing. Its Service may be a ClusterIP
-// Service although another type was requested.
+// typeProblems reports what a valid entry lacks if the operator's configuration does not allow objects that expose a
+// driver outside the cluster. The Ingress or the route of the entry is then missing. If the entry requests a Service
+// type that exposes the driver, the Service has the type ClusterIP instead.
 func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
@@ -107,8 +107,9 @@ func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	return wrong
 }
 
-// service returns the Service of a valid entry and the number of the Service's first port, or 0 if the Service has no
-// port. The Service always selects the attempt's driver, because another selector would expose pods of somebody else.
+// service returns the Service of a valid entry. It also returns the number of the Service's first port, or 0 if the
+// Service has no ports. The selector of the Service always selects the attempt's driver, because a selector of the user
+// could expose pods of somebody else.
 func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d exposedEntry, driver map[string]string) (*unstructured.Unstructured, int64) {
 	data := apache.BytesOf(d.serviceRaw)
 	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
@@ -128,10 +129,11 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d ex
 	return a.userObject(app, attempt, expose.ServiceKind, d.service, tree), port
 }
 
-// driverSelector returns labels that only the attempt's driver has. Usually they are the labels by which the Apache
-// Spark project's operator selects a driver, and they include spark.app.id. If spark-submit creates the driver, it also
-// chooses this id, so driverSelector returns our own labels instead. Only rendering the attempt shows whether
-// spark-submit is needed. Rendering is expensive, so callers compute the selector once for all entries.
+// driverSelector returns labels that only the driver of the attempt has. Usually these are the labels with which the
+// Apache Spark project's operator selects a driver, including spark.app.id. If spark-submit creates the driver,
+// spark-submit chooses this id, so driverSelector returns our own labels instead. The function has to render the
+// attempt to determine whether the attempt needs spark-submit. Rendering is expensive, so callers compute the selector
+// once for all entries.
 func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
 	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
 		return map[string]string{apache.LabelAppUID: string(app.UID), apache.LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}

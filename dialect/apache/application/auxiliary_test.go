@@ -48,8 +48,8 @@ func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 var withExposure = Applications{Options{Outside: true}}
 
 // TestExposedEntries checks the Services, Ingresses and routes that are created for the entries of the spec's lists.
-// Unknown fields of a user's spec are kept. If the spec of an Ingress or route names no backend, it leads to the first
-// port of the Service.
+// Unknown fields of a user's spec are kept. An Ingress or route whose spec names no backend leads to the first port of
+// the entry's Service.
 func TestExposedEntries(t *testing.T) {
 	const driver = "{spark.operator/spark-app-name: pi, spark-app-selector: pi-0, spark-role: driver}"
 	for name, c := range map[string]struct{ spec, want string }{

@@ -47,7 +47,8 @@ func BenchmarkDecode(b *testing.B) {
 	})
 }
 
-// BenchmarkEncode measures writing a decision into a status that already contains it, which is the usual case.
+// BenchmarkEncode measures writing a decision into a status that already contains this decision. This is the usual
+// case, because most passes change nothing.
 func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		wanted := trimmed.app(app)
