@@ -14,10 +14,10 @@ import (
 
 const executorOverlayLabel = "sparkoperator.dev/executor-overlay"
 
-// executorsAtAdmission checks executor settings that spark-submit or the driver would overwrite, such as a memory
-// limit. The operator therefore applies these settings when the API server admits the executor pods. The settings of
-// the first application need only the MutatingAdmissionPolicy. The settings of the second also need the webhook. The
-// third application has no such settings. The test checks the pods while the executors work.
+// executorsAtAdmission checks executor settings that Spark overwrites, such as a memory limit. A
+// MutatingAdmissionPolicy or the webhook therefore applies them when the API server admits the executor pods. The
+// settings of the first application need only the policy. The settings of the second also need the webhook. The third
+// application has no such settings. The test checks the pods while the executors work.
 func (w *suite) executorsAtAdmission(t *testing.T) {
 	// The test does not depend on the size of the executors: the limit is far above what they use.
 	const limit = "1200m"

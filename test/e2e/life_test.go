@@ -96,8 +96,8 @@ func oneRetry() v1beta2.RestartPolicy {
 	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
 }
 
-// mountInstruction mounts a ConfigMap that holds the name of a step into the driver. When the driver reaches the step
-// "told" of testdata/life/main.py, it reads this name and performs the named step.
+// mountInstruction creates a ConfigMap with the name of a step, and mounts the ConfigMap into the driver. When the
+// driver reaches the step "told" of testdata/life/main.py, it reads this name and performs the named step.
 func (w *suite) mountInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	w.createAll(t, configMap(instructionMap(app), "step", step))

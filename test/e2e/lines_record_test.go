@@ -166,7 +166,7 @@ func (o *runObjects) executors() []*recorded { return o.byRole("executor Pod") }
 func (o *runObjects) claims() []*recorded { return o.byRole("executor PersistentVolumeClaim") }
 
 // comparedObjects returns the first object of every role. It also returns placeholders for the generated names, which
-// differ between the two runs. The parameter name is the application's name.
+// differ between the two runs. The argument is the application's name.
 func (o *runObjects) comparedObjects(t *testing.T, name string) (stored.Set, *stored.Names) {
 	t.Helper()
 	set := stored.Set{"driver Pod": o.driver.Object}

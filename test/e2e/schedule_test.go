@@ -29,7 +29,7 @@ func (w *suite) schedulesLong(t *testing.T) {
 	w.parallel(t, "a bad schedule that is mended", w.scheduleMended)
 }
 
-// schedule returns the example schedule with the given name and cron expression. The function change then modifies it.
+// schedule returns the example schedule with the given name and cron expression, after the given change.
 func (w *suite) schedule(t *testing.T, name, times string, change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	t.Helper()
 	return exampleOf(t, "spark-pi-schedule.yaml", func(s *v1beta2.ScheduledSparkApplication) {

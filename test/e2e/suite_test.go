@@ -191,9 +191,9 @@ func (w *suite) remove(t *testing.T, o client.Object) {
 	})
 }
 
-// dependents returns the dependents of an object. It finds them by label, by owner reference and, if the label is
-// missing, by name. The name is ignored for labelled objects, because another owner's name may begin with the same
-// text.
+// dependents returns the dependents of an object. It finds them by label and by owner reference. An object without the
+// label also counts if its name begins with the owner's name. For objects with the label this rule does not apply,
+// because the name of another owner may begin with the same text.
 func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 	t.Helper()
 	var found []string

@@ -13,8 +13,8 @@ import (
 )
 
 // TestScheduleSwitchControlsRights checks that ScheduledSparkApplications are enabled by default. If a value disables
-// them, the chart must not grant the right to create applications. The test also checks the precision of the timestamps
-// in run names, which uses the same value as in the kubeflow chart.
+// them, the chart must not grant the right to create applications. The test also checks the value for the precision of
+// the timestamps in run names. This value has the same name as in the kubeflow chart.
 func TestScheduleSwitchControlsRights(t *testing.T) {
 	for values, want := range map[string]config.ScheduledApplications{
 		"": {Enabled: new(true), TimestampPrecision: "nanos"},

@@ -29,8 +29,8 @@ func (r Request) Done() bool { return r.Stage == "ResponseComplete" && r.Respons
 // did not query the authorizer.
 func (r Request) Decision() string { return r.Annotations["authorization.k8s.io/decision"] }
 
-// ReadAudit reads an audit log and passes every request to the function each. The requests are in the order of their
-// responses. ReadAudit ignores an incomplete last line.
+// ReadAudit reads an audit log and calls the given function with every request, in the order of the responses. It
+// ignores an incomplete last line.
 func ReadAudit(log io.Reader, each func(Request)) error {
 	lines := bufio.NewReaderSize(log, 1<<20)
 	for {

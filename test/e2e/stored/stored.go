@@ -38,7 +38,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s %s\n  native:       %s\n  spark-submit: %s", d.Role, d.Path, cmp.Or(d.Native, "absent"), cmp.Or(d.Submitted, "absent"))
 }
 
-// Intended describes differences that are intended, and the reason. In the role and the path, "*" matches any text.
+// Intended describes intended differences and gives the reason for them. In the role and the path, "*" matches any
+// text.
 type Intended struct {
 	Role, Path string
 	// Lines lists the Spark lines that have this difference, such as "4.3". If it is empty, all lines have the
@@ -103,7 +104,7 @@ func Explain(differences []Difference, intended []Intended) (unexplained []Diffe
 // compared.
 type Names struct{ replacer *strings.Replacer }
 
-// NewNames returns the Names of a run. The keys of placeholders are texts that occur in the run's objects, and the
+// NewNames returns the Names of a run. The keys of its argument are texts that occur in the run's objects, and the
 // values are their placeholders. If two keys match at the same place, the longer one is replaced.
 func NewNames(placeholders map[string]string) *Names {
 	texts := slices.SortedFunc(maps.Keys(placeholders), func(a, b string) int {

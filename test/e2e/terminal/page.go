@@ -23,8 +23,7 @@ func Shown(page, name string) (string, error) {
 	return screen, nil
 }
 
-// WithScreen returns the text of a Markdown page, in which the parameter screen replaces the screen with the given
-// name.
+// WithScreen replaces the screen with the given name in the text of a Markdown page, and returns the new text.
 func WithScreen(page, name, screen string) (string, error) {
 	old, err := Shown(page, name)
 	if err != nil {

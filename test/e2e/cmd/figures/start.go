@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// starts is how often each verb is started. The measurement is the median of the durations.
+// starts is the number of times that each verb is started. The measurement is the median of the durations.
 const starts = 10
 
 // offlineVerbs measures the verbs of sparkctl that need no cluster, from the start of the process to its end.
