@@ -160,9 +160,9 @@ func identifiers(requests []Request, objects []map[string]any) *strings.Replacer
 	return strings.NewReplacer(pairs...)
 }
 
-// isNamedSpark reports whether the application is named "spark". If the name of a driver Service would be too long,
-// Spark begins it with "spark-" and a random id instead of the usual prefix. The usual prefix of an application with
-// this name has the same form, so the form of the Service's name does not reveal which prefix it has.
+// isNamedSpark reports whether the application is named "spark". For such an application, the name of a driver Service
+// is ambiguous. It begins with "spark-" and an id, both if Spark uses the application's usual prefix, and if Spark
+// shortens a name that would be too long.
 func isNamedSpark(objects []map[string]any) bool {
 	return slices.ContainsFunc(objects, func(object map[string]any) bool {
 		metadata, _ := object["metadata"].(map[string]any)

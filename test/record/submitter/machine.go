@@ -104,8 +104,8 @@ func (m *Machine) path(name string) string { return filepath.Join(m.dir, name) }
 // code that runs inside the machine can use it.
 func (m *Machine) image(name string) string { return filepath.Join(m.dir, "root", "image", name) }
 
-// thread runs tasks inside the machine. It uses an OS thread of its own, which no other goroutine uses and which ends
-// with the goroutine.
+// thread runs tasks inside the machine, on an OS thread that no other goroutine uses. The OS thread ends with the
+// goroutine.
 func (m *Machine) thread(started chan<- error, layers []string) {
 	runtime.LockOSThread()
 	err := m.enter(layers)
@@ -121,7 +121,7 @@ func (m *Machine) thread(started chan<- error, layers []string) {
 	}
 }
 
-// runInside runs f inside the machine, on the OS thread of the function thread.
+// runInside runs f inside the machine, on the only OS thread that is in the machine's namespaces.
 func (m *Machine) runInside(f func() error) error {
 	done := make(chan error)
 	m.tasks <- func() { done <- f() }
@@ -239,8 +239,8 @@ func (m *Machine) prepare(c record.Case) error {
 	return nil
 }
 
-// finish creates the recording of a case. The recording contains the writes since prepare was called. If Spark rejected
-// the case, the recording contains the error message instead.
+// finish creates the recording of a case. The recording contains the writes since prepare was called and, if Spark
+// rejected the case, the error message.
 func (m *Machine) finish(refusal string) (record.Recording, error) {
 	requests, err := m.server.Take()
 	if err != nil {

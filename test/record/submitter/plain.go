@@ -125,8 +125,8 @@ func highWater(status string) (bytes int64) {
 const uncaught = `Exception in thread "main" `
 
 // explain extracts the reason of a failure from spark-submit's output. It joins the messages from the outermost
-// exception to the root cause, as Harness.java does. Without an exception, it returns the line that begins with "Error:
-// ".
+// exception to the root cause, as Harness.java does. Without an exception, it returns the line that begins with
+// "Error:".
 func explain(output string) string {
 	var messages []string
 	// Spark may log other exceptions before the exception that ends it.
