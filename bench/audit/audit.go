@@ -1,5 +1,6 @@
 // Package audit reads the API server's audit log. It counts the writes of each client, and measures how long the
-// operator takes to react to a write of another client. All times are the API server's own.
+// controller that manages the applications takes to react to the writes of other clients. All times are the API
+// server's own.
 package audit
 
 import (
@@ -198,8 +199,8 @@ func (s Scope) contains(e *event) bool {
 	return !e.Done.Before(s.From) && (s.To.IsZero() || !e.Done.After(s.To))
 }
 
-// The type object identifies an object of the API server. The type owner identifies the application to which an object
-// belongs. For a pod, it also contains the Spark role.
+// object is the key of an API object. owner is the application to which an object belongs. For a pod, owner also
+// contains the pod's Spark role.
 type (
 	object struct{ resource, namespace, name string }
 	owner  struct{ app, role string }

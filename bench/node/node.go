@@ -244,7 +244,7 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 
 // start writes the status of a pod whose containers run. A real kubelet first writes that the containers are being
 // created. start also does so, except in two cases: if the scheduler has not bound the pod, or if the parameter placed
-// is true. Large loads set placed, because the second write for each pod would take minutes.
+// is true. Large loads set placed, because one more write for each pod would take minutes.
 func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 	scheduled := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if scheduled && !placed {

@@ -184,8 +184,8 @@ func strip(x any) (any, error) {
 	return x, nil
 }
 
-// keyOf returns the queue key of the application that x is, or of the application to which the pod x belongs. The key
-// has the form NAMESPACE/NAME.
+// keyOf returns the queue key for an application or a pod. The key is the namespace and name of the application. For a
+// pod, this is the application to which the pod belongs.
 func keyOf(x any) string {
 	switch x := x.(type) {
 	case *v1beta2.SparkApplication:

@@ -135,9 +135,9 @@ func (b Bound) check(run *Run, text string) Verdict {
 	return v
 }
 
-// Worst returns the worst of a bound's verdicts. A verdict whose measurement is missing is worse than any other.
-// Otherwise, the verdict whose value exceeds a limit by the largest amount is the worst. If all values are within the
-// bound, this is the verdict whose value is closest to a limit.
+// Worst returns the worst of a bound's verdicts. A verdict whose measurement is missing is worse than all others. Among
+// the others, the verdict whose value exceeds a limit by the largest amount is the worst. If no value exceeds a limit,
+// the verdict whose value is closest to a limit is the worst.
 func Worst(verdicts []Verdict) Verdict {
 	room := func(v Verdict) float64 {
 		switch {

@@ -49,9 +49,9 @@ type Run struct {
 	err error
 }
 
-// Add adds a measurement with the identity scenario/in/name. It drops a value that is not finite; the measurement is
-// then missing, so its bound fails. If the run already has a measurement with this identity, Add drops the new one, and
-// Err returns an error.
+// Add adds a measurement. The measurement's identity consists of the scenario, a part of the scenario, and a name,
+// separated by slashes. Add drops a value that is not finite. The measurement is then missing, so its bound fails. If
+// the run already has a measurement with this identity, Add drops the new one, and Err returns an error.
 func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

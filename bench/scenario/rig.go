@@ -65,8 +65,8 @@ type rig struct {
 	used  int // the number of names that unusedName has returned
 }
 
-// play runs the scenario that the function do contains, and returns its error. Unless the parameter bare is true, the
-// scenario gets its own control plane.
+// play runs one scenario by calling its function, and returns the scenario's error. A bare scenario gets no control
+// plane. Every other scenario gets its own.
 func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binaries, do func(*rig), out io.Writer) (err error) {
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the scenario exceeded its limit of %s", limit))

@@ -32,7 +32,7 @@ spec:
 `
 
 // written returns an application from the manifest plain and the texts of overrides. It parses them in this order into
-// the same application, so a field in a later text replaces the same field of an earlier text.
+// the same application. Each key of the spec in a text replaces the same key of earlier texts.
 func written(t testing.TB, overrides ...string) *sparkv1.SparkApplication {
 	t.Helper()
 	var app sparkv1.SparkApplication
