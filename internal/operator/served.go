@@ -79,8 +79,9 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (reas
 
 // AddWhenServed adds a kind that a cluster may lack. It must be called before the operator starts. If the kind cannot
 // be served yet, the operator logs the reason, serves all other kinds, and begins to serve this kind without a restart
-// when it can. A kind cannot be served if a definition is missing or is another operator's, or if the operator has no
-// right to list the kind. This applies to the kind itself, to the kind of its runs, and to other kinds that it needs.
+// when it can. A kind cannot be served if its definition is missing or is another operator's, or if the operator has no
+// right to list the kind. It also cannot be served while this is true of another kind that it needs, such as the kind
+// of its runs.
 func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
@@ -107,8 +108,8 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 	return op.Add(later)
 }
 
-// indexOnce returns a function that indexes the runs of a kind (if it has runs) and then calls begin. If begin fails,
-// the returned function can be called again. It then only calls begin, because the index already exists.
+// indexOnce returns a function that indexes the runs of a kind (if it has runs) and then calls the function `begin`. If
+// `begin` fails, the returned function can be called again. It then does not repeat the indexing.
 func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) error) func(context.Context) error {
 	indexed := false
 	return func(ctx context.Context) error {
@@ -122,8 +123,8 @@ func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) e
 	}
 }
 
-// servedWatcher is a runnable that checks periodically whether a kind can be served. When it can, the servedWatcher
-// calls begin and ends.
+// servedWatcher is a runnable that checks periodically whether a kind can be served. As soon as it can, the
+// servedWatcher calls its function begin, and then stops.
 type servedWatcher struct {
 	op     *Operator
 	kind   schema.GroupVersionKind

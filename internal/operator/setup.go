@@ -1,5 +1,5 @@
-// Package operator sets up the process: a manager with a reconciler for each served kind, the watches of the caches,
-// the queues, the scope of namespaces, the lock of the leader, and the endpoints.
+// Package operator sets up the process: a manager with a reconciler for each served kind, the watches that fill the
+// caches, the work queues, the selection of the served namespaces, the leader election, and the HTTP endpoints.
 package operator
 
 import (
@@ -139,11 +139,12 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 
 // Start runs the operator until ctx ends. Then it finishes the passes in flight and writes their Events.
 //
-// The recorder of the Events must stop after the passes. The manager cannot do that: it stops a runnable before the
-// reconcilers, or together with them if the runnable needs leader election. Start therefore runs the recorder itself.
+// The recorder, which writes the Events, must stop after the last pass. The manager would stop it too early: a manager
+// stops a runnable before the reconcilers, or together with them if the runnable needs leader election. Start therefore
+// runs the recorder itself.
 //
-// The webhook is served somewhat longer, because the API server may call this replica until it has received the news
-// that the replica is not ready.
+// The webhook is served somewhat longer, because the API server may call this replica until it has observed that the
+// replica is not ready.
 func (op *Operator) Start(ctx context.Context) error {
 	op.until.Store(&ctx)
 	running, stop := context.WithCancel(ctx)
@@ -233,16 +234,16 @@ func (op *Operator) watchDependents(ctx context.Context) error {
 	return nil
 }
 
-// addProbes adds /healthz and /readyz. /healthz fails if a pass does not follow a write to a sentinel in time, or if
-// work of the operator has hung for long. /readyz fails if the caches are not synced, if work of the operator hangs, or
-// if the operator is stopping. A standby replica passes both probes.
+// addProbes adds /healthz and /readyz. /healthz fails if a write to a sentinel does not cause a pass in time, or if a
+// pass or the decoding of an object has lasted so long that only a restart can end it. /readyz fails if the caches are
+// not synced, if a pass or a decoding hangs, or if the operator is stopping. A standby replica passes both probes.
 func (op *Operator) addProbes() error {
 	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
 		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.AddReadyzCheck("stopping", op.serves), op.addApacheEndpoints())
 }
 
-// serves returns an error if the operator is stopping. The replica is then not ready, and gets no new calls of its
-// webhook.
+// serves returns an error if the operator is stopping. The replica is then not ready, so that the API server stops
+// calling its webhook.
 func (op *Operator) serves(*http.Request) error {
 	if op.stopAsked() {
 		return errors.New("the operator is stopping")
@@ -265,8 +266,7 @@ func backoff[R comparable]() workqueue.TypedRateLimiter[R] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[R](errorDelay, maxErrorDelay)
 }
 
-// namespaced returns the key of the custom resource that owns a dependent. Both have the same namespace, and the
-// dependent's owner reference contains the name.
+// namespaced returns the key of an object with the given namespace and name.
 func namespaced(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }

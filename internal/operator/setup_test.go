@@ -260,8 +260,9 @@ func TestKindThatIsNotServed(t *testing.T) {
 	}
 }
 
-// slowStatus is a client that stops the operator before each status write. It sends the write when stopped returns
-// true, which means that the operator has begun to stop its workers.
+// slowStatus is a client that delays each status write until the operator stops. Before a write, it stops the operator
+// with the function in the field stop. It sends the write when the function in the field stopped reports that the
+// operator has begun to stop its workers.
 type slowStatus struct {
 	client.Client
 	stop    func()
@@ -313,8 +314,8 @@ func TestLastEvents(t *testing.T) {
 	}
 }
 
-// TestFirstPasses checks that a quarter of the workers is reserved for objects in progress, if the number of workers
-// allows it.
+// TestFirstPasses checks that first passes over new objects may occupy at most three quarters of the workers. The other
+// workers are reserved for objects that are already running. If there are fewer than four workers, none is reserved.
 func TestFirstPasses(t *testing.T) {
 	t.Parallel()
 	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {

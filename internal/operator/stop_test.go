@@ -64,8 +64,8 @@ func TestStopsCleanly(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// mountsOf returns the number of ConfigMaps of an application, and the number of its Services without those that are
-// auxiliary objects. The driver needs these objects.
+// mountsOf returns how many Services and ConfigMaps an application has for its driver. These are all of its ConfigMaps,
+// and all of its Services that are not auxiliary objects.
 func (w *world) mountsOf(app client.Object) (services, configs int) {
 	w.T.Helper()
 	var s corev1.ServiceList

@@ -14,9 +14,9 @@ import (
 )
 
 // TestFullObjectsAreStored checks that no field of our API is unknown to a real API server or changed by it. For each
-// of our definitions the test creates objects that have every property, until every value of every enumeration has
-// occurred. The API server must accept and store them unchanged. If the definition of another operator is available,
-// the test also creates the objects that this definition describes.
+// of our definitions the test creates several objects that have every property. Together they use every value of every
+// enumeration. The API server must accept these objects and store them unchanged. If another operator's definition of
+// the kind is available, the test also creates objects that have every property of that definition.
 func TestFullObjectsAreStored(t *testing.T) {
 	api, namespace := testkit.Client(t), testkit.Namespace(t)
 	sent := 0

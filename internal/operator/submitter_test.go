@@ -368,9 +368,9 @@ func TestSecretsOfOthers(t *testing.T) {
 }
 
 // TestSparkSubmitCrash submits the same application many times: the first spark-submit is interrupted, and the second
-// succeeds. Each time the operator crashes before or after a different write. Another operator must finish with the
-// existing pods, and must not run spark-submit once more. With CRASH_POINTS=all the operator crashes at every write,
-// otherwise at some of them.
+// succeeds. Each time the operator crashes before or after a different write. A new operator must then finish the
+// application with the existing pods, and must not run spark-submit once more. With CRASH_POINTS=all the operator
+// crashes at every write, otherwise at some of them.
 func TestSparkSubmitCrash(t *testing.T) {
 	t.Parallel()
 	// The writes are: the Secret, the pod and the status of the first attempt, its end, the deletions, the status of

@@ -158,7 +158,8 @@ func (w *world) theirStatus(app *v1beta2.SparkApplication, a theirs) {
 // uidOf waits until a pod exists, and returns its UID.
 func (w *world) uidOf(pod string) types.UID { return w.waitPod(pod).UID }
 
-// waitOurs waits until this operator has written a status and the status is in the given state.
+// waitOurs waits until this operator has written the status of an application, and then until the application is in the
+// given state.
 func (w *world) waitOurs(name string, state v1beta2.ApplicationStateType) *v1beta2.SparkApplication {
 	w.T.Helper()
 	testkit.Wait(w.T, name+" to be taken over", func(context.Context) error { return want(w.Get(name).Status.Operator != nil, true) })

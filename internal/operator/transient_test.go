@@ -26,9 +26,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// podWebhookDown registers a webhook for the pods of the test's namespace. No server serves this webhook, as if the
-// server were down or uninstalled. podWebhookDown returns when no pod can be created. The returned function removes the
-// webhook.
+// podWebhookDown makes the creation of pods in the test's namespace fail. It registers a webhook for these pods that no
+// server serves, as if the webhook's server were down. It returns as soon as the API server rejects new pods. The
+// function that it returns removes the webhook, and waits until pods can be created again.
 func (w *world) podWebhookDown() (up func()) {
 	w.T.Helper()
 	hook := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
@@ -53,8 +53,8 @@ func (w *world) podWebhookDown() (up func()) {
 	}
 }
 
-// waitDryRun creates a pod in a dry run, again and again, until the function accept returns true for the API server's
-// answer.
+// waitDryRun repeats the creation of a pod in a dry run until the function `accept` returns true for its error, which
+// is nil if the creation succeeds.
 func (w *world) waitDryRun(what string, accept func(error) bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, what, func(ctx context.Context) error {
@@ -91,7 +91,7 @@ var transientErrors = []struct {
 	}},
 }
 
-// failing is a client that fails the creation of driver pods until stop is called.
+// failing is a client that cannot create driver pods: it returns an error until the test calls its method stop.
 type failing struct {
 	client.Client
 	err   error

@@ -111,7 +111,8 @@ func TestUIIngress(t *testing.T) {
 }
 
 // TestUIIngressGoesWithItsDriver checks that the Ingress is deleted when the driver ends, even if the driver pod is
-// retained, since another run may need the address of the Ingress. The Service of a retained driver pod stays.
+// retained, because another run may need the same address. The UI Service exists for as long as the retained driver
+// pod.
 func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

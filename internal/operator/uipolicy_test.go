@@ -133,7 +133,8 @@ func (w *world) installPolicy(path string) {
 }
 
 // policyRefuses creates a custom resource of a kind in a dry run, and returns the API server's error, or nil if the
-// policy admits the custom resource. The spec is the minimal spec of the kind merged with the fragment piece.
+// policy admits the custom resource. The spec is the minimal spec of the kind, into which the YAML text `piece` is
+// merged.
 func (w *world) policyRefuses(kind, piece string) error {
 	w.T.Helper()
 	subject := policyKinds[kind]

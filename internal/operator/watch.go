@@ -25,9 +25,9 @@ import (
 // Add adds a kind that the operator reconciles. It waits until the API server serves the kind.
 //
 // A custom resource is queued by its own events, by every event of its pods, and by the creation and deletion of its
-// other dependents. The queue gets an event later if no decision is likely to need it soon, so that several such events
-// cause one pass (feed.Pods). An update that contains only our own status write is dropped (NoEchoes). All other
-// updates must reach the queue, because any of them may contain the fact that a decision needs.
+// other dependents. An event that is unlikely to need a decision soon is queued with a delay, so that one pass handles
+// several such events (feed.Pods). An update that contains only our own status write is dropped (NoEchoes). All other
+// updates are queued, because any of them may change a decision.
 func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
 )
 
-// addWebhook creates the server of the admission webhook, if the configuration enables the webhook. Then the replica is
-// not ready before the webhook has a certificate.
+// addWebhook creates the server of the admission webhook, if the configuration enables the webhook. In this case the
+// replica is not ready before the webhook has a certificate.
 func (op *Operator) addWebhook() error {
 	cfg := op.config.Webhook
 	if cfg.BindAddress == config.Off {
@@ -50,9 +50,10 @@ func (op *Operator) addWebhook() error {
 	return errors.Join(op.Add(op.certificates(cfg, serving)), op.AddReadyzCheck("webhook", serving.Ready))
 }
 
-// serveWebhook starts the server of the webhook, and returns a function that waits for its end. The manager cannot run
-// this server, because the manager would stop it when the passes in flight are finished, and the API server may still
-// call it then. If the server fails, serveWebhook calls stop.
+// serveWebhook starts the server of the webhook, and returns a function that waits until the server has ended. The
+// manager cannot run this server, because it would stop the server as soon as the passes in flight are finished. The
+// API server may still call the webhook at that time. When the server ends, for example because it fails, serveWebhook
+// calls the function `stop`, so that the operator stops too.
 func (op *Operator) serveWebhook(ctx context.Context, stop func()) (wait func() error) {
 	if op.webhook == nil {
 		return func() error { return nil }

@@ -96,7 +96,7 @@ func TestBrokenWebhook(t *testing.T) {
 	}
 }
 
-// call changes how the API server calls the webhook that reviewBy registered.
+// call changes the address and the failure policy of the webhook that reviewBy registered.
 func (w *world) call(to admissionregistrationv1.WebhookClientConfig, policy admissionregistrationv1.FailurePolicyType) {
 	w.T.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}

@@ -18,8 +18,8 @@ import (
 )
 
 // TestQuotaEnforcement checks that the webhook refuses an application whose pods together need more than a quota of the
-// namespace allows, until the quota is raised. The same application is stored before the webhook is registered. The
-// operator creates its driver, because passes do not compare applications with quotas, and the driver alone fits.
+// namespace allows, until the quota is raised. An equal application that was created before the webhook was registered
+// gets its driver: passes do not compare applications with quotas, and the driver alone fits into the quota.
 func TestQuotaEnforcement(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)

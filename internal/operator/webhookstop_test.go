@@ -19,9 +19,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// balancer is a TCP address in front of several replicas, as a Service is. Like a kubelet, it polls the replicas'
-// readiness probes. Like kube-proxy, it gives new connections to the ready replicas in turn, and keeps open connections
-// where they are.
+// balancer accepts connections at one TCP address and forwards them to several replicas, as a Service does. Like a
+// kubelet, it polls the replicas' readiness probes. Like kube-proxy, it distributes new connections among the ready
+// replicas in turn, and does not move open connections to another replica.
 type balancer struct {
 	listener net.Listener
 	replicas []*backend

@@ -152,7 +152,7 @@ type kindWatch struct {
 	gone chan struct{} // closed on failure
 }
 
-// failed reports whether the cache could not be created, so that the watch has to be started again.
+// failed reports whether the watch could not be started, so that the caller must start it again.
 func (w *kindWatch) failed() bool {
 	if w == nil {
 		return false
@@ -203,7 +203,8 @@ func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) *kindW
 	return w
 }
 
-// fill creates the cache, waits until it is synced, and connects it to the queues.
+// fill creates the cache of a kind, waits until the cache is synced, and makes its events queue the owners of the
+// objects.
 func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.GroupVersionKind) error {
 	children, err := cache.New(c.mgr.GetConfig(), c.options)
 	if err != nil {
@@ -245,8 +246,8 @@ func (c *Caches) Has(kinds []schema.GroupVersionKind) bool {
 	return !slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return c.caches[kind] == nil })
 }
 
-// Full returns the kinds whose caches are synced, and these caches. They have the order of Kinds, so that the same
-// objects lead to the same decision.
+// Full returns the kinds whose caches are synced, and these caches. Both lists have the same order as the field Kinds,
+// so that the same objects lead to the same decision.
 func (c *Caches) Full() (kinds []schema.GroupVersionKind, caches []client.Reader) {
 	if c == nil {
 		return nil, nil // only the reconciler in a test has no caches
