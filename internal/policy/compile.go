@@ -67,7 +67,7 @@ func (p *Policy) contradictions(path *field.Path) (errs field.ErrorList) {
 				a, b := p.Rules[i].Selector, p.Rules[j].Selector
 				if (a == b || a == "" || b == "") && other.denied.matches(key) {
 					errs = append(errs, field.Invalid(path.Child("rules").Index(i).Child("sparkConf", "required").Key(key), key,
-						fmt.Sprintf("rules[%d].sparkConf.denied has this key too, so no application could run; remove the key from one of the two", j)))
+						fmt.Sprintf("rules[%d].sparkConf.denied denies this required key, so no application could run; change sparkConf.required or sparkConf.denied", j)))
 				}
 			}
 		}
@@ -210,7 +210,8 @@ func (c *compiler) limits(l *Limits) {
 	}
 }
 
-// snippets rejects an allowed snippet annotation if the policy denies snippet annotations.
+// snippets rejects patterns that allow a snippet annotation (see isSnippet), if the policy denies all snippet
+// annotations.
 func (c *compiler) snippets(p *Policy, r *Rules) {
 	if p.AllowSnippetAnnotations || r.Ingress.Annotations == nil {
 		return

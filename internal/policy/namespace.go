@@ -74,8 +74,9 @@ const (
 	maxValue  = 200
 )
 
-// add adds the refusal of a value. The argument value describes the value, rule is the path of the rule in its set, and
-// remedy says what the user can do.
+// add adds a fault of the custom resource, unless it was added before. The parameter value describes the refused value,
+// the parameter rule is the path of the broken rule within its set, and the parameter remedy is the advice for the
+// user.
 func (r *refusals) add(field, value, rule, remedy string) {
 	message := fmt.Sprintf("%s is not allowed by the rule %s of the policy %s%s; %s", value, rule, r.set.name, ownedBy(r.set.owner), remedy)
 	if r.set.name == "" {
@@ -88,7 +89,7 @@ func (r *refusals) add(field, value, rule, remedy string) {
 	}
 }
 
-// ownedBy returns the part of a message that names an owner.
+// ownedBy returns the part of a message that names the owner of a set of rules. It is empty if the set has no owner.
 func ownedBy(owner string) string {
 	if owner == "" {
 		return ""
@@ -96,8 +97,8 @@ func ownedBy(owner string) string {
 	return " (owner: " + owner + ")"
 }
 
-// oneOf returns what a user can do about a refused value: use one of the allowed patterns. If the list of allowed
-// patterns is empty, it returns the argument otherwise instead.
+// oneOf returns the advice about a refused value: a list of the allowed patterns. If no pattern is allowed, it returns
+// the text in the second parameter.
 func oneOf(allowed patterns, otherwise string) string {
 	if len(allowed) == 0 {
 		return otherwise

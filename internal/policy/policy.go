@@ -1,6 +1,7 @@
 // Package policy checks custom resources against the rules of the platform's administrators (docs/policy.md). Which
-// rules apply depends on the labels of the namespace. Policy is the section of the configuration file, and Policy.For
-// returns the rules of one namespace. The package is pure: its functions read nothing but their arguments.
+// rules apply depends on the labels of the namespace. The type Policy corresponds to the section policy of the
+// configuration file, and Policy.For returns the rules of one namespace. The package is pure: its functions read
+// nothing but their arguments.
 package policy
 
 import (

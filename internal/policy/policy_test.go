@@ -243,7 +243,7 @@ func TestExposure(t *testing.T) {
 	}
 }
 
-// TestSelection checks that the sets of a namespace are those whose selector matches its labels, and that unknown
+// TestSelection checks that a set of rules applies to the namespaces whose labels match its selector, and that unknown
 // labels match no selector.
 func TestSelection(t *testing.T) {
 	t.Parallel()
@@ -292,7 +292,7 @@ func TestInvalidPolicies(t *testing.T) {
 			`policy.rules[0].limits.memory: Invalid value: "-1": must be more than 0, policy.rules[0].limits.executors: Invalid value: -1: must not be negative`,
 		`rules: [{name: a, labels: {required: {"a b": "*"}}}]`: `policy.rules[0].labels.required[a b]: Invalid value: "a b"`,
 		`rules: [{name: a, sparkConf: {denied: ["spark.a.*"], required: {spark.a.b: "*"}}}]`: `policy.rules[0].sparkConf.required[spark.a.b]: Invalid value: "spark.a.b": ` +
-			`rules[0].sparkConf.denied has this key too, so no application could run; remove the key from one of the two`,
+			`rules[0].sparkConf.denied denies this required key, so no application could run; change sparkConf.required or sparkConf.denied`,
 		`rules: [{name: a, sparkConf: {denied: [spark.a]}}, {name: b, selector: "x=y", sparkConf: {required: {spark.a: "*"}}}]`: `policy.rules[1].sparkConf.required[spark.a]: Invalid value`,
 		`rules: [{name: a, ingress: {annotations: {allowed: [nginx.ingress.kubernetes.io/server-snippet]}}}]`: `policy.rules[0].ingress.annotations.allowed[0]: Invalid value: ` +
 			`"nginx.ingress.kubernetes.io/server-snippet": is a snippet annotation, which the policy denies; set policy.allowSnippetAnnotations: true, or remove the pattern`,

@@ -21,7 +21,8 @@ func (r *refusals) labels(subject *dialect.Subject) {
 	}
 }
 
-// These are keys of the Spark configuration that the rules check, and the end of such keys (javaOptions).
+// These are keys of the Spark configuration that the rules check. javaOptions is the common ending of several such
+// keys.
 const (
 	keyPackages     = "spark.jars.packages"
 	keyRepositories = "spark.jars.repositories"

@@ -56,9 +56,10 @@ func histogram(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Subsystem: metrics.WorkQueueSubsystem, Name: name, Help: help}
 }
 
-// registered returns the already registered collector that has the same name, labels and help as the argument. If the
-// argument cannot be registered (for example after the library changed a help text), it panics at the start of the
-// program and in every test.
+// registered returns the collector in the registry that has the same name, labels and help as the given collector. It
+// panics if the registry has a collector of this name that differs in the labels or the help, for example after an
+// update of the library. Such a panic occurs at the start of the program and in every test, so it cannot stay
+// unnoticed.
 func registered[C prometheus.Collector](like C) C {
 	err := metrics.Registry.Register(like)
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {

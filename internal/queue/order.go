@@ -25,8 +25,8 @@ const (
 )
 
 // turnsOfOthers is the interval of the turns that go to overdue classes: every turnsOfOthers-th turn goes to the
-// overdue class whose last turn is the oldest. All other turns go to the first class (see first). Under overload, most
-// turns must go to the class Changed, because an application changes several times but begins only once.
+// overdue class whose last turn is the oldest. All other turns go to the class that the method `first` returns. Under
+// overload, most turns must go to the class Changed, because an application changes several times but begins only once.
 const turnsOfOthers = 8
 
 // order holds the ready items and selects the next one.
@@ -94,8 +94,9 @@ func (o *order[T]) remove(e *entry[T]) {
 	o.size--
 }
 
-// take removes and returns the next item. The caller must have checked that an item may be taken (open). The turn
-// counts only if the item is handed out: see countTurn.
+// take removes and returns the next item. The caller must have checked that an item may be taken (open). take does not
+// count the turn, because the caller may put the item back. The caller counts the turn (countTurn) if it hands out the
+// item.
 func (o *order[T]) take(now time.Time) *entry[T] {
 	s, _ := o.sieve()
 	class := o.next(s, now)
@@ -118,7 +119,7 @@ func (o *order[T]) countTurn(class Class) {
 	o.last[class] = o.turns
 }
 
-// release makes the quotas forget an item that no worker works on any more.
+// release frees the places that an item holds in the quotas, because it is no longer in work.
 func (o *order[T]) release(tenant string, class Class) { o.hold(tenant, class, -1) }
 
 func (o *order[T]) hold(tenant string, class Class, more int) {
@@ -144,7 +145,7 @@ func (o *order[T]) next(s sieve, now time.Time) Class {
 	return next
 }
 
-// first returns the class that has most of the turns now.
+// first returns the class that gets all turns except every turnsOfOthers-th, which goes to an overdue class (see next).
 func (o *order[T]) first(s sieve, now time.Time) Class {
 	switch {
 	case o.count(s, Leaving) > 0:

@@ -62,8 +62,9 @@ func (m *model) at(key string) bool {
 	return worked
 }
 
-// holds returns how many places (see quota) a tenant holds, and how many places count as taken. A tenant that holds
-// more than half of all places counts with half of them, rounded up. The function counts selects the items to include.
+// holds returns how many places (see quota) the given tenant holds, and how many places of all tenants count as taken.
+// For a tenant that holds more than half of all places, only half of them count, rounded up. The items in work are
+// included if the function `counts` returns true for their class.
 func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, counted int) {
 	held := map[string]int{}
 	for key, class := range m.working {
@@ -80,7 +81,7 @@ func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, 
 func anyClass(Class) bool      { return true }
 func isFresh(class Class) bool { return class == Fresh }
 
-// may reports whether the tenant of an item may take another place. The result light is true if the tenant has fewer
+// may reports whether the tenant of an item may take another place. The second result is true if the tenant holds fewer
 // than half of the places.
 func (m *model) may(key string, places int, counts func(Class) bool) (may, light bool) {
 	if places == 0 {
@@ -180,7 +181,8 @@ func (m *model) addAfter(key string, class Class, after time.Duration) {
 	m.later[key] = next
 }
 
-// pass makes the items ready that have become due, in the order of their times.
+// pass updates the model after some time has passed: it makes the items ready that are now due, in the order of their
+// times.
 func (m *model) pass() {
 	var arrived []string
 	for key, late := range m.later {
@@ -266,8 +268,8 @@ func (m *model) took(key string) {
 	m.working[key] = got.class
 }
 
-// share checks that no overdue class waits for too many turns. Every turnsOfOthers-th turn goes to an overdue class,
-// and each other class may get one of these turns first.
+// share checks that no overdue class waits for too many turns. Every turnsOfOthers-th turn goes to an overdue class. If
+// several classes are overdue, each other class may get one of these turns first.
 func (m *model) share(open map[string]bool, took Class) {
 	m.t.Helper()
 	for class := Settled; class <= Leaving; class++ {

@@ -139,7 +139,7 @@ func (q *Queue[T]) NumRequeues(key T) int { return q.options.Limiter.NumRequeues
 
 // begun returns the class of an item whose first pass has begun: Changed instead of Fresh. The first pass changes the
 // object itself, so a second pass follows. The second pass, and the passes for all later changes, must not wait behind
-// all other Fresh items.
+// all Fresh items.
 func begun(class Class) Class {
 	if class == Fresh {
 		return Changed

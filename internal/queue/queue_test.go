@@ -366,8 +366,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestNoMoreNew checks that an item loses the class Fresh if it is queued with a delay (AddAfter), which happens after
-// its first pass. It is then handed out after Fresh items.
+// TestNoMoreNew checks that an item loses the class Fresh if AddAfter queues it with a delay. With a delay, the first
+// pass over the item has usually begun already. The item is handed out after the Fresh items.
 func TestNoMoreNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
