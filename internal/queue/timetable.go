@@ -13,7 +13,7 @@ type row[E any] struct {
 	due   *due
 }
 
-// due is the time of an entry and its index in the timetable.
+// due is the time at which an entry becomes due, and the index of the entry in the timetable.
 type due struct {
 	at    time.Time
 	index int

@@ -34,8 +34,9 @@ type Created struct {
 	Refused *lifecycle.Cause // why there is no run
 }
 
-// Create creates a run that was rendered for an action. It reads the existing object only if the API server answers
-// AlreadyExists. An error is transient, an *apianswer.Wait, or the error of verify.
+// Create creates a run that was rendered for an action. If the API server answers AlreadyExists, Create reads the
+// existing object and decides about it (adopt). A returned *apianswer.Wait means that a later pass must try again. Any
+// other error is a transient error, or comes from verify.
 func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.Action) (Created, error) {
 	if err := verify(run, a.Owner, action); err != nil {
 		return Created{}, err
@@ -57,9 +58,9 @@ func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.
 func verify(run, owner client.Object, action lifecycle.Action) error {
 	switch {
 	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
-		return fmt.Errorf("%T %s/%s was rendered instead of run %s in namespace %s", run, run.GetNamespace(), run.GetName(), action.Name, owner.GetNamespace())
+		return fmt.Errorf("%T %s/%s was rendered instead of run %s in namespace %s; this is a bug of the operator, report it", run, run.GetNamespace(), run.GetName(), action.Name, owner.GetNamespace())
 	case !identity.OwnedBy(run, owner.GetUID()):
-		return fmt.Errorf("%T %s was rendered without its owner", run, run.GetName())
+		return fmt.Errorf("%T %s was rendered without an owner reference to its schedule; this is a bug of the operator, report it", run, run.GetName())
 	}
 	return nil
 }
@@ -90,9 +91,9 @@ func (a Client) adopt(ctx context.Context, run client.Object) (Created, error) {
 		gvk.Kind, existing.GetName(), identity.DescribeOwner(existing))}}, nil
 }
 
-// Confirm finds runs that exist although the cache does not show them yet. It first reads the named run from the API
-// server. If this run exists and the cache lacks it, the cache may lack other runs too. Confirm then reads all runs and
-// returns those that are not in Known. It also reads all runs if the name is empty.
+// Confirm returns the runs of the owner that exist in the API server but are not in the field Known, because the cache
+// lacks them. It first reads only the run with the given name. If that run exists and is not in Known, the cache may
+// lack other runs too. Only then, or if no name is given, Confirm reads all runs. Otherwise it returns no runs.
 func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object, facts []lifecycle.Run, err error) {
 	if name == "" {
 		return a.confirmAll(ctx)
@@ -135,8 +136,8 @@ func (a Client) confirmAll(ctx context.Context) (heads []client.Object, facts []
 
 // Delete deletes a run with all its dependents. A run that has ended is deleted in the background, as kubectl does it.
 // A run that has not ended is deleted in the foreground, so that it exists until the pods that the operator created for
-// it are deleted. That does not cover a driver that spark-submit created; a later pass waits for such a driver
-// (Observe).
+// it are deleted. The deletion does not wait for a driver that spark-submit created. A later pass waits for such a
+// driver (Observe).
 func (a Client) Delete(ctx context.Context, name string) error {
 	for _, run := range a.Known {
 		if run.GetName() != name || run.GetDeletionTimestamp() != nil {

@@ -45,7 +45,7 @@ func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner
 }
 
 // stoppingRuns returns the runs whose application no longer exists, but of which a pod has not stopped yet. Such a run
-// counts until its pods have stopped, and only the pods show that it exists.
+// counts until its pods have stopped. Only these pods show that the run exists, because its application is gone.
 //
 // Such a run exists after a deletion in the background, which waits for no pod. It may also exist after a deletion in
 // the foreground, which does not wait for a driver that spark-submit created. The owner reference of such a driver does
@@ -97,8 +97,8 @@ func hasUID(uid types.UID) func(lifecycle.Run) bool {
 	return func(run lifecycle.Run) bool { return run.UID == string(uid) }
 }
 
-// isGone reports whether the cache no longer has the application that an owner reference names. An application that
-// exists is counted as a run itself, or does not belong to the schedule.
+// isGone reports whether the cache no longer has the application that an owner reference names. If the application
+// exists, its pods need not be counted: the application is counted as a run itself, or does not belong to the schedule.
 func isGone(ctx context.Context, cache client.Reader, runKind *kind.Runs, namespace string, ref metav1.OwnerReference) (bool, error) {
 	run := runKind.New()
 	err := cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, run)

@@ -61,9 +61,9 @@ func byOwners(object client.Object) []string {
 	return owners
 }
 
-// Watch makes the events of a run queue the owners of the run at once, if they are of the given kind. These events are
-// the creation, a change or the deletion of the run, and the stop of one of its pods. Other events of pods need not
-// queue the owners: while the run exists, its own status shows what its pods do.
+// Watch adds the watches of runs to a controller of the given kind. The controller queues a run's owners of this kind
+// when the run is created, changed or deleted, and when one of its pods stops. Other events of pods need no pass over
+// the owners: while the run exists, its own status shows what its pods do.
 func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
 	if runKind.PodLabel != "" {
 		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(podStopped()))
@@ -75,7 +75,8 @@ func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *b
 	}))
 }
 
-// ownerOfRun returns a function that maps a run to the custom resources of a kind that the run's owner references name.
+// ownerOfRun returns a function that maps a run to those of its owners that are of the given kind. It finds them in the
+// owner references of the run.
 func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 	return func(_ context.Context, run client.Object) []reconcile.Request {
 		var owners []reconcile.Request
@@ -88,7 +89,8 @@ func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 	}
 }
 
-// ownerOfPod returns a function that maps a pod of a run to the owner of the run, which a label of the pod names.
+// ownerOfPod returns a function that maps a pod of a run to the schedule that owns the run. A label of the pod contains
+// the name of the schedule.
 func ownerOfPod(runKind *kind.Runs) handler.MapFunc {
 	return func(_ context.Context, pod client.Object) []reconcile.Request {
 		name := pod.GetLabels()[runKind.PodLabel]

@@ -72,7 +72,8 @@ func (k *Kind) key(name types.NamespacedName) key { return key{k.name, name} }
 
 // write reads the object of the given name and patches it if it is still a sentinel. Somebody may have replaced the
 // sentinel with a real application, whose spec the operator must not change. The patch fails if the object changes
-// after the read. The patch writes the same value as the operator of spark.apache.org; no program reads it.
+// after the read. The patch sets the same property as the operator of spark.apache.org does. No program reads this
+// property.
 func (k *Kind) write(ctx context.Context, from client.Reader, name types.NamespacedName, number int64) (int64, error) {
 	object := k.empty()
 	if err := from.Get(ctx, name, object); err != nil {

@@ -63,7 +63,8 @@ type sentinel struct {
 	probePath
 }
 
-// probePath has the functions that write to a sentinel and show whether the write arrived.
+// probePath has the functions that write to a sentinel, and that show whether the write has reached the cache and
+// whether a pass has followed it.
 type probePath struct {
 	write  func(ctx context.Context, number int64) (generation int64, err error)
 	cached func(ctx context.Context) (generation int64, err error)
@@ -92,8 +93,8 @@ func (s *Set) Start(ctx context.Context) error {
 	}
 }
 
-// ProbeAll checks for each sentinel whether its last write has arrived, and writes to it again. It does nothing if the
-// settings switch the probes off.
+// ProbeAll checks for each sentinel whether the last write to it is lost (evaluate), and writes to it again. It does
+// nothing if the settings switch the probes off.
 func (s *Set) ProbeAll(ctx context.Context) {
 	if !s.settings.Now().Apache.Sentinels.Enabled {
 		s.mu.Lock()
@@ -128,7 +129,7 @@ func (s *Set) keys() (keys []key) {
 	return keys[:min(len(keys), maxWritten)]
 }
 
-// probe checks whether the last write to one sentinel has arrived, and writes to it again.
+// probe checks whether the last write to one sentinel is lost (evaluate), and writes to it again.
 func (s *Set) probe(ctx context.Context, key key) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -54,7 +54,7 @@ const readTimeout, watchAgain = time.Minute, time.Minute
 
 // Follow adds a follower of the dynamic settings to the manager if the configuration enables them. It reads the source
 // once before it returns, so that no pass uses outdated settings. A failed read is logged and does not stop the start,
-// because the follower reads again. Errors name the field of the configuration.
+// because the follower reads again. A returned error names the invalid field of the configuration.
 func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 	cfg := live.initial.DynamicConfig
 	if !cfg.Enabled {
@@ -212,8 +212,8 @@ func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]s
 // section as YAML.
 const policyKey = "policy"
 
-// override merges the properties over the configuration with which the operator started, and returns the result. It
-// also returns the properties that have no effect.
+// override returns the configuration with which the operator started, after the properties have replaced some of its
+// fields. It also returns the properties that have no effect.
 func (d *follower) override(values map[string]string) (config.Configuration, []peer.Unused, error) {
 	text, ruled := values[policyKey]
 	values = maps.Clone(values)
@@ -267,8 +267,8 @@ func (d *follower) apply(values map[string]string) {
 		"sentinels", next.Apache.Sentinels.Enabled, "sentinelDelay", next.Apache.Sentinels.Delay.Duration.String())
 }
 
-// logOnce calls log unless the last message was the same, so that a source that is read repeatedly does not fill the
-// log.
+// logOnce calls the function `log` unless the last message was the same, so that a source that is read repeatedly does
+// not fill the log.
 func (d *follower) logOnce(message string, log func()) {
 	if d.logged == message {
 		return

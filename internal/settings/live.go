@@ -33,7 +33,7 @@ func New(initial config.Configuration) *Live {
 func (s *Live) Now() config.Configuration { return *s.current.Load() }
 
 // OnNamespaceChange registers a function that Update calls with each namespace that becomes served or is no longer
-// served. The argument is metav1.NamespaceAll if any namespace may be affected.
+// served. Update passes metav1.NamespaceAll if any namespace may be affected.
 func (s *Live) OnNamespaceChange(wake func(namespace string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// minorPaths are the status fields that a minor transition may change in addition to those in
+// minorPaths are status fields. A minor transition (kind.ExecutorChurn.Minor) may change them and the fields in
 // kind.ExecutorChurn.Fields.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 

@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestOnlyExecutorChurn checks that a status write is debounced only if it contains nothing but executor churn without
-// failures.
+// TestOnlyExecutorChurn checks which status writes of a SparkApplication are debounced: only those that contain nothing
+// but executor churn, and no failed executor.
 func TestOnlyExecutorChurn(t *testing.T) {
 	t.Parallel()
 	const comes = `{"metadata":{"uid":"u"},"status":{"executorState":{"e-2":"RUNNING"},"executors":{"running":2},"operator":{"executors":{"seen":"1-2"},"shortSince":null}}}`

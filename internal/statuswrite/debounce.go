@@ -49,7 +49,8 @@ type Debouncer struct {
 	shorts memory.ByKey[types.NamespacedName, time.Time]
 }
 
-// EventDelay returns how long the events of failed executors must still wait after the last write for executor churn.
+// EventDelay returns how long the events of failed executors must still wait. They wait until Quiet has passed since
+// the last write for executor churn.
 func (p *Debouncer) EventDelay(key types.NamespacedName, now time.Time) time.Duration {
 	last, known := p.lastChurnWrite.Get(key)
 	if since := now.Sub(last); known && since >= 0 && since < Quiet {
@@ -87,7 +88,7 @@ type unwritten struct {
 	first   bool      // the write waits for the first initial executor
 }
 
-// digests is the seed of the digests, which are valid in this process only.
+// digests is the random seed for the digests of contents. A digest is therefore valid only in this process.
 var digests = maphash.MakeSeed()
 
 // Window is how long a write is debounced: until the content has not changed for Quiet, and at most for Max.
@@ -150,15 +151,15 @@ func settled(executors []lifecycle.Executor) bool {
 	})
 }
 
-// ShortSince returns since when an object whose status is debounced has had too few executors. It is zero if the object
-// has enough.
+// ShortSince returns the time since which an object whose status is debounced has had too few executors. It returns the
+// zero time if the object has enough.
 func (p *Debouncer) ShortSince(key types.NamespacedName) time.Time {
 	since, _ := p.shorts.Get(key)
 	return since
 }
 
-// SetShortSince records since when an object whose status is debounced has had too few executors. Zero means that it
-// has enough.
+// SetShortSince records the time since which an object whose status is debounced has had too few executors. The zero
+// time means that the object has enough.
 func (p *Debouncer) SetShortSince(key types.NamespacedName, shortSince time.Time) {
 	p.shorts.Set(key, shortSince)
 }

@@ -24,7 +24,8 @@ type ownWrite struct {
 	behind  time.Time // when a pass first found the cache older than the write, or last reported a doubt; zero: never
 }
 
-// maxBehind is how long the cache may lack the operator's last write before CacheIsStale returns doubted = true.
+// maxBehind is how long the cache may lack the operator's last write. After that time, CacheIsStale reports a doubt, so
+// that the caller reads the object from the API server.
 const maxBehind = 30 * time.Second
 
 // Wrote records a write of the operator, as returned by the API server.
@@ -32,15 +33,17 @@ func (w *OwnWrites) Wrote(obj metav1.Object) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: obj.GetResourceVersion()})
 }
 
-// Await makes the passes over an object wait until the cache has a version that somebody else wrote. IsEcho does not
-// report that version as an echo, because no pass has decided on it yet.
+// Await records a version of an object that another process wrote, such as the previous leader. Passes over the object
+// then wait until the cache has this version. IsEcho does not report this version as an echo, because no pass of this
+// process has decided on it yet.
 func (w *OwnWrites) Await(obj metav1.Object, version string, now time.Time) {
 	w.Set(identity.Key(obj), ownWrite{uid: obj.GetUID(), version: version, behind: now})
 }
 
-// CacheIsStale reports whether the cache lacks the operator's last write: the result ahead is true if the recorded
-// write is newer than obj, which was read from the cache. If the cache lacks the write for maxBehind, the result
-// doubted is true once, and again after each further maxBehind.
+// CacheIsStale reports whether the cache lacks the operator's last write of an object. The first result is true if the
+// recorded write is newer than obj, which the caller has read from the cache. The second result is true once after the
+// cache has lacked the write for maxBehind, and again after each further maxBehind, because the write may no longer
+// exist then.
 func (w *OwnWrites) CacheIsStale(obj metav1.Object, now time.Time) (ahead, doubted bool) {
 	w.Update(identity.Key(obj), func(last ownWrite, known bool) (ownWrite, bool) {
 		ahead = known && last.newer(obj)
@@ -69,8 +72,9 @@ func (w ownWrite) newer(obj metav1.Object) bool {
 	return err == nil && order < 0 && w.uid == obj.GetUID()
 }
 
-// NewerThan reports whether a write of the operator is newer than an object that was read. If that object was read from
-// the API server itself, the API server was restored from a backup.
+// NewerThan reports whether the operator's last write of an object is newer than the given version of the object. If
+// the caller has read this version from the API server and the result is true, the API server has lost the write,
+// because it was restored from a backup.
 func (w *OwnWrites) NewerThan(read metav1.Object) bool {
 	last, known := w.Get(identity.Key(read))
 	return known && last.newer(read)
