@@ -45,11 +45,12 @@ func (s *slots) take(value string) string {
 	return value
 }
 
-// clean returns the value as valid UTF-8 of at most 63 bytes, the limit of Kubernetes for label values. The labels of
-// an application's executors are not validated yet, and the Prometheus client panics on invalid UTF-8.
+// clean returns the value as valid UTF-8 of at most 63 bytes, the limit of Kubernetes for label values. The Prometheus
+// client panics on invalid UTF-8, and some values come from specs that are not validated yet, such as an application's
+// labels for its executors.
 func clean(value string) string { return truncate(strings.ToValidUTF8(value, "?"), 63) }
 
-// keep drops the values that are no longer used, so that other values can be kept.
+// keep drops the values for which the function `used` returns false, so that other values can take their places.
 func (s *slots) keep(used func(string) bool) {
 	for value := range s.taken {
 		if !used(value) {
@@ -67,7 +68,8 @@ type labelSets struct {
 	known map[string][]string
 }
 
-// namespaceLabel is the configured label that falls back to the namespace if an application has no label of that name.
+// namespaceLabel is a label that may be configured. If an application has no label of that name, the value is the
+// application's namespace.
 const namespaceLabel = "namespace"
 
 // unknownLabel is the value of a label that an application does not have.

@@ -49,7 +49,8 @@ type Recorder struct {
 	waiting map[waiter]int
 }
 
-// waiter identifies the events of one namespace in the queue of one worker. Recorder counts how many of them wait.
+// waiter identifies the Events of one namespace in the queue of one worker. Recorder limits how many of these Events
+// wait.
 type waiter struct {
 	worker    int
 	namespace string
@@ -194,7 +195,8 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 	}
 }
 
-// worthRetrying reports whether err is transient. A terminating namespace or a missing permission does not change.
+// worthRetrying reports whether a later try may succeed. It returns false for a rejection, for example because the
+// namespace is terminating or a right is missing.
 func worthRetrying(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err)
 }

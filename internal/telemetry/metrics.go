@@ -190,8 +190,8 @@ func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecy
 	}
 }
 
-// entered counts a transition of an application. If a driver's node is lost and returns, its transitions do not count
-// as another launch or start.
+// entered counts a transition of an application. If a driver's node is lost and returns, the transitions to the phase
+// Unknown and back do not count as another launch or start.
 func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []string) {
 	if t.From == lifecycle.New {
 		m.seen.WithLabelValues(labels...).Inc()
@@ -235,8 +235,8 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 // between returns the seconds between two times. It is never negative, although the clocks of several machines differ.
 func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
-// RecordFirst records the Standing of a custom resource (its state for the gauges), unless this process has recorded
-// one before.
+// RecordFirst records the Standing of a custom resource (its state for the gauges), unless this process has already
+// recorded a Standing of the custom resource.
 func (m *Metrics) RecordFirst(subject Subject, now lifecycle.Standing) {
 	if !m.standings.has(subject) {
 		m.standings.record(subject, now)
@@ -254,8 +254,8 @@ func (m *Metrics) Record(subject Subject, now lifecycle.Standing) {
 	m.executorsFailed.WithLabelValues(ended.labels...).Add(float64(ended.failed))
 }
 
-// RecordWait records a wait reason that no status contains, because the cluster or the operator causes the wait. The
-// reason is a CamelCase word and applies until the next Record.
+// RecordWait records a wait reason that the operator does not write to the status, because the cluster or the operator
+// causes the wait. The reason is a CamelCase word and applies until the next Record.
 func (m *Metrics) RecordWait(kind string, key types.NamespacedName, reason string) {
 	m.standings.recordWait(kind, key, reason)
 }

@@ -25,7 +25,8 @@ type Subject struct {
 	NoApplication bool
 }
 
-// subjectKey identifies a custom resource. Custom resources of different kinds can have the same key.
+// subjectKey identifies a custom resource. The kind is part of it, because custom resources of different kinds can have
+// the same namespace and name.
 type subjectKey struct {
 	kind string
 	key  types.NamespacedName

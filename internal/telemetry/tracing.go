@@ -60,8 +60,8 @@ func newTraces(options TracesOptions, processing sdktrace.TracerProviderOption) 
 	return &Traces{provider: provider, tracer: provider.Tracer("github.com/sparkoperator/spark-operator")}
 }
 
-// Pass begins the span of a pass. The pass must use the returned context for its requests, and must call the returned
-// function with its error.
+// Pass begins the span of a pass. The pass must use the returned context for its requests. At its end it must call the
+// returned function with its own error, or with nil.
 func (t *Traces) Pass(ctx context.Context, kind string, key types.NamespacedName) (_ context.Context, end func(error)) {
 	if t == nil {
 		return ctx, func(error) {}

@@ -237,7 +237,7 @@ func float(n *int64) *float64 {
 	return &f
 }
 
-// bare returns the JSON text of schemas, by which values compares them.
+// bare returns schemas as JSON text, so that the method values can compare them.
 func bare(schemas []apiextensionsv1.JSONSchemaProps) string {
 	out, _ := json.Marshal(schemas) //nolint:errchkjson // a decoded schema can be encoded
 	return string(out)

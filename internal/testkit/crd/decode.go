@@ -12,8 +12,8 @@ import (
 // such as a huge exponent, which can take hours.
 const decodeLimit = 30 * time.Second
 
-// MustDecode fails the test if an accepted object cannot be decoded, exceeds a limit of the package bounds, or is not
-// decoded within decodeLimit. The path names the property that the object probes.
+// MustDecode fails the test if an accepted object cannot be decoded, exceeds a limit that package bounds sets, or is
+// not decoded within decodeLimit. The parameter path names the probed property.
 func MustDecode(t testing.TB, path string, decoder runtime.Decoder, object []byte) {
 	t.Helper()
 	type result struct {

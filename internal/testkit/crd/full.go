@@ -8,9 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Sizes contains the override values for Full that our definitions need. They replace values that the definitions
-// reject, because a property does not accept the text "a" or because a rule excludes the chosen value of an
-// enumeration.
+// Sizes contains the values that Full needs as its parameter override for our definitions. They replace values that our
+// definitions reject: a property does not accept the text "a", or a rule excludes the chosen value of an enumeration.
 var Sizes = map[string]any{
 	".memory": "1g", ".memoryOverhead": "512m", ".memoryLimit": "2g", ".memoryOverheadFactor": "0.2", ".coreRequest": "1", ".coreLimit": "1",
 	".podName": "a.b", ".portName": "b", ".deploymentMode": "ClusterMode",
@@ -21,8 +20,8 @@ var Sizes = map[string]any{
 // Full returns an object that sets every property of a version of a definition, with one element in each list and map.
 //
 // The variant selects the values. Variant 0 uses the first value of each enumeration, and a number for properties that
-// accept both numbers and texts. Variant 1 uses the second value of each enumeration, and a text. Calls with every
-// variant below the result of Variants use all values of the enumerations.
+// accept both numbers and texts. Variant 1 uses the second value of each enumeration, and a text. To use every value of
+// every enumeration, a test calls Full with each variant from 0 to the result of Variants minus 1.
 //
 // The argument override contains values for properties that do not accept "a" or 1. Its keys are suffixes of property
 // paths, such as ".memory".

@@ -14,7 +14,7 @@ import (
 // Probes returns objects that test which values a version of a definition accepts. Each object sets one property, at
 // any depth, to a value on which Go types are known to fail: a number beyond int32 or int64, an odd quantity or time,
 // or null. Other properties are set only if they are required, and to plain values. The definition should reject many
-// of these objects; Admit reports which.
+// of these objects. Schema.Admit reports whether it rejects an object.
 //
 // The Go type must be able to decode every accepted object, because a typed client's watch ends at the first object
 // that it cannot decode.
