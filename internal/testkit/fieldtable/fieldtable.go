@@ -90,11 +90,11 @@ func Codes(parts []string) string {
 	return "`" + strings.Join(parts, "`, `") + "`"
 }
 
-// Hold fails the test if a section of a document is not equal to the argument part. If update is true, Hold writes part
-// into the document instead.
+// Hold fails the test if a section of a document is not equal to the text `part`. If update is true, Hold replaces the
+// section by this text instead.
 //
-// The section begins at the line heading, or at the start of the document if heading is empty. It ends before the line
-// next, or at the end of the document if next is empty.
+// The section begins at the line that is equal to `heading`, or at the start of the document if `heading` is empty. It
+// ends before the line that is equal to `next`, or at the end of the document if `next` is empty.
 func Hold(t *testing.T, document, heading, next, part string, update bool) {
 	t.Helper()
 	data, err := os.ReadFile(document)

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Leaves returns the paths of the JSON fields of an API type, at any depth. It lists a Kubernetes type, a list, a map,
-// or a field whose path is in whole, as one field.
+// Leaves returns the paths of the JSON fields of an API type, at any depth. It does not list the fields inside a
+// Kubernetes type, a list or a map, or below a path that the parameter `whole` contains.
 func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -78,8 +78,8 @@ func PodChanges(pod, container, changedPod, changedContainer map[string]any) (ch
 	return changed
 }
 
-// Merge copies the entries of over into the tree into. If both trees have a map under a key, Merge merges the two maps.
-// Otherwise the value of over replaces the value of into.
+// Merge copies the entries of the second tree into the first tree. If both trees have a map under a key, Merge merges
+// the two maps. Otherwise the value in the second tree replaces the value in the first tree.
 func Merge(into, over map[string]any) {
 	for key, value := range over {
 		below, isMap := value.(map[string]any)

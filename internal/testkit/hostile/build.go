@@ -98,7 +98,9 @@ func required(object tree, s *Schema, exception string) {
 	}
 }
 
-// inner returns the existing value of a field after it has set value at the path rest below the field.
+// inner sets a value below a field, and returns the new content of the field. The parameter existing is the old content
+// of the field, and the parameter rest is the path from the field to the value. If this path is empty, the value
+// becomes the content itself.
 func inner(existing any, s *Schema, rest []string, value any) any {
 	if len(rest) == 0 {
 		return value

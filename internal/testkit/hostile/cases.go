@@ -118,7 +118,7 @@ func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 	}
 }
 
-// yield passes the cases of all groups to the function yield. It stops if that function returns false.
+// yield passes the cases of all groups to the given function, until this function returns false.
 func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 	for _, fields := range g.all {
 		turns := 2
@@ -133,7 +133,8 @@ func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 	}
 }
 
-// byItself passes the cases of one field to the function yield. It returns false if yield has returned false.
+// byItself passes the cases of one field to the given function, until this function returns false. In that case
+// byItself returns false too.
 func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) bool) bool {
 	for base := range bases[d.Name()] {
 		if base > 0 && (!g.Thorough || len(f.Path) > 4) {
@@ -256,7 +257,7 @@ func (g *Generator) lists(f *Field, i int) []Worst {
 	return all
 }
 
-// items returns a list with as many items as fit into size bytes, but at most count.
+// items returns a list for a field. It has at most `count` items, and fewer if these would take more than `size` bytes.
 func items(f *Field, how style, count, size int) []any {
 	var out []any
 	for i := range count {
@@ -384,8 +385,8 @@ func (g *Generator) pair(d *Definition, a, b *Field) *Case {
 	}}
 }
 
-// many returns a long map or list. A map has count entries. A list has as many distinct items as fit into size bytes,
-// but at most count. Both become shorter if the schema accepts fewer.
+// many returns a long map or list. A map has `count` entries. A list has at most `count` distinct items, and fewer if
+// these would take more than `size` bytes. Both become shorter if the schema accepts fewer.
 func many(f *Field, count, size int) any {
 	if f.IsList() {
 		if f.Schema.MaxItems != nil {

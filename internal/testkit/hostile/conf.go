@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// confs returns the cases of the maps that contain Spark configuration. Cases of a key set it to each hostile text.
-// Cases of a prefix of keys add as many keys with this prefix as the operator accepts. The generator's Keys are the
-// keys and prefixes that the operator reads.
+// confs returns the cases of the maps that contain Spark configuration. The generator's field Keys contains the keys
+// and the prefixes of keys that the operator reads. For a key, there is a case for each hostile text as the value of
+// the key. For a prefix, each case adds as many keys with this prefix as the operator accepts.
 func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
@@ -98,7 +98,7 @@ func suffixes(key string) []string {
 	return all
 }
 
-// merged returns a copy of the map at a path of an object, with the entries of more added.
+// merged returns a copy of the map at a path of an object. The copy also has the given additional entries.
 func merged(object tree, path []string, more tree) tree {
 	var at any = object
 	for _, step := range path {

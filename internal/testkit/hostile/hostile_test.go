@@ -55,8 +55,8 @@ func TestSampleReachesEveryField(t *testing.T) {
 	t.Logf("%d cases: %v %v", cases, kinds, forms)
 }
 
-// TestTwinsAreSampled checks how many cases are measured. Of several twin fields, the first keeps all of its cases, and
-// the others keep one case in twenty.
+// TestTwinsAreSampled checks how many cases are measured if several fields are twins (see twins). The first field keeps
+// all of its cases, and the others keep one case in twenty.
 func TestTwinsAreSampled(t *testing.T) {
 	const each = 10 * twinStride
 	apps, schedules := &Definition{Kind: "SparkApplication"}, &Definition{Kind: "ScheduledSparkApplication"}
@@ -94,7 +94,7 @@ func TestTwinsAreSampled(t *testing.T) {
 }
 
 // TestCasesAreTheSameInEachRun checks that each case builds the same valid JSON each time. It checks only some of the
-// cases: of the sample, or of all cases if SOAK=1.
+// cases in the sample. If SOAK is set, it checks some of all cases.
 func TestCasesAreTheSameInEachRun(t *testing.T) {
 	thorough, stride, count := os.Getenv("SOAK") != "", 7, 0
 	if thorough {

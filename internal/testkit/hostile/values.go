@@ -86,8 +86,8 @@ func enumValue(s *Schema, i int) any {
 	return value
 }
 
-// integer returns a number that a schema accepts. Each i has a number of its own, if the range of the schema is wide
-// enough.
+// integer returns a number that a schema accepts. Different values of i lead to different numbers, if the range of the
+// schema is wide enough.
 func integer(s *Schema, i int) any {
 	least, most := int64(1), int64(65535)
 	if s.Minimum != nil {
@@ -99,8 +99,8 @@ func integer(s *Schema, i int) any {
 	return least + int64(i)%max(most-least+1, 1)
 }
 
-// word returns a short string that a schema accepts. Except in the style bare, each i has a string of its own, if the
-// schema allows that.
+// word returns a short string that a schema accepts. Different values of i lead to different strings if the schema
+// allows that, except in the style bare.
 func word(s *Schema, name string, i int, how style) string {
 	n := strconv.Itoa(i)
 	if how == bare {
@@ -185,8 +185,8 @@ func numbers(s *Schema) []Worst {
 	return []Worst{{"largest", value(most)}, {"smallest", value(least)}}
 }
 
-// strs returns the texts in all that a schema accepts, after it has cut them to the schema's maximum length. If the
-// schema has a pattern, strs adds the longest texts that match it.
+// strs returns those of the given texts that a schema accepts, after it has shortened them to the schema's maximum
+// length. If the schema has a pattern, strs adds the longest texts that match it.
 func strs(s *Schema, all []text) []Worst {
 	var out []Worst
 	for _, t := range all {

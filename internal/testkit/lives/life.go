@@ -95,9 +95,9 @@ func Copied[T any](cache []T, exists []*T) []T {
 	return cache
 }
 
-// Play simulates lives, and returns how many. Their seeds are 0, 1, 2 and so on. Their number is sample, or a multiple
-// of sample if the environment variable LIVES is set. At the first life that breaks a rule, Play fails the test and
-// prints the seed and the story.
+// Play simulates lives, and returns how many. Their number is the parameter sample, multiplied by the environment
+// variable LIVES if it is set. Their seeds are 0, 1, 2 and so on. At the first life that breaks a rule, Play fails the
+// test and prints the seed and the story.
 func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 	t.Helper()
 	count, passes := Count(t, sample), 0
@@ -111,8 +111,8 @@ func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 	return count
 }
 
-// CameTo fails a test unless each of the outcomes in all was reached by at least one life. An outcome that no life
-// reaches is not tested by the simulation.
+// CameTo fails a test if one of the given outcomes was reached by no life, because the simulation does not test such an
+// outcome. The parameter seen contains the number of lives for each outcome.
 func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Helper()
 	t.Logf("lives came to %v", seen)

@@ -12,8 +12,9 @@ import (
 // it.
 const variable = "LIVES"
 
-// Count returns the number of lives to simulate. That is sample, multiplied by the environment variable LIVES if it is
-// set. The seeds of the lives are 0, 1, 2 and so on. The number of a life is therefore enough to reproduce its failure.
+// Count returns the number of lives to simulate: the parameter sample, multiplied by the environment variable LIVES if
+// it is set. The seeds of the lives are 0, 1, 2 and so on. The number of a life is therefore enough to reproduce its
+// failure.
 func Count(t testing.TB, sample int) int {
 	t.Helper()
 	text := os.Getenv(variable)

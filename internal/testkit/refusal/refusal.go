@@ -105,8 +105,8 @@ func Table(rows []Row) string {
 	return text.String()
 }
 
-// Hold fails the test if the text between two marks of a document is not the wanted text. If update is true, it writes
-// the wanted text there instead.
+// Hold fails the test if a document does not have the wanted text between the comments "begin" and "end" that contain
+// the given mark. If update is true, Hold writes the wanted text there instead.
 func Hold(t testing.TB, document, mark, want string, update bool) {
 	t.Helper()
 	text, err := os.ReadFile(document)

@@ -71,7 +71,7 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Application creates a small SparkApplication, which the functions in change may change first.
+// Application creates a small SparkApplication in the API server. Before that, the given functions may change it.
 func (w *World) Application(name string, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	w.T.Helper()
 	app := &v1beta2.SparkApplication{
@@ -266,7 +266,7 @@ func (w *World) RunsOf(s *v1beta2.ScheduledSparkApplication) []string {
 	return names
 }
 
-// Schedule creates a ScheduledSparkApplication, which the functions in change may change first.
+// Schedule creates a ScheduledSparkApplication in the API server. Before that, the given functions may change it.
 func (w *World) Schedule(name, times string, change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	w.T.Helper()
 	s := &v1beta2.ScheduledSparkApplication{

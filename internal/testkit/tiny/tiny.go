@@ -132,8 +132,8 @@ func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 	return pod
 }
 
-// Schedules returns a minimal kind of schedules. A schedule starts one run. The name of the run ends with the text in
-// the schedule's field schedule.
+// Schedules returns a minimal kind of schedules. A schedule starts one run. The name of the run ends with the value of
+// spec.schedule.
 //
 // With the policy Forbid, a run starts only after the previous run ended. If the cache contains no previous run, the
 // decision requests a read from the API server, to confirm that there is none. A suspended schedule deletes all its
@@ -217,7 +217,7 @@ func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observe
 	return plan
 }
 
-// RenderRun returns the application that a run of Schedules creates.
+// RenderRun returns the application that is the run of a schedule of the kind Schedules.
 func RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecycle.Action) (client.Object, error) {
 	if s.Spec.Template.Image == nil {
 		return nil, errors.New("spec.template.image: required")

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// KeyFamilies maps Spark configuration keys to values. An application may set many keys like them, or a long value: if
-// a key contains %d, the application may set one key for each number. Any other key may have a long list as its value.
-// KeysOf makes the entries.
+// KeyFamilies contains patterns for large Spark configurations, as a map from keys to values. If a key contains %d, an
+// application may set many such keys, one for each number. Any other key may have a long list as its value. KeysOf
+// returns the configuration entries of a pattern.
 var KeyFamilies = map[string]string{
 	"spark.kubernetes.driverEnv.E%d":                          "v",
 	"spark.kubernetes.driver.label.l%d":                       "v",

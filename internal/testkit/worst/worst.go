@@ -27,9 +27,8 @@ type Field struct {
 	way  []step
 }
 
-// Fields returns the lists and maps that values of a type can contain, except lists of bytes. By default it leaves out
-// lists inside lists and the fields of affinities, which are thousands. It includes them if the environment variable
-// COSTS is "all".
+// step is one step of the way from a value to a list or map inside it: the index of a struct's field, or -1 for the
+// content of a pointer, a list or a map.
 type step struct{ field int }
 
 // everything is the value of the environment variable COSTS that makes tests measure every field and log each cost.
@@ -91,8 +90,8 @@ func nameOf(f reflect.StructField) string {
 	return "." + name
 }
 
-// Fill puts n different items into the field f of the object to which the argument object points. It creates missing
-// structures on the path to the field. A list or map on the path gets one item.
+// Fill puts n different items into the field f of an object, which is given by a pointer. It creates missing structures
+// on the path to the field. A list or map on the path gets one item.
 func (f Field) Fill(object any, n int) {
 	fill(reflect.ValueOf(object).Elem(), f.way, n)
 }
@@ -252,9 +251,9 @@ func Linear(t testing.TB, name string, work func(n int) func()) {
 // object. measureSmall returns the mean cost of repeated runs on the small object.
 //
 // A single measurement may include a garbage collection or cold caches. Therefore, if the ratio of the costs is above
-// plain, compare measures both objects several times and keeps the lowest cost of each. In these measurements the work
-// runs factor times on the small object and once on the large object. Each measurement then takes about as long, so
-// that interruptions affect both equally.
+// the constant plain, compare measures both objects several times and keeps the lowest cost of each. In these
+// measurements the work runs factor times on the small object and once on the large object. Each measurement then takes
+// about as long, so that interruptions affect both equally.
 func compare(measureLarge func() time.Duration, measureSmall func(repeat int) time.Duration) (small, large time.Duration, linear bool) {
 	large = measureLarge()
 	if large <= enough {
