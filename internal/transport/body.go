@@ -22,8 +22,8 @@ type frames struct {
 // maxFrame is the largest size of an event that is read, in bytes. client-go has the same limit of 16 MiB.
 const maxFrame = 16 << 20
 
-// keptFrame is the largest size of an event, in bytes, after which the buffers are reused. Larger buffers are freed at
-// the next event.
+// keptFrame is the size, in bytes, up to which the buffers for an event are reused for the next events. Larger buffers
+// are freed at the next event that does not need them.
 const keptFrame = 256 << 10
 
 // Read implements io.Reader.

@@ -1,6 +1,6 @@
 // Package transport reads the objects that the caches receive. Reading them is the operator's largest cost, because
 // each executor causes about eight events, each with a whole pod. The transport removes fields that the operator does
-// not read before an object is decoded. It also reads pod events that arrive close together in one batch.
+// not read before an object is decoded. It also reads pod events in batches, if they arrive shortly after each other.
 package transport
 
 import (
@@ -15,14 +15,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Client returns a client for caches. Requests for pods use their own connection, on which events that arrive within
-// the given pause are read together. All other requests use the client others.
+// Client returns a client for caches. Requests for pods use their own connection. Events that arrive there within the
+// given pause are read together. All other requests use the transport of the other client (second parameter).
 //
 // Objects in protobuf are reduced to the fields that kept specifies. Watch events in JSON lose only their managed
 // fields.
 //
-// The function decode may be nil. It returns the Work of a watch, which is notified when the decoding of received bytes
-// begins and ends.
+// The function `decode`, which may be nil, returns a Work for each watch. This Work is notified when the decoding of
+// received bytes begins and ends.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
 	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as in client-go

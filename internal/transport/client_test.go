@@ -37,8 +37,9 @@ func kinds() Kinds {
 	return Kinds{"Pod": pod, "PodList": Fields(parts{1: Whole, 2: pod})}
 }
 
-// clients returns two clients with the given content type. The client lean keeps only the parts of pods that kinds
-// specifies. The client plain keeps everything. The result others counts the requests of lean that are not about pods.
+// clients returns two clients with the given content type, and a counter. The first client keeps only the parts of pods
+// that the function kinds specifies. The second client keeps everything. The counter counts the requests of the first
+// client that are not about pods.
 func clients(t *testing.T, format string) (lean, plain kubernetes.Interface, others *counting) {
 	t.Helper()
 	rc := testkit.Rest(t)

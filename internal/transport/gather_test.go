@@ -27,7 +27,7 @@ func connected(t *testing.T) (near, far net.Conn) {
 	return near, other
 }
 
-// read reads at most into bytes, once. It returns the text and the duration of the read.
+// read reads once from a connection, with a buffer of the given size. It returns the text and the duration of the read.
 func read(t *testing.T, c net.Conn, into int) (string, time.Duration) {
 	t.Helper()
 	began, p := time.Now(), make([]byte, into)

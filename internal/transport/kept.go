@@ -14,8 +14,8 @@ func WithKept(ctx context.Context, kept Kinds) context.Context {
 	return context.WithValue(ctx, keptKey{}, kept)
 }
 
-// Shedding returns a transport that removes fields from a response before it is decoded: all fields that the Kinds of
-// WithKept do not keep. Otherwise a megabyte of an encoded pod could become fifty megabytes in memory.
+// Shedding returns a transport that reduces the responses to requests with WithKept. It removes the fields that are not
+// kept before the response is decoded. Otherwise a megabyte of an encoded pod could become fifty megabytes in memory.
 func Shedding(next http.RoundTripper) http.RoundTripper { return shedding{next} }
 
 type shedding struct{ next http.RoundTripper }

@@ -32,8 +32,8 @@ func Fields(fields map[protowire.Number]*Message) *Message {
 	return m
 }
 
-// Named returns a Message that keeps or removes a message as a whole. It keeps a message whose first field has one of
-// these values. In an entry of a map, the first field is the key.
+// Named returns a Message that keeps a message as a whole if its first field has one of the given values, and otherwise
+// removes it as a whole. In an entry of a map, the first field is the key.
 func Named(names ...string) *Message { return &Message{named: names} }
 
 // errMalformed is the error for bytes that are not a protobuf message.
@@ -142,7 +142,8 @@ type Kinds map[string]*Message
 // Kinds does not contain the object's kind, or if it cannot read the input.
 func (k Kinds) Shed(object []byte) []byte { return k.objects().shed(nil, object) }
 
-// objects corresponds to Kinds. Its Messages describe the envelope runtime.Unknown in which an object is encoded.
+// objects contains the specifications of Kinds in another form: its Messages describe the envelope (runtime.Unknown) in
+// which the API server encodes an object.
 type objects map[string]*Message
 
 func (k Kinds) objects() objects {

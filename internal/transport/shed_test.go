@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// parts maps the number of a kept field to the specification of the part of the field that is kept.
+// parts specifies the kept fields of a message: it maps the number of each kept field to the Message that specifies
+// what is kept of its content.
 type parts = map[protowire.Number]*Message
 
 // names specifies the kept parts of a pod: its name and namespace, the labels a and b, and the names of its containers.

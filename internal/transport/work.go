@@ -6,7 +6,8 @@ import (
 )
 
 // Work is notified when the decoding of a body begins and ends. In a watch, decoding begins when a read returns bytes,
-// and ends at the next read or at the end of the body. WithWork describes the Work of a list.
+// and ends at the next read or at the end of the body. In a list, decoding begins when the body of the response is
+// closed (WithWork).
 type Work interface {
 	Begin()
 	End()

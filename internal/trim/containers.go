@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// ServerVariable is an environment variable by which a server container is found. Every server container has it,
-// whether the operator or a user's template defines the container.
+// ServerVariable is an environment variable by which SparkContainer recognizes the container of a server. Every such
+// container has it, whether the operator or a user's template defines the container.
 const ServerVariable = "SPARK_NO_DAEMONIZE"
 
 // SparkContainer returns the name of the container that runs Spark in a driver pod. The template of a server may give

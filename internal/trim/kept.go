@@ -12,7 +12,8 @@ import (
 // The messages below specify which part of incoming dependents is decoded. They contain the fields that Pod, Child and
 // Metadata read, by the field numbers in Kubernetes' generated.proto. TestKeptIsWhatTrimReads checks the numbers.
 
-// parts maps the number of a kept field to the specification of the part of the field that is kept.
+// parts specifies the kept fields of a message: it maps the number of each kept field to the Message that specifies
+// what is kept of its content.
 type parts = map[protowire.Number]*transport.Message
 
 // keptAnnotations keeps podAnnotations. It also keeps the annotation by which a watch marks the end of its initial
@@ -52,8 +53,8 @@ var keptContainerStatus = transport.Fields(parts{
 	9: transport.Whole, // started
 })
 
-// keptPod and livePod specify the kept part of corev1.Pod. Only livePod keeps the volume ConfVolume. Package apply
-// reads that volume to confirm a submission.
+// keptPod and livePod specify the kept part of corev1.Pod: keptPod for the caches, and livePod for reads from the API
+// server (KeptLive). Only livePod keeps the volume ConfVolume, which package apply reads to confirm a submission.
 var keptPod, livePod = podWith(nil), podWith(transport.Named(ConfVolume))
 
 func podWith(volumes *transport.Message) *transport.Message {

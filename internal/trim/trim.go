@@ -305,9 +305,9 @@ func brieflySaid(text string) string {
 	return strings.ToValidUTF8(text[:headSaid], "") + "\n...\n" + strings.ToValidUTF8(text[len(text)-tailSaid:], "")
 }
 
-// ownersRead returns at most maxOwners owners of an object. It prefers the controller and the owner whose UID is the
-// argument, which is the owner that the object's label names. At least one of the other owners is kept, so that no
-// sweep mistakes the object for an orphan.
+// ownersRead returns at most maxOwners owners of an object. It prefers the controller and the owner with the given UID.
+// The caller takes this UID from the object's label. At least one of the other owners is kept, so that no sweep
+// mistakes the object for an orphan.
 func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference {
 	if len(all) > maxOwners {
 		var ours, theirs []metav1.OwnerReference
