@@ -35,8 +35,8 @@ const (
 	Limit = 3 * time.Minute
 )
 
-// Watchdog tracks active passes and decodes. Some last so long that the operator must have a bug, such as a deadlock or
-// a computation that does not stop when its context ends. The watchdog reports these as hanging.
+// Watchdog tracks active passes and decodes. It reports passes and decodes as hanging if they last so long that the
+// operator must have a bug, such as a deadlock or a computation that does not stop when its context ends.
 //
 // The watchdog measures time in its own ticks. A machine that is suspended, or that gives the process no CPU, misses
 // ticks, so work does not age in that time.
@@ -56,9 +56,9 @@ type Watchdog struct {
 	busy int
 }
 
-// New returns a watchdog that logs to logger. The function cpu returns the CPU time that the process has used. The
-// function spread is called with the number of jobs that use a whole core each, whenever this number changes. Both
-// functions may be nil.
+// New returns a watchdog that logs to logger. The function cpu returns the CPU time that the process has used. Whenever
+// the number of jobs that occupy a whole core changes, the watchdog calls the function `spread` with the new number.
+// Both functions may be nil.
 func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *Watchdog {
 	return &Watchdog{logger: logger, cpu: cpu, spread: spread}
 }
@@ -139,7 +139,7 @@ func (h *Watchdog) Start(ctx context.Context) error {
 // decodes objects.
 func (h *Watchdog) NeedLeaderElection() bool { return false }
 
-// Count counts one tick. It reports each job that has reached the age at which it counts as hanging.
+// Count advances the watchdog's time by one tick. It logs each job that is then old enough to be hanging.
 func (h *Watchdog) Count() {
 	now := h.ticks.Add(1)
 	h.mu.Lock()
@@ -188,7 +188,8 @@ func (h *Watchdog) Ready(*http.Request) error {
 	return h.findJob(func(j *job, age int64) bool { return age >= j.slow })
 }
 
-// Alive is a liveness check. It fails if a job has been active for Limit, because only a restart ends such a job.
+// Alive is a liveness check. It fails if a job has been active for the time Limit or longer, because only a restart
+// ends such a job.
 func (h *Watchdog) Alive(*http.Request) error {
 	return h.findJob(func(_ *job, age int64) bool { return age >= int64(Limit/Tick) })
 }

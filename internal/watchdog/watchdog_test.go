@@ -72,8 +72,8 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// TestHogs checks when a job counts as using a whole core. While the process uses most of a core, each job counts that
-// is at least hogAge ticks old. A job no longer counts after it has ended.
+// TestHogs checks when a job counts as using a whole core. While the process uses most of a core, each job that is at
+// least hogAge ticks old counts, until the job ends.
 func TestHogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -34,7 +34,7 @@ func (e *Executors) Handle(_ context.Context, req admission.Request) (response a
 	defer func() {
 		if fault := recover(); fault != nil {
 			err := fmt.Errorf("panic: %v", fault)
-			e.Log.Error(err, "Could not change an executor pod", "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
+			e.Log.Error(err, "Could not change an executor pod because of a bug of the operator; report it with the stack", "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
 			response = admission.Errored(http.StatusInternalServerError, err)
 		}
 	}()

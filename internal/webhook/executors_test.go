@@ -36,7 +36,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// executorVersions are the Spark versions of which recordings contains executors.
+// executorVersions are the Spark versions whose executor pods were recorded. The constant recordings names the
+// directory.
 var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
 // recordings is the directory of recorded executor pods, which Spark's own code built.

@@ -10,9 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 )
 
-// decision is an expected answer of the API server. If refused is set, the API server refuses the object with a message
-// that contains refused. Otherwise it admits the object, with a warning that contains warned, or without one if warned
-// is empty.
+// decision is an expected answer of the API server. If the field refused has a text, the API server refuses the object
+// with a message that contains this text. Otherwise it admits the object. If the field warned has a text, the answer
+// has a warning that contains this text. Otherwise the answer has no warning.
 type decision struct{ refused, warned string }
 
 // decided sends an object in a dry run and checks the answer.

@@ -119,7 +119,8 @@ func (d *durations) report(b *testing.B, what string) {
 	}
 }
 
-// timed returns a handler that calls next and records how long next takes to read and answer a request.
+// timed returns a handler that passes each request to the given handler, and records how long this handler takes to
+// read and answer the request.
 func timed(next http.Handler, reviews *durations) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		begin := time.Now()

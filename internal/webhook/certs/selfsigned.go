@@ -31,7 +31,7 @@ const (
 // A rotation never serves a certificate that the API server does not trust yet:
 //
 //  1. The next certificate is stored in the Secret, and the configurations trust it in addition to the current one.
-//  2. After the time settle, every API server has read the configurations, and the next certificate becomes current.
+//  2. After some time (settle), every API server has read the configurations, and the next certificate becomes current.
 //  3. The previous certificate stays trusted until it expires, because other replicas serve it for a moment longer.
 //
 // Every replica rotates the certificate, whether it leads or not. Each update contains the resourceVersion that was
@@ -58,11 +58,12 @@ type SelfSigned struct {
 	trustedAt   time.Time
 }
 
-// interval returns the time between two checks of the certificate. The method settle returns the time after which every
-// API server trusts a certificate that was added to the configurations.
+// interval returns the time between two checks of the certificate.
 func (s *SelfSigned) interval() time.Duration {
 	return min(max(s.Lifetime/50, 200*time.Millisecond), 10*time.Second)
 }
+
+// settle returns the time after which every API server trusts a certificate that was added to the configurations.
 func (s *SelfSigned) settle() time.Duration { return min(max(s.Lifetime/20, time.Second), time.Minute) }
 
 // NeedLeaderElection returns false, because every replica serves the webhook.
@@ -132,9 +133,10 @@ func (s *SelfSigned) round(ctx context.Context) error {
 	return nil
 }
 
-// renew makes sure that held contains a current certificate, and reports whether it changed held. If there is no
-// current certificate, the next certificate becomes current, or a new one if there is no next certificate either. If
-// the current certificate expires soon and there is no next certificate, renew issues the next one.
+// renew makes sure that the given pairs contain a current certificate, and reports whether it changed them. If there is
+// no current certificate, the next certificate becomes the current one. If there is no next certificate either, renew
+// issues a new one. If the current certificate expires soon and there is no next certificate, renew issues the next
+// one.
 func (s *SelfSigned) renew(held *pairs, now time.Time) (changed bool, err error) {
 	switch {
 	case held.current == nil && held.next != nil:

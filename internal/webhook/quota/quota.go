@@ -131,7 +131,8 @@ func described(pods []counted) string {
 	return strings.Join(parts, " and ")
 }
 
-// counts reports whether a quota certainly applies to a pod. It does if all scopes of the quota contain the pod.
+// counts reports whether a quota certainly applies to a pod. It does if each scope of the quota certainly contains the
+// pod (inScope).
 func counts(quota *corev1.ResourceQuotaSpec, p *counted) bool {
 	for _, scope := range quota.Scopes {
 		if !inScope(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, p) {
@@ -149,10 +150,10 @@ func counts(quota *corev1.ResourceQuotaSpec, p *counted) bool {
 	return true
 }
 
-// inScope reports whether a scope certainly contains a pod. It returns false if a change at admission decides that: a
-// pod without a priority class may get the global default, and a pod without requests may get those of a LimitRange. A
-// pod is therefore never certainly in the scope BestEffort. inScope also returns false for all scopes that it does not
-// evaluate, such as CrossNamespacePodAffinity.
+// inScope reports whether a scope certainly contains a pod. It returns false if the answer depends on how admission
+// controllers change the pod: a pod without a priority class may get the global default, and a pod without requests may
+// get those of a LimitRange. A pod is therefore never certainly in the scope BestEffort. inScope also returns false for
+// all scopes that it does not evaluate, such as CrossNamespacePodAffinity.
 func inScope(requirement corev1.ScopedResourceSelectorRequirement, p *counted) bool {
 	deadline := p.Pod.Spec.ActiveDeadlineSeconds
 	switch requirement.ScopeName {
