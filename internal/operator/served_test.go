@@ -159,8 +159,9 @@ func (w *world) waitLog(text string) {
 }
 
 // TestServedLater checks a kind whose definition is missing at first and is another operator's afterwards. Other kinds
-// are not affected, and the log says what to do. When the operator's own definition is installed, the operator begins
-// to serve the kind without a restart. It also serves the kind after this definition was removed and installed again.
+// are not affected, and a log record contains what to do. When the operator's own definition is installed, the operator
+// begins to serve the kind without a restart. It also serves the kind after this definition was removed and installed
+// again.
 func TestServedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -129,9 +129,9 @@ func (o *order[T]) hold(tenant string, class Class, more int) {
 	}
 }
 
-// next returns the class of the next turn: usually the first class, and in every turnsOfOthers-th turn the overdue
-// class whose last turn is the oldest. The first class changes with the arriving items, so any class can become
-// overdue.
+// next returns the class of the next turn: usually the class that the method `first` returns, and in every
+// turnsOfOthers-th turn the overdue class whose last turn is the oldest. Any class can become overdue, because arriving
+// items change which class `first` returns.
 func (o *order[T]) next(s sieve, now time.Time) Class {
 	next := o.first(s, now)
 	if (o.turns+1)%turnsOfOthers != 0 {

@@ -68,7 +68,7 @@ func (q *quota) open(tenant string) bool {
 // free removes the limit.
 func (q *quota) free() { q.places = 0 }
 
-// sieve excludes items from a turn because of the quotas.
+// sieve determines which items may be taken in a turn. It excludes the items to which the quotas give no place now.
 type sieve struct {
 	tenant  string // all items of this tenant are excluded
 	fresh   string // Fresh items of this tenant are excluded

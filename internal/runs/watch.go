@@ -28,7 +28,8 @@ import (
 const (
 	// indexOwner is the index that finds runs by the UIDs of their owners.
 	indexOwner = "owner-uid"
-	// indexPods is the index that finds drivers and their submitters by the owner of their run, which a label names.
+	// indexPods is the index that finds the driver pods of runs, and the pods that submit them, by the name of the
+	// run's owner. A label of the pods contains this name.
 	indexPods = "run-owner"
 )
 

@@ -180,8 +180,8 @@ func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation, lifecycle.RestartAnnotation}
 
 // resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. All
-// others are dropped. The operator must not write back the shortened list, so it does not remove the finalizers of
-// another operator (Kind.Inherited.Finalizers) from such a custom resource.
+// others are dropped. If the operator wrote back the shortened list, it would remove finalizers of others. It therefore
+// does not remove another operator's finalizers (Kind.Inherited.Finalizers) from such a custom resource.
 var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
 // Bound reduces a custom resource's metadata to the parts that are read, and limits the lists in it. Each limit is

@@ -16,8 +16,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 )
 
-// Fields returns the paths of the JSON fields of an API type, at any depth. It lists a list, a map, metadata or a raw
-// field as one field.
+// Fields returns the paths of the JSON fields of an API type, at any depth. It does not list the fields inside a list,
+// a map, metadata, or a field that accepts any JSON.
 func Fields(t reflect.Type, at string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
