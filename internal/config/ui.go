@@ -147,8 +147,9 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	return c.checkFormat(path, route.URLFormat, err)
 }
 
-// checkFormat returns a warning about an address format, or nil if the format is right. If err is set, err is the
-// warning. Otherwise, checkFormat warns if several applications would share one address.
+// checkFormat returns a warning about an address format, or nil if the format is right. If the caller has found a fault
+// itself and passes it as the parameter err, the warning contains this fault. Otherwise, checkFormat warns if several
+// applications would share one address.
 func (c *Configuration) checkFormat(path *field.Path, format string, err error) field.ErrorList {
 	address, _ := exampleAddress(format)
 	same := func(names expose.Names) bool {

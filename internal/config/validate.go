@@ -185,8 +185,8 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 	return append(errs, accountName(field.NewPath("submission", "serviceAccount"), c.Submission.ServiceAccount)...)
 }
 
-// validateIdentity checks the names of the operator's namespace and service account. A service account without its
-// namespace is a fault, because the two together identify the account.
+// validateIdentity checks the names of the operator's namespace and service account. It rejects a service account
+// without a namespace, because the account's name identifies the account only within a namespace.
 func validateIdentity(c *Configuration) (errs field.ErrorList) {
 	path, i := field.NewPath("identity"), &c.Identity
 	errs = append(errs, accountName(path.Child("serviceAccount"), i.ServiceAccount)...)

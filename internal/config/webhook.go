@@ -66,8 +66,8 @@ type SelfSigned struct {
 	Lifetime metav1.Duration `json:"lifetime,omitzero"`
 }
 
-// MinCertificateLifetime is the shortest accepted lifetime of a certificate. It leaves time for a rotation, in which
-// all API servers and replicas take part.
+// MinCertificateLifetime is the shortest accepted lifetime of a certificate. Within this lifetime, all API servers and
+// replicas must be able to switch to the next certificate.
 const MinCertificateLifetime = time.Minute
 
 func (w *Webhook) applyDefaults(operatorNamespace string) {

@@ -14,13 +14,13 @@ func (r *Reconciler) keeper() auxiliary.Keeper {
 	return auxiliary.Keeper{Client: r.dependents, Auxiliary: r.kind.Auxiliary, Memory: &r.auxiliary}
 }
 
-// observer returns the Observer that finds the dependents of the kind's custom resources.
+// observer returns the Observer that finds the dependents of this reconciler's custom resources.
 func (r *Reconciler) observer() observe.Observer {
 	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends, NamespaceLabels: r.labels}
 }
 
-// ensureAuxiliary creates, updates and deletes auxiliary objects of the driver until they equal those that the kind
-// wants. It returns the outcome with the results, and the time until the next pass.
+// ensureAuxiliary ensures the auxiliary objects that the custom resource needs for its driver (Auxiliary.Wanted of the
+// kind). It returns the given outcome with the results of this work added, and the time until the next pass.
 func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.Time) (outcome, time.Duration) {
 	if r.kind.Auxiliary.Wanted == nil {
 		return o, 0

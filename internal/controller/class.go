@@ -11,14 +11,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/queue"
 )
 
-// Class returns a function that returns how urgent a pass over a custom resource is. The function uses the custom
-// resource's state in the cache. If the operator's own last write is newer than the cache, an earlier pass has already
-// handled the object. So the function does not return queue.Fresh for such an object, even if the object is new or
-// edited in the cache.
+// Class returns a function that returns the queue class of a key, which is the urgency of a pass over its custom
+// resource. The function derives the class from the custom resource in the cache.
 //
-// If the object was deleted, its key is urgent only while this replica has to delete its orphans. A new leader's queue
-// contains the keys of all objects that were deleted during its standby. The previous leader has already swept their
-// orphans.
+// The cached object may look new or edited although an earlier pass has already handled it. In this case the operator's
+// own last write is newer than the cached object, and the function does not return the class queue.Fresh.
+//
+// The key of a deleted object is urgent only while this replica still has to sweep the object's orphans. For example, a
+// new leader's queue contains the keys of all objects that were deleted during its standby. Those keys are not urgent,
+// because the previous leader has swept the orphans.
 //
 // The function waits until the cache is synced or ctx ends. Without ctx, a shutdown would wait for the cache.
 func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Class {

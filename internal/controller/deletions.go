@@ -31,8 +31,8 @@ func (r *Reconciler) Deletions(elected <-chan struct{}) predicate.Predicate {
 	}}
 }
 
-// Unexpected returns a predicate that drops a deletion event of an auxiliary object if a pass deleted this object after
-// the driver had ended. Such an event requires no pass over the object's owner.
+// Unexpected returns a predicate that drops the deletion event of an auxiliary object that a pass itself deleted after
+// the driver had ended. The owner of the object needs no pass after such an event.
 func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
 	if !r.kind.Progress.Concludes { // without Concludes, a decision may wait for the deletion of objects
 		return predicate.Funcs{}

@@ -11,9 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// TestEchoes checks that NoEchoes drops the event of the operator's own status write. It must not drop this event if a
-// pass has read an older status, because this pass waits for the event. It must not drop events of other writes, or
-// resent events.
+// TestEchoes checks that NoEchoes drops the event of the operator's own status write. There is one exception: if a pass
+// has read an older status, it waits for this event, so the event must not be dropped. NoEchoes must also keep the
+// events of other writes, and events that the informer sends again.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
 	app := func(version string) *v1beta2.SparkApplication {

@@ -49,7 +49,8 @@ type cost struct {
 // meter measures the cost of one hostile object, which it gets as JSON.
 type meter func(object []byte) (cost, error)
 
-// meters returns the meter of each kind, by the APIVersion and Kind with which its objects are stored.
+// meters returns a meter for each kind. The key is the kind's stored APIVersion and its name, such as
+// "spark.apache.org/v1 SparkCluster".
 func meters(t testing.TB) map[string]meter {
 	t.Helper()
 	scheme := apiruntime.NewScheme()
@@ -187,7 +188,8 @@ func (l *hostileLife) read(raw []byte) (client.Object, error) {
 	return object, nil
 }
 
-// step measures one step of the life cycle and raises the worst cost if the step exceeds it.
+// step runs the function do as one step of the life cycle, and measures its cost. It raises each value of l.worst that
+// this cost exceeds.
 func (l *hostileLife) step(name string, do func()) {
 	l.spent = cost{Step: name, Renders: l.worst.Renders, Refusal: l.worst.Refusal}
 	var before, after runtime.MemStats
@@ -256,9 +258,12 @@ func (l *hostileLife) pass(o *outcome) error {
 	return nil
 }
 
-// apply renders the objects of the plan's actions and returns them. In two cases it stops early and returns a fact. If
-// an object cannot be rendered, the fact is a rejection. If an action is a live read, the fact says that the read
-// confirmed everything.
+// apply renders the objects of the plan's actions and returns them. It stops early, and returns a fact for the next
+// decision, in two cases:
+//
+//   - An object cannot be rendered. The fact is a rejection.
+//   - An action requests a live read. No API server exists here, so the fact only claims that the read took place and
+//     confirmed the cache.
 func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	var sent []client.Object
 	for _, action := range o.plan.Actions {

@@ -20,11 +20,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook"
 )
 
-// reviewOf sends a review of an object to the webhook. If there is an old object, it is the review of an update.
+// reviewOf is a function that requests a review of an object from the webhook. If the parameter `old` is set, the
+// request is an update of that old object, and otherwise a creation.
 type reviewOf func(object, old []byte) error
 
-// reviewsOf returns the reviews of all kinds, by APIVersion and Kind. The namespace has a quota that allows no pods. It
-// forces the webhook to render the pods of each object, and also the pods of the old object in an update.
+// reviewsOf returns a reviewOf for each kind, by APIVersion and Kind. The namespace has a quota that allows no pods.
+// Because of this quota, the webhook renders the pods of each object, and for an update also the pods of the old
+// object.
 func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 	t.Helper()
 	quota := corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}}}
@@ -69,7 +71,7 @@ func post(handler http.Handler, path string, object, old []byte) error {
 	return nil
 }
 
-// edited returns the object with one more field in its spec. The review of the edited object costs about the same.
+// edited returns the object with one more field in its spec. The additional field hardly changes the cost of a review.
 func edited(object []byte) []byte {
 	return bytes.Replace(object, []byte(`"spec":{`), []byte(`"spec":{"edited":0,`), 1)
 }

@@ -21,8 +21,8 @@ func (r *Reconciler) subject(object client.Object) telemetry.Subject {
 	return subject
 }
 
-// standing returns the state that an object's status shows (Progress.Standing). If the kind does not define this
-// function, the result is the zero Standing, which sets no gauges.
+// standing returns the state of a custom resource for the metrics, as its status shows it. If the kind does not define
+// the function Progress.Standing, the result is the zero Standing, which sets no gauges.
 func (r *Reconciler) standing(object client.Object) lifecycle.Standing {
 	if r.kind.Progress.Standing == nil {
 		return lifecycle.Standing{}
@@ -31,7 +31,7 @@ func (r *Reconciler) standing(object client.Object) lifecycle.Standing {
 }
 
 // measure updates the metrics with the transitions in the stored status. The argument began is the time at which the
-// pass started, by the machine's clock.
+// pass started.
 func (r *Reconciler) measure(o outcome, began time.Time) {
 	r.metrics.Stored(r.subject(o.Owner), r.standing(o.Owner), o.plan)
 	spent := o.applied.Spent

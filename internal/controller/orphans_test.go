@@ -34,7 +34,7 @@ import (
 // In the tests of Sweep the application exists, so that Kubernetes' garbage collector does nothing. The operator only
 // assumes that it is deleted.
 
-// sweeper returns a reconciler whose caches contain the kinds that the operator watches.
+// sweeper returns a reconciler with caches of pods and of the other kinds of dependents.
 func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconciler {
 	w.T.Helper()
 	rc, scheme := testkit.Rest(w.T), w.API.Scheme()
@@ -284,8 +284,8 @@ func TestSweepKeepsObjectsOfANamesake(t *testing.T) {
 	}
 }
 
-// webhookless is a client whose deletions fail while its field fails is true, as if an admission webhook did not
-// answer.
+// webhookless is a client for a cluster whose admission webhook does not answer: as long as its flag `fails` is true,
+// every deletion fails.
 type webhookless struct {
 	client.Client
 	fails atomic.Bool

@@ -94,8 +94,8 @@ func (m *memories) forget(key types.NamespacedName) {
 	m.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
 }
 
-// outcome is the result of a pass so far: the view with all new facts, the last decision, and the results of its
-// actions.
+// outcome is the result of a pass so far: the view with all facts that the pass has added, the last decision, and the
+// results of the actions.
 type outcome struct {
 	dependents.View
 	object  client.Object // the custom resource with the status that Decide wrote
@@ -195,8 +195,8 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	return r.conclude(ctx, req.NamespacedName, sight, began)
 }
 
-// missing finishes the pass over a key whose custom resource does not exist. The arguments nextSweep and sweepErr are
-// the results of the sweep of its orphans: the time until the next sweep, and the error.
+// missing finishes the pass over a key whose custom resource does not exist. The caller has swept the orphans of the
+// deleted custom resource. The argument nextSweep is the time until the next sweep, and sweepErr is the sweep's error.
 func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, nextSweep time.Duration, sweepErr error) (reconcile.Result, error) {
 	if sweepErr != nil || nextSweep > 0 {
 		return reconcile.Result{RequeueAfter: nextSweep}, sweepErr
@@ -214,7 +214,7 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, next
 //   - This operator does not select the object.
 //   - The object is a sentinel.
 //   - This pass has removed another operator's finalizers from the object.
-//   - The launch is postponed, because too many runs are due (yields).
+//   - The launch is postponed, because too many runs are due at this time.
 //   - The caches that the object's kind needs are not synced.
 func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: requeueSoon}
@@ -238,9 +238,10 @@ func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object)
 	return r.yields(stored) || !r.dependents.Optional.Has(r.kind.Definition.RequiredKinds), later, nil
 }
 
-// conclude decides, applies the decision and records it. If a request fails, conclude requeues the object. If the
-// failure lasts, conclude adds it to the observed facts (Observed.TransientError) and decides again. That decision
-// leaves out what is impossible now, so conclude can store it together with the wait reason.
+// conclude decides, applies the decision and records it. If a request fails or has to wait, conclude stores no decision
+// and requeues the object. If passes have failed or waited for some time, conclude adds this fact
+// (Observed.TransientError) and decides again. The second decision contains only what is possible in spite of the
+// problem, so conclude can store it together with the wait reason.
 func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sight observe.Observation, began time.Time) (reconcile.Result, error) {
 	note := func(err error) *hold.Hold { return r.waits.Note(key, sight.Now, r.clock(), err) }
 	done, err := r.settle(ctx, outcome{View: sight.View})
@@ -277,8 +278,8 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 	return result, err
 }
 
-// passLimit returns the time limit of a pass. The argument shutdown is the time that a shutdown may take. The limit is
-// shorter, so that passes end and write their Events during the shutdown. At the end of the shutdown, the operator
+// passLimit returns the time limit of a pass. The argument shutdown is the time that a shutdown may take, and the limit
+// is shorter. Passes therefore end and write their Events during the shutdown. At the end of the shutdown, the operator
 // releases the lease even if passes are still running.
 func passLimit(shutdown time.Duration) time.Duration {
 	return min(passTimeout, shutdown-shutdown/4)

@@ -56,8 +56,8 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay
 	return true, 0, nil
 }
 
-// acted reports whether the pass did something that has to be stored or reported at once. If it did, the debounced
-// changes are written as well.
+// acted reports whether the pass created objects, received a rejection, or has events or warnings to emit. After such a
+// pass the status is written at once, together with the changes that were debounced.
 func (o outcome) acted() bool {
 	return len(o.events)+len(o.applied.Warnings)+len(o.Created) > 0 || o.applied.Rejected != nil
 }
@@ -87,8 +87,10 @@ func writeResult(err error) string {
 }
 
 // NoEchoes returns a predicate that drops the event of the operator's own status write, because this event would cause
-// a useless pass. There are two exceptions. If the kind does not set Progress.Concludes, the next decision may depend
-// on the event. If the resourceVersion did not change, the informer has resent an old event.
+// a useless pass. It keeps the event in two cases:
+//
+//   - The kind does not set Progress.Concludes: the event may lead to a further decision.
+//   - The old and the new object of the event have the same resourceVersion: the informer has sent an old event again.
 func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.IsEcho(e.ObjectNew)

@@ -68,7 +68,7 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	}
 }
 
-// frozen is a client that never shows a change of applications, like a cache that is stale.
+// frozen is a client that always returns the same application, like a stale cache.
 type frozen struct {
 	client.Client
 	app *v1beta2.SparkApplication

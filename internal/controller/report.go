@@ -22,8 +22,9 @@ const reasonWarning = sparkconnect.EventWarning
 // maxWarnings is the largest number of warnings that one pass emits as Events.
 const maxWarnings = 5
 
-// report logs, counts and emits events about the stored status. It runs after the write, so that everything it reports
-// has been stored. A crash between the write and the report loses an event, never a fact.
+// report writes logs, metrics and events about the stored status. It runs after the status write, so that it reports
+// only what has been stored. If the operator crashes between the write and the report, an event is lost, but the status
+// is complete.
 func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	logger := log.FromContext(ctx)
 	for _, t := range o.plan.Transitions {
@@ -68,8 +69,8 @@ func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 	return ref
 }
 
-// reportRuns logs the runs that this pass started or deleted. It also updates the metrics with the started runs, and
-// with the results of runs that the plan's notices contain (Runs.Result). It is called after the status is stored.
+// reportRuns logs the runs that this pass started or deleted. It also counts in the metrics the started runs, and the
+// runs whose results the plan reports (in its notices). It is called after the status is stored.
 func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 	if r.kind.Runs == nil {
 		return

@@ -90,8 +90,8 @@ func TestEvaluation(t *testing.T) {
 	}
 }
 
-// TestVersionFollowsContent checks that the version changes with the content, and only with it: not with names, order
-// or the way in which a setting is written.
+// TestVersionFollowsContent checks that the version changes if the settings change. It must not change with the names
+// or the order of entries, or with the way in which a setting is written.
 func TestVersionFollowsContent(t *testing.T) {
 	version := func(text string) string { return New(parse(t, text)).For(nil).Version }
 	same := []string{

@@ -206,7 +206,8 @@ func (m *merger) entries(setting string, to *map[string]string, from map[string]
 	}
 }
 
-// mergedFields returns the fields of base, overridden by the fields that layer sets. T is a struct.
+// mergedFields merges two structs of type T: it returns the fields of base, and takes a field from layer if layer sets
+// it.
 func mergedFields[T any](m *merger, setting string, base, layer *T) *T {
 	if layer == nil {
 		return base

@@ -17,8 +17,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// These are limits for the list of entries. They keep statuses small: the status of a cluster contains the settings for
-// the cluster, and the status of an application contains a part of the settings for each attempt.
+// These are limits for the list of entries, since statuses contain the resulting settings: the status of a cluster
+// contains the settings for the cluster, and the status of an application contains a part of the settings for each
+// attempt.
 const (
 	maxEntries = 100
 	maxSize    = 64 << 10 // of all entries, as JSON, in bytes
@@ -123,8 +124,8 @@ func validateSeconds(at *field.Path, value *int64) field.ErrorList {
 	return nil
 }
 
-// validateConf checks the Spark configuration of an entry. Two fields of an entry that set the same key to different
-// values contradict each other.
+// validateConf checks the Spark configuration of an entry. It also reports two fields of the entry that set the same
+// key to different values.
 func validateConf(at *field.Path, d *Default) (errs field.ErrorList) {
 	inText := map[string]string{}
 	parsed, err := conf.UnmarshalProperties(d.SparkDefaults)
@@ -157,7 +158,8 @@ func validateConf(at *field.Path, d *Default) (errs field.ErrorList) {
 	return append(errs, validateTyped(at, d, keys)...)
 }
 
-// validateTyped reports fields of an entry that contradict the keys of its Spark configuration.
+// validateTyped reports the fields of an entry whose Spark configuration key the entry also sets itself, in sparkConf
+// or sparkDefaults. The parameter keys contains the Spark configuration of these two fields.
 func validateTyped(at *field.Path, d *Default, keys map[string]string) (errs field.ErrorList) {
 	for _, typed := range []struct {
 		name, key string
@@ -177,7 +179,7 @@ func validateTyped(at *field.Path, d *Default, keys map[string]string) (errs fie
 	return errs
 }
 
-// line matches a line of Spark releases, such as 4.1.
+// line matches the number of a Spark release line, such as 4.1.
 var line = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
 
 func validateImages(at *field.Path, d *Default) (errs field.ErrorList) {

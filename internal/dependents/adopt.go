@@ -29,8 +29,8 @@ type Creation struct {
 }
 
 // CreateOne creates an object of an attempt. It reads the existing object only if the API server answers AlreadyExists.
-// The argument mount is the attempt's driver or submitter pod, which mounts the object. If the object is this pod,
-// mount is the pod itself. A returned error is transient, or a *apianswer.Wait.
+// The argument mount is the attempt's driver or submitter pod, which mounts the attempt's other objects. A returned
+// error is transient, or a *apianswer.Wait.
 func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
 	err := c.Create(ctx, object) // changes the object only if it was created
 	switch {
@@ -95,8 +95,8 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	return c.recreate(ctx, owner, object, existing, mount)
 }
 
-// otherOwner handles an existing object that has the wanted name and belongs to somebody else. It returns a Wait if the
-// name will become free, and a rejection otherwise.
+// otherOwner handles an existing object that has the wanted name and belongs to another owner. If the name will become
+// free, otherOwner returns a *apianswer.Wait, and otherwise a Creation with a rejection.
 func (c Client) otherOwner(ctx context.Context, existing client.Object, kind string, owner client.Object) (Creation, error) {
 	why := c.WhyNameFrees(existing, kind, owner)
 	if why == "" {
@@ -112,7 +112,8 @@ func (c Client) otherOwner(ctx context.Context, existing client.Object, kind str
 	return Creation{Refused: &cause}, nil
 }
 
-// WhyNameFrees returns why the name of another owner's object will become free; see identity.WhyNameFrees.
+// WhyNameFrees returns why the name of another owner's object will become free, or "" if it will not. It takes the kind
+// of the custom resource from the scheme.
 func (c Client) WhyNameFrees(existing client.Object, kind string, owner client.Object) string {
 	return identity.WhyNameFrees(existing, kind, owner, c.GroupKind(owner))
 }
@@ -160,8 +161,9 @@ func NameTaken(existing metav1.Object, kind string) lifecycle.Cause {
 		kind, existing.GetName(), identity.DescribeOwner(existing))}
 }
 
-// sameContent reports whether two ConfigMaps have the same data. If they differ, the existing ConfigMap has to be
-// replaced, because the operator's ConfigMaps are immutable. For other kinds sameContent returns true.
+// sameContent reports whether the existing object has the content of the wanted one. It compares only ConfigMaps, and
+// returns true for all other kinds. The operator's ConfigMaps are immutable, so a ConfigMap with other content has to
+// be replaced.
 func sameContent(existing, wanted client.Object) bool {
 	config, ok := wanted.(*corev1.ConfigMap)
 	if !ok {

@@ -108,7 +108,7 @@ func (c Client) onePage(ctx context.Context, page client.ObjectList, visit func(
 	return page.GetContinue(), meta.EachListItem(page, visit)
 }
 
-// LivePods lists pods live. The pods are trimmed as in the cache, but keep the volume that holds a driver's
+// LivePods lists pods live. It trims the pods as the cache does, except that it keeps the volume with the driver's
 // configuration.
 func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
@@ -135,7 +135,7 @@ func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]c
 }
 
 // ReadLive reads an object from the API server, and returns it with its kind. The argument object gives the kind, the
-// namespace and the name. For an optional kind ReadLive reads only metadata.
+// namespace and the name. If the scheme has no Go type for the kind, ReadLive reads only metadata.
 func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Object, schema.GroupVersionKind, error) {
 	gvk, err := apiutil.GVKForObject(object, c.Scheme())
 	if err != nil {

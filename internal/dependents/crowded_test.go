@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// claimedPods returns n failed drivers that name an application as their controller, and n executors of StatefulSets
-// that name these drivers. Anybody who may create pods can create such pods.
+// claimedPods returns n failed drivers and n executors. The drivers name an application as their controller, and the
+// executors name a StatefulSet. Anybody who may create pods can create such pods.
 func claimedPods(n int) []corev1.Pod {
 	pod := func(role, name string, owner metav1.OwnerReference) corev1.Pod {
 		owner.Controller = new(true)

@@ -22,8 +22,8 @@ import (
 // their names: an object of ours replaces an object that the custom resource controls. All others are deleted with the
 // custom resource.
 
-// Inherited returns the pods in the cache that another operator created for a custom resource. The dialect
-// (kind.Inherited.Adopt) gives them an identity: the labels and the controller that this operator's own pods have.
+// Inherited returns the pods in the cache that another operator created for a custom resource. The returned copies have
+// the labels and the controller that this operator's own pods have (kind.Inherited.Adopt).
 func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.Object) ([]corev1.Pod, error) {
 	if in.Adopt == nil {
 		return nil, nil
@@ -36,8 +36,8 @@ func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.O
 	return in.Adopt(owner, pods.Items), nil
 }
 
-// InheritedGroup reads the pod group that another operator created for an attempt. The caches do not contain such a
-// group, because it lacks our labels. The argument group gives the name, and the labels that InheritedGroup sets in the
+// InheritedGroup reads live the pod group that another operator created for an attempt. The caches do not contain such
+// a group, because it lacks our labels. The argument group gives the kind and name to read, and the labels of the
 // result. The result is nil if no such pod group exists.
 func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectMetadata, owner client.Object) (*metav1.PartialObjectMetadata, error) {
 	existing := identity.MetadataOnly(group.GroupVersionKind())

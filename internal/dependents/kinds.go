@@ -54,7 +54,8 @@ func IsPodGroup(object client.Object) bool {
 	return kind == gang.VolcanoKind || kind == gang.CoschedulingKind
 }
 
-// includes reports whether an object of an attempt belongs to the given part of the attempt.
+// includes reports whether an action on the given part of an attempt, such as its executors, concerns the given object
+// of the attempt.
 func includes(part lifecycle.Part, object client.Object) bool {
 	pod, isPod := object.(*corev1.Pod)
 	switch part {

@@ -75,8 +75,9 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 	return again, nil
 }
 
-// orphansOf finds in the caches the orphans of a deleted custom resource. An orphan has no owners except the custom
-// resource and drivers that are orphans too. Objects that only drivers own are returned separately.
+// orphansOf finds in the caches the orphans of a deleted custom resource. A driver is an orphan if the custom resource
+// is its only owner. Another object is an orphan if its owners are only the custom resource or such drivers. The
+// orphans that only drivers own are returned separately.
 func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid types.UID) (orphans, ownedByDrivers []client.Object, err error) {
 	pods, others, err := c.Labelled(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid}})
 	if err != nil {
@@ -105,9 +106,9 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 	return orphans, ownedByDrivers, nil
 }
 
-// deleteOrphans deletes the orphans, and then the objects that only drivers own. If a driver has lost its owner in the
-// meantime (kubectl delete --cascade=orphan), the driver and its objects stay. Only the driver shows this change, so
-// deleteOrphans deletes the objects of a driver only if it could delete the driver.
+// deleteOrphans deletes the orphans, and then the objects that only drivers own. If a user has released a driver from
+// its owner in the meantime (kubectl delete --cascade=orphan), the driver and its objects must stay. The objects
+// themselves do not show the release, so deleteOrphans deletes them only after it has deleted their driver.
 func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []client.Object) (changed bool, err error) {
 	changed, kept, err := deleteEach(orphans, func(object client.Object) error { return c.deleteUnchanged(ctx, object) })
 	ownedByDrivers = slices.DeleteFunc(ownedByDrivers, func(object client.Object) bool {
@@ -125,8 +126,8 @@ func (c Client) deleteUnchanged(ctx context.Context, object client.Object) error
 
 // deleteUnlessReleased deletes an object that only a driver owns, unless the object's owners have changed. It also
 // deletes an object that has changed in another way since it was read. Such changes are likely, because executors that
-// wait for a node change often. The next sweep could not delete the object: the caches would no longer contain the
-// driver, so the sweep would not find the driver's objects.
+// wait for a node change often. A later sweep would miss the object: it finds such objects through their driver, which
+// is deleted by then.
 func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) error {
 	conflict := c.deleteUnchanged(ctx, object)
 	if !apierrors.IsConflict(conflict) {

@@ -72,8 +72,9 @@ func SortPods(pods []corev1.Pod, uid types.UID) Set {
 	return s
 }
 
-// indexOf returns the two indexes of the drivers that the method Drives reads. Without the indexes every executor would
-// be compared with every driver, and anybody who may create pods can create thousands of both.
+// indexOf returns two indexes of the drivers: their UIDs, and the identities by which executors in a StatefulSet or
+// Deployment name their driver. Without these indexes, Set.Drives would compare every executor with every driver, and
+// anybody who may create pods can create thousands of both.
 func indexOf(drivers []corev1.Pod) (map[types.UID]bool, map[identity.SetDriver]bool) {
 	uids, ofSets := map[types.UID]bool{}, map[identity.SetDriver]bool{}
 	for i := range drivers {
@@ -120,7 +121,7 @@ func CompareNames(a, b string) int {
 }
 
 // Facts returns what decisions need to know about the dependents. The order is fixed, so that the same objects lead to
-// the same decision. Runs are left out, because their kind reads them.
+// the same decision. The result contains no runs; the kind of a schedule reads them itself.
 func (s *Set) Facts() lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range s.Drivers {

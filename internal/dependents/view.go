@@ -27,7 +27,7 @@ func (v View) Add(found Set, made []client.Object) View {
 	return v
 }
 
-// WithFact returns the view with the change that a fact makes to the observed state.
+// WithFact returns a copy of the view in which the function fact has changed the observed state.
 func (v View) WithFact(fact func(*lifecycle.Observed)) View {
 	v.Seen.Drivers = slices.Clone(v.Seen.Drivers) // a fact may change one of them
 	fact(&v.Seen)

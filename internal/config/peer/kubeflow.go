@@ -150,8 +150,8 @@ func gatesOn(value string) (names []string, _ error) {
 	return names, nil
 }
 
-// featureGates accepts the feature gates of the kubeflow operator. It rejects the gate LoadSparkDefaults: it has no
-// counterpart, and applications could fail without its effect.
+// featureGates accepts the feature gates of the kubeflow operator, except LoadSparkDefaults. This operator has no
+// counterpart of that gate, and applications that rely on it could fail.
 func featureGates(_ overlay, value string) error {
 	on, err := gatesOn(value)
 	if slices.Contains(on, "LoadSparkDefaults") {

@@ -67,7 +67,8 @@ func readOverlay(path string) (overlay, error) {
 	return file, nil
 }
 
-// asOverlay converts a configuration into the content of a configuration file. Parse would convert it back.
+// asOverlay converts a configuration into the content of a configuration file. The method parse of the overlay converts
+// it back.
 func asOverlay(c *config.Configuration) (overlay, error) {
 	data, err := json.Marshal(c)
 	if err != nil {

@@ -97,13 +97,13 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 	return laid, unused, nil
 }
 
-// propertiesEntry is the name of an entry of the platform's defaults. The entry contains the Spark configuration from
-// the properties file.
+// propertiesEntry is the name of the entry in the configuration field "defaults" that contains the Spark configuration
+// from the properties file.
 const propertiesEntry = "operator-properties"
 
-// applicationProperties splits the properties of the operator of spark.apache.org into three parts:
+// applicationProperties splits the content of the properties file of the operator of spark.apache.org into three parts:
 //
-//   - sparkConf: Spark configuration, which becomes the default of all applications and clusters in both operators.
+//   - sparkConf: Spark configuration, which both operators use as the default for all applications and clusters.
 //   - others: properties that configure the operator.
 //   - denied: Spark configuration that cannot have a default.
 func applicationProperties(values map[string]string) (sparkConf map[string]any, others map[string]string, denied []Unused) {
@@ -122,8 +122,8 @@ func applicationProperties(values map[string]string) (sparkConf map[string]any, 
 	return sparkConf, others, denied
 }
 
-// layProperties writes the given properties into a configuration file, in the order of the table properties. It returns
-// the properties that have no effect. It treats a property with a blank value as not set.
+// layProperties writes the given properties into a configuration file, in the order of the entries in the variable
+// `properties`. It returns the properties that have no effect. It treats a property with a blank value as not set.
 func layProperties(to overlay, values map[string]string) (unused []Unused, _ error) {
 	for _, p := range properties {
 		value := strings.TrimSpace(values[p.key])
@@ -145,7 +145,7 @@ func layProperties(to overlay, values map[string]string) (unused []Unused, _ err
 	return append(unused, unknownProperties(values)...), nil
 }
 
-// unknownProperties returns the given properties that are not in the table properties.
+// unknownProperties returns the given properties that have no entry in the variable `properties`.
 func unknownProperties(values map[string]string) (unused []Unused) {
 	for key := range values {
 		if slices.ContainsFunc(properties, func(p property) bool { return p.key == key }) {
@@ -181,8 +181,9 @@ func completeLease(to overlay, values map[string]string) {
 	}
 }
 
-// Override returns the configuration with the dynamic properties merged over it, and the properties that have no
-// effect. If it returns an error, none of the properties can be used, and the caller keeps its configuration.
+// Override returns the configuration with the given properties merged over it, and the given properties that have no
+// effect. Only dynamic properties have an effect: those that may change while the operator runs. If Override returns an
+// error, none of the properties can be used, and the caller keeps its configuration.
 func Override(c *config.Configuration, values map[string]string) (config.Configuration, []Unused, error) {
 	laid, changing := overlay{}, map[string]string{}
 	var unused []Unused
@@ -351,8 +352,8 @@ func layName(to overlay, value string) error {
 	return nil
 }
 
-// layDelay sets the delay between probes of the sentinels. It also switches the probes on, because a user who sets the
-// delay has sentinels.
+// layDelay sets the delay between probes of the sentinels. It also switches the probes on, because a user sets the
+// delay only if there are sentinels.
 func layDelay(to overlay, value string) error {
 	if err := seconds("apache.sentinels.delay")(to, value); err != nil {
 		return err

@@ -145,7 +145,8 @@ func TestEveryProperty(t *testing.T) {
 	}
 }
 
-// TestDynamicProperties checks the list of properties that may change while the operator of spark.apache.org runs.
+// TestDynamicProperties checks which properties are dynamic: the operator of spark.apache.org accepts a change of them
+// while it runs.
 func TestDynamicProperties(t *testing.T) {
 	var got []string
 	for _, p := range properties {
@@ -222,8 +223,8 @@ func TestValuesOfProperties(t *testing.T) {
 }
 
 // TestPrecedenceOfProperties checks that properties take precedence over the configuration file, and flags over
-// properties. It also checks that the path of the properties file in the flag takes precedence over the path in the
-// configuration file.
+// properties. It also checks which properties file is read if both a flag and the configuration file name one: the flag
+// takes precedence.
 func TestPrecedenceOfProperties(t *testing.T) {
 	const values = "spark.kubernetes.operator.reconciler.parallelism=50\nspark.kubernetes.operator.informer.cacheSyncTimeoutSeconds=7\n" + watchedNamespaces + "=a\n"
 	c, _, err := withProperties(t, "controller: {workers: 3, cacheSyncTimeout: 4s, shutdownTimeout: 5s}\nnamespaces: {names: [b], selector: x=y}\n"+
@@ -362,7 +363,7 @@ func TestConfigurationIsShown(t *testing.T) {
 }
 
 // TestPageOfTheProperties checks that docs/migrate-apache.md has a row for every property. The row must say "no effect"
-// if the table properties gives a reason (property.why), and must not say so otherwise.
+// if property.why gives a reason for the property, and must not say so otherwise.
 func TestPageOfTheProperties(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-apache.md")
 	if err != nil {
