@@ -116,7 +116,7 @@ func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]c
 	err := c.EachLive(ctx, func() client.ObjectList { return &corev1.PodList{} }, func(item runtime.Object) error {
 		pod, ok := item.(*corev1.Pod)
 		if !ok {
-			return fmt.Errorf("a list of pods contains a %T", item)
+			return fmt.Errorf("a list of pods contains a %T; this is a bug of the operator, report it", item)
 		}
 		trimmed, err := trim.Pod(pod)
 		if err != nil {

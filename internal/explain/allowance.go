@@ -31,8 +31,8 @@ type Allowance struct {
 	last       time.Duration      // the duration of the last request, used as the estimate for the next
 }
 
-// account holds the owed time. It grows with the duration of each request and shrinks as time passes (decayed). There
-// is an account for each namespace, and one for all namespaces together.
+// account holds the owed time: each request adds its duration, and the sum shrinks as time passes (decayed). There is
+// an account for each namespace, and one for all namespaces together.
 type account struct {
 	owed time.Duration
 	at   time.Time // the time at which owed was computed
@@ -52,7 +52,8 @@ func (a account) plus(sum time.Duration) account {
 	return a
 }
 
-// try calls send if a request about the namespace is allowed now, and reports whether it called send.
+// try calls the function send if the Allowance permits a request about the namespace at this moment. It reports whether
+// it called the function.
 func (a *Allowance) try(namespace string, send func()) bool {
 	began := time.Now()
 	done, may := a.take(namespace, began)

@@ -90,8 +90,8 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// rightsClient is a client for an API server that accepts every executor. If the client sends a review of rights, the
-// API server answers that the account has all rights except those with the verb lacks.
+// rightsClient is a client for an API server that accepts every executor. In reviews of rights, the API server grants
+// every right except those whose verb is in the field `lacks`.
 type rightsClient struct {
 	client.Client
 	lacks                 string // the verb of the missing right

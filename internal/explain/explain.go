@@ -42,7 +42,7 @@ func New(live client.Reader, writer client.Writer, allowed *Allowance) *Explaine
 	return &Explainer{live: live, writer: writer, allowed: allowed}
 }
 
-// Answer is the result of a query.
+// Answer is the result of a query for a reason, such as the wait reason of a pod.
 type Answer struct {
 	Cause      lifecycle.Cause // empty if no reason was found
 	QueryAfter time.Duration   // the delay before the next query; no query is needed if it is 0 or less

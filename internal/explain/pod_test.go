@@ -64,8 +64,8 @@ func TestLatestWarning(t *testing.T) {
 	}
 }
 
-// warnings is a reader with one warning Event for each pod UID. The controller's tests list Events of a real API
-// server.
+// warnings is a reader that stands in for the API server: it has one warning Event for each pod UID. The tests of
+// package controller read Events from a real API server.
 type warnings struct {
 	client.Reader
 	causes map[types.UID]string

@@ -30,8 +30,8 @@ var driverRights = []authorizationv1.ResourceAttributes{
 }
 
 // FailedDriver returns why a driver failed. Usually this is driver.Why, the cause that the pod shows. If the driver
-// ended with exit code 1 less than rightsWindow ago, FailedDriver also reviews the rights of its service account. If a
-// right is missing, FailedDriver uses the reason Forbidden and puts the missing right before the message.
+// ended with exit code 1 less than rightsWindow ago, FailedDriver also reviews the rights of the driver's service
+// account. If a right is missing, FailedDriver uses the reason Forbidden and puts the missing right before the message.
 //
 // The rights are reviewed once for each driver. If the review fails, FailedDriver returns driver.Why, and a later pass
 // may repeat the review.

@@ -128,8 +128,9 @@ func (e *Ended) Forget(key types.NamespacedName) {
 	delete(e.keys, key)
 }
 
-// LastState converts a deleted executor into the form in which Ended remembers it. A failed executor stays unchanged.
-// An executor that was about to fail gets the phase Failed, and any other executor gets the phase Succeeded.
+// LastState converts a deleted executor into the form in which Ended remembers it. The pod of a failed executor stays
+// unchanged. Any other pod is reduced to the fields that are needed to count the executor. Its phase becomes Failed if
+// the operator expected the executor to fail (dialect.IsLeaving), and otherwise Succeeded.
 func LastState(pod *corev1.Pod) corev1.Pod {
 	facts := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
 	if facts.Phase == lifecycle.DriverFailed {

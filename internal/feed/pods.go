@@ -90,9 +90,9 @@ func gatherUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingIn
 	return q
 }
 
-// isStart reports whether a driver is pending without a problem. The status does not show the changes of such a driver,
-// so events about it can wait. There is one exception: if spark-submit created the driver, the status shows its name.
-// The name can be written a little later.
+// isStart reports whether a driver is pending without a problem. Events about such a driver can wait, because the
+// status does not show its changes. There is one exception, which is not urgent: if spark-submit created the driver,
+// the status shows the driver's name.
 func isStart(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {

@@ -44,8 +44,8 @@ func ChangesOf(kind string, vital []string) predicate.Predicate {
 }
 
 // createdOrChanged returns a predicate that passes on all creations and deletions, and all updates of auxiliary objects
-// with a new resourceVersion. It cannot select the edits by others: a Service has no generation, and the cache does not
-// keep managedFields.
+// with a new resourceVersion. These updates include the operator's own writes. The predicate cannot drop those, because
+// a Service has no generation, and the cache does not keep managedFields.
 func createdOrChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()

@@ -39,10 +39,11 @@ type Hold struct {
 	First  bool          // the reason differs from that of the previous pass
 }
 
-// Lasts reports whether the wait is long enough to be reported.
+// Lasts reports whether the pass has had to wait for so long that the wait is reported.
 func (h *Hold) Lasts() bool { return h.Waited >= grace }
 
-// TransientError returns the wait as a fact for decisions.
+// TransientError returns the reason and the start of the wait in the form in which decisions read them
+// (Observed.TransientError).
 func (h *Hold) TransientError() *lifecycle.TransientError {
 	return &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: h.Reason, Message: h.Message}, Since: h.Since}
 }
@@ -123,8 +124,8 @@ func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (s
 	return since, first
 }
 
-// ShouldReport reports whether the operator should report the wait of a key now. It returns true when the reason of the
-// wait has lasted for 3 s, and every 10 minutes after that.
+// ShouldReport reports whether the operator should report the wait of a key now. The first report is due when the wait
+// reason has lasted for 3 s, and further reports every 10 minutes. ShouldReport remembers a report that is due as sent.
 func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool) {
 	m.Update(key, func(current state, known bool) (state, bool) {
 		due = known && now.Sub(current.since) >= grace && (current.reported.IsZero() || now.Sub(current.reported) > reportInterval)

@@ -40,7 +40,8 @@ func BelongsTo(object, owner client.Object) bool {
 }
 
 // Inherited reports whether another operator created an object for the owner: the object is unlabelled, and the owner
-// is its controller. For pods it returns false, because pods get an identity when they are adopted.
+// is its controller. For pods it returns false, because a pass gives inherited pods our labels as soon as it reads them
+// (kind.Inherited.Adopt).
 func Inherited(object, owner client.Object) bool {
 	_, isPod := object.(*corev1.Pod)
 	return !isPod && Unlabelled(object) && metav1.IsControlledBy(object, owner)
@@ -54,8 +55,8 @@ func Orphan(object, owner client.Object, kind schema.GroupKind) bool {
 	})
 }
 
-// WhyNameFrees returns why the name of an object that does not belong to the owner will become free, in words for a
-// user. It returns "" if the object stays.
+// WhyNameFrees returns a message for users that says why the name of another owner's object will become free. It
+// returns "" if the object stays. The argument objectKind is the kind of the object, and kind is the kind of the owner.
 //
 // The dependents of a deleted custom resource may take long to stop. If a new custom resource with the same name is
 // created at once, as `kubectl replace --force` does, these dependents may still exist, and the garbage collector may
@@ -86,11 +87,11 @@ func DescribeOwner(object metav1.Object) string {
 func Verify(object, owner client.Object, attempt int32) error {
 	switch {
 	case object.GetNamespace() != owner.GetNamespace():
-		return fmt.Errorf("%T %s was rendered for namespace %q instead of the namespace of its owner", object, object.GetName(), object.GetNamespace())
+		return fmt.Errorf("%T %s was rendered for namespace %q instead of the namespace of its owner; this is a bug of the operator, report it", object, object.GetName(), object.GetNamespace())
 	case object.GetLabels()[AppUIDLabel] != string(owner.GetUID()) || !OwnedBy(object, owner.GetUID()):
-		return fmt.Errorf("%T %s was rendered without the label or the owner reference of its owner", object, object.GetName())
+		return fmt.Errorf("%T %s was rendered without the label or the owner reference of its owner; this is a bug of the operator, report it", object, object.GetName())
 	case Attempt(object) != attempt:
-		return fmt.Errorf("%T %s was rendered for another attempt, %d", object, object.GetName(), Attempt(object))
+		return fmt.Errorf("%T %s was rendered for the wrong attempt %d; this is a bug of the operator, report it", object, object.GetName(), Attempt(object))
 	}
 	return nil
 }
@@ -152,8 +153,8 @@ type SetDriver struct {
 	attempt int32
 }
 
-// SetDriverOf returns the SetDriver that a pod's labels name. The pod is the driver itself, or an executor in a
-// StatefulSet or Deployment of the driver.
+// SetDriverOf reads from the labels of a pod which driver the pod belongs to. The pod is an executor in a StatefulSet
+// or Deployment of the driver, or the driver itself.
 func SetDriverOf(pod *corev1.Pod) SetDriver {
 	return SetDriver{pod.Labels[submit.SelectorLabel], Attempt(pod)}
 }

@@ -72,8 +72,8 @@ func NameKeys(object metav1.Object) []string {
 	return keys
 }
 
-// NameKey returns the index key of the custom resource that a label names. The key never equals a UID, which is the
-// other sort of index key.
+// NameKey returns the index key of the custom resource that a label names. The other index keys are UIDs. They contain
+// no "=", so they never equal a name key.
 func NameKey(label, name string) string { return label + "=" + name }
 
 // Key returns the namespace and the name of an object.

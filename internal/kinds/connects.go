@@ -24,8 +24,8 @@ func SparkConnects(cfg config.Configuration, labels ...NamespaceLabels) kind.Kin
 	return LiveSparkConnects(func() config.Configuration { return cfg }, labels...)
 }
 
-// LiveSparkConnects returns the same kind as SparkConnects, but the platform's rules may change while the operator
-// runs. Each decision calls settings to read the current rules.
+// LiveSparkConnects returns the kind of the SparkConnects for an operator whose platform rules may change while it
+// runs. Each decision calls the function settings to read the current rules.
 func LiveSparkConnects(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	cfg := settings()
 	fixed := sparkconnect.Connects{Options: connectOptions(cfg)} // for functions that do not depend on defaults

@@ -28,8 +28,8 @@ func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind
 	return LiveSparkApplications(func() config.Configuration { return cfg }, labels...)
 }
 
-// LiveSparkApplications returns the same kind as SparkApplications, but the platform's rules may change while the
-// operator runs. Each decision calls settings to read the current rules.
+// LiveSparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2 for an operator whose
+// platform rules may change while it runs. Each decision calls the function settings to read the current rules.
 func LiveSparkApplications(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	cfg := settings()
 	fixed := sparkapp.Dialect{Options: dialectOptions(cfg)} // for functions that do not depend on defaults

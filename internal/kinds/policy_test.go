@@ -256,7 +256,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 	}
 }
 
-// checkPass checks that a pass creates nothing, and that it writes the message words into the status.
+// checkPass checks that a pass creates nothing, and that the status then contains the expected message.
 func checkPass(t *testing.T, k kind.Kind, object client.Object, words string) {
 	t.Helper()
 	for _, action := range k.Decide(object, lifecycle.Observed{}, noon.Add(24*time.Hour)).Actions {

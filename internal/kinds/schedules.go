@@ -23,8 +23,8 @@ func Schedules(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	return LiveSchedules(func() config.Configuration { return cfg }, labels...)
 }
 
-// LiveSchedules returns the same kind as Schedules, but the platform's rules may change while the operator runs. Each
-// decision calls settings to read the current rules.
+// LiveSchedules returns the kind of the ScheduledSparkApplications for an operator whose platform rules may change
+// while it runs. Each decision calls the function settings to read the current rules.
 func LiveSchedules(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
 	cfg := settings()
 	fixed := scheduleDialect(cfg) // for functions that do not depend on defaults
@@ -71,7 +71,7 @@ func scheduleDialect(cfg config.Configuration) sparkschedule.Schedules {
 }
 
 // runSummary returns a copy of a run that has only the fields that a schedule needs. It is for runs that were read
-// live, because no cache has trimmed them.
+// live: such a run has all its fields, while the runs in the cache are trimmed.
 func runSummary(object client.Object) client.Object {
 	run := object.(*v1beta2.SparkApplication)
 	head := &v1beta2.SparkApplication{TypeMeta: run.TypeMeta, ObjectMeta: trim.Meta(&run.ObjectMeta)}

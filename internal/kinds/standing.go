@@ -47,8 +47,8 @@ func addProgress(standing *lifecycle.Standing, o *v1beta2.OperatorStatus) {
 }
 
 // waitReason returns why an object has not reached its wanted state, from the object's conditions. It returns "" if the
-// object has reached that state, is suspended, or does not progress any more. The argument fresh means that the object
-// is in the state New. Such an object has the reason New until it has conditions.
+// object has reached that state, is suspended, or does not progress any more. The argument fresh is true for an object
+// in the state New. Such an object has the reason New until it has conditions.
 func waitReason(conditions []metav1.Condition, fresh bool) string {
 	if degraded := meta.FindStatusCondition(conditions, sparkoperator.ConditionDegraded); degraded != nil {
 		return degraded.Reason

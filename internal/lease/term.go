@@ -18,7 +18,8 @@ type term struct {
 	over  bool
 }
 
-// newTerm returns a term without an end time. It must be extended before its first use, or else it is over.
+// newTerm returns a term without an end time. The caller must extend the term before its first use. Otherwise the term
+// counts as over.
 func newTerm() *term {
 	t := &term{}
 	t.ctx, t.cancel = context.WithCancelCause(context.Background())

@@ -113,8 +113,8 @@ func (g *guard) admit(req *http.Request, token string) int {
 	return status
 }
 
-// review queries the API server for the user of a token and for whether this user may make the request. It returns the
-// HTTP status for the request.
+// review queries the API server twice: which user a token belongs to, and whether this user may make the request. It
+// returns the HTTP status for the request.
 func (g *guard) review(req *http.Request, key admissionKey, token string) (int, error) {
 	who := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := g.reviewer.Create(req.Context(), who); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// missingPods returns the last known pods of failed executors if these pods no longer exist. The current pass treats
-// them as existing pods, and a later pass ignores them.
+// missingPods returns the last known pods of failed executors that no longer exist. The current pass handles these pods
+// as if they existed, so that it counts the failures. Later passes ignore them.
 func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	if len(ends) == 0 {
 		return nil
@@ -34,14 +34,14 @@ func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	return failed
 }
 
-// uncountedExecutors returns the deleted executors that the status does not count yet. They belong to the attempt in
-// the status, and no existing executor has their names. uncountedExecutors also drops executors from o.Ended: those
-// that the status has counted, and those of earlier attempts. Deleted executors affect only the counts and names in the
-// status. Decisions ignore them, because a deleted executor may never have run.
+// uncountedExecutors returns the deleted executors of the current attempt that the status does not count yet. It skips
+// a deleted executor if an existing executor has the same name. The result affects only the counts and names in the
+// status. Decisions ignore it, because a deleted executor may never have run. uncountedExecutors also removes from
+// o.Ended the executors that the status has counted, and those of earlier attempts.
 //
-// An executor has failed if somebody deleted it while its driver continued. It counts as failed even if the status has
-// counted it as running, or as completed. The status counts an executor as completed if a pass finds the pod missing
-// before o.Ended has a record of the deletion.
+// An executor has failed if somebody deleted it while its driver continued. The status may already count this executor
+// as running or as completed, for example because an earlier pass found the pod missing before o.Ended had a record of
+// the deletion. The executor nevertheless counts as failed.
 func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ended, func(end feed.End) bool { return end.Gone }) {
 		return nil
@@ -74,8 +74,8 @@ func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	return factsOfEnded(slices.CompactFunc(gone, func(a, b feed.End) bool { return a.Pod.Name == b.Pod.Name }))
 }
 
-// countedIn reports whether a tally has counted a deleted executor. An executor that somebody deleted while it ran is
-// counted only if the tally has it as failed.
+// countedIn reports whether a deleted executor is in the tally of the status. If somebody deleted the executor while it
+// ran, it must be there as failed.
 func countedIn(end *feed.End, tally dialect.Tally) bool {
 	id := dialect.ExecutorID(end.Pod.Name)
 	return tally.Has(id) && (!end.Taken || tally.Failed.Has(id))
@@ -94,7 +94,7 @@ func factsOfEnded(gone []feed.End) []lifecycle.Executor {
 }
 
 // driverWorks reports whether the driver exists, is not being deleted and has not ended, according to the facts of the
-// pass. If it does not work, the deletion of an executor is no failure, because executors end with their driver.
+// pass. Executors end with their driver, so the deletion of an executor is a failure only while the driver works.
 func driverWorks(driver *lifecycle.Driver) bool {
 	return driver != nil && !driver.Deleting && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed
 }

@@ -156,7 +156,8 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestLookAgainAfterWhatIsGone checks that another pass follows a pass that decided as if a deleted executor existed.
+// TestLookAgainAfterWhatIsGone checks that a pass that handles a deleted executor as if it existed requests another
+// pass.
 func TestLookAgainAfterWhatIsGone(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -23,7 +23,8 @@ import (
 // These tests play whole lives of SparkApplications of spark.apache.org on a real API server. The test plays the
 // kubelet and Spark.
 
-// ran returns the states of an application whose driver ran, followed by the given states.
+// ran returns the history of an application whose driver ran: the states up to RunningHealthy, and then the given
+// states.
 func ran(then ...apacheState) []apacheState {
 	return append([]apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted, sparkv1.ApplicationDriverReady,
 		sparkv1.ApplicationRunningHealthy}, then...)

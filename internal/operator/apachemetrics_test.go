@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// samplesOf returns the samples of a metric in which a label has the given value. The key of each sample in the result
-// is the sample's value of another label, whose name is the argument key.
+// samplesOf returns those samples of the named metric that have the given value of one label, such as the name of an
+// application. The keys of the result are the samples' values of a second label, which the argument key names.
 func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric {
 	w.T.Helper()
 	families, err := w.registry.Gather()

@@ -26,8 +26,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// suspended sets spec.suspend of an application. An operator that serves heldKind ignores the application until the
-// test calls release. Before that, the test can create objects with the names that the operator needs.
+// suspended sets spec.suspend of an application. An operator that serves heldKind ignores a suspended application, so a
+// test can first create objects with the names that the operator needs. The method release of the world then resumes
+// the application.
 func suspended(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) }
 
 // heldKind returns the minimal kind of package tiny with one change: it decides nothing while spec.suspend is set.
@@ -204,8 +205,8 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 }
 
-// quotaFigures, cascade and editRules describe what Kubernetes' own controllers do. A test that needs one of them is
-// skipped if only an API server runs.
+// quotaFigures, cascade and editRules name tasks of Kubernetes' own controllers. A test that needs such a task is
+// skipped if the test environment has only an API server.
 const (
 	quotaFigures = "the usage in the status of a quota"
 	cascade      = "the deletion of dependents by the garbage collector"

@@ -484,7 +484,8 @@ func (c *unwilling) Create(ctx context.Context, object client.Object, options ..
 	return c.Client.Create(ctx, object, options...)
 }
 
-// runWith starts an operator with the given configuration and clock, and otherwise like runReal.
+// runWith starts an operator that serves SparkApplications of sparkoperator.k8s.io, with the given configuration and
+// clock.
 func (w *world) runWith(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	env := w.environment()

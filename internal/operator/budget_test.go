@@ -52,7 +52,7 @@ func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
 	})
 }
 
-// budget sets driverPodDisruptionBudget in an application's spec.
+// budget sets driverPodDisruptionBudget in an application's spec to the given value.
 func (w *world) budget(name string, asked bool) {
 	w.T.Helper()
 	app := w.Get(name)
@@ -158,9 +158,9 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	w.waitNothingOf(app)
 }
 
-// TestBudgetOfSomebodyElse checks an application whose driver's budget would have the same name as somebody else's
-// budget. The operator does not change the existing budget and reports the conflict in an event. The application runs
-// without a budget.
+// TestBudgetOfSomebodyElse checks an application whose driver needs a budget with the name of somebody else's budget.
+// The operator does not change the existing budget and reports the conflict in an event. The application runs without a
+// budget.
 func TestBudgetOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

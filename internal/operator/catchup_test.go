@@ -29,7 +29,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// laggingWatch is a connection of an operator to the API server that can suppress the watch events of one resource, so
+// laggingWatch is a transport from an operator to the API server. It can suppress the watch events of one resource, so
 // that the operator's cache falls behind.
 type laggingWatch struct {
 	next     http.RoundTripper
@@ -39,7 +39,7 @@ type laggingWatch struct {
 	hear chan struct{} // closed when events arrive again; nil while they do
 }
 
-// over makes the transport next send the requests of this connection, and returns the connection.
+// over sets the transport that sends the requests, and returns the laggingWatch.
 func (d *laggingWatch) over(next http.RoundTripper) http.RoundTripper {
 	d.next = next
 	return d
@@ -181,8 +181,8 @@ func (l *lateCache) List(ctx context.Context, list client.ObjectList, options ..
 }
 
 // TestStaleEndDeletesNothingNew checks a new leader whose cache still shows that an application has ended, although the
-// previous leader has restarted it. The new leader keeps the auxiliary objects of the new driver. It deletes those of
-// an application that has really ended.
+// previous leader has restarted it. The new leader keeps the auxiliary objects of the new driver. If an application has
+// really ended, the new leader deletes its auxiliary objects.
 func TestStaleEndDeletesNothingNew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

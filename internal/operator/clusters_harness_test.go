@@ -29,8 +29,8 @@ type (
 	clusterState = sparkv1.ClusterStateSummary
 )
 
-// podsOfSets describes what Kubernetes' own controllers do: they create the pods of StatefulSets. A test that needs
-// that is skipped if only an API server runs.
+// podsOfSets names a task of Kubernetes' own controllers: they create the pods of StatefulSets. A test that needs this
+// task is skipped if the test environment has only an API server.
 const podsOfSets = "the pods of a StatefulSet"
 
 // runClusters starts an operator that serves only SparkClusters. Kubernetes' own controllers create the pods of
@@ -48,8 +48,8 @@ func workers(first, least, most int64) func(*sparkCluster) {
 	}
 }
 
-// notRolled is a change that sets the update strategy OnDelete for a cluster's workers, so that no StatefulSet replaces
-// the pods that it adopts.
+// notRolled sets the update strategy OnDelete for a cluster's workers, so that a StatefulSet does not replace the pods
+// that it adopts.
 func notRolled(sc *sparkCluster) {
 	sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: template(`{"updateStrategy":{"type":"OnDelete"}}`)}}
 }
@@ -215,7 +215,7 @@ func (w *world) kubelets() (stop func()) {
 	return end
 }
 
-// start makes a pending pod ready. It ignores errors, since the caller calls it again.
+// start makes a pending pod ready. It ignores errors, since its caller tries again periodically.
 func (w *world) start(ctx context.Context, pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
 		return

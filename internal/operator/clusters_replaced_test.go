@@ -113,9 +113,8 @@ func TestSetIsReplacedWhereTheQuotaIsFull(t *testing.T) {
 	w.waitReplaced("c", set, before)
 }
 
-// waitReplaced waits until a StatefulSet is replaced with a new one that has adopted the existing worker pods of the
-// cluster. The argument set is the old StatefulSet, and the argument uids contains the UIDs of the existing pods. It
-// returns the new StatefulSet as the test first read it.
+// waitReplaced waits until a new StatefulSet has replaced the given one and has adopted the existing worker pods of the
+// cluster. It checks that the UIDs of the cluster's pods are still the given ones, and returns the new StatefulSet.
 func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, uids map[string]types.UID) *appsv1.StatefulSet {
 	w.T.Helper()
 	next := w.set(set.Name, func(live *appsv1.StatefulSet) error {

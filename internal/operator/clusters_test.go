@@ -249,8 +249,8 @@ func TestClusterWithoutAMaster(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
 }
 
-// TestForeignObjectsOfACluster checks a cluster one of whose objects would have the same name as somebody else's
-// object. A message names the existing object, and the operator never changes it.
+// TestForeignObjectsOfACluster checks a cluster that needs the name of somebody else's object for one of its own
+// objects. A message names the existing object, and the operator never changes it.
 func TestForeignObjectsOfACluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

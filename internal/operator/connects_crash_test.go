@@ -18,8 +18,8 @@ func TestCrashInAServersLife(t *testing.T) {
 	forCrashPoints(t, 76, 7, serversLife)
 }
 
-// serversLife runs one SparkConnect through these steps. The operator crashes at the given point. The result reports
-// whether this point was reached.
+// serversLife runs one SparkConnect through its life: launch, edits of the spec and of the Service, suspension and
+// resumption. The operator crashes at the given point. The result reports whether this point was reached.
 func serversLife(t *testing.T, crash *crashing) (died bool) {
 	w, clock := newWorld(t), &later{}
 	m := w.startCrashLife(crash, func(options ...func(*Environment)) func() {

@@ -194,8 +194,9 @@ func (w *world) readyServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod 
 	return pod
 }
 
-// startedServer does the same as readyServer, but does not wait until the status counts the executor, which may take up
-// to ten seconds.
+// startedServer plays the kubelet until the server pod of an attempt is Ready and has one executor, and returns the
+// server pod. In contrast to readyServer, it does not wait until the status counts the executor, which may take up to
+// ten seconds.
 func (w *world) startedServer(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	w.T.Helper()
 	pod := w.serverPod(sc, attempt)

@@ -151,8 +151,8 @@ func (w *world) editService(name, patch string) {
 	}
 }
 
-// led returns a check that a Service has the type and the port that the operator sets, and selects the given server
-// pod.
+// led returns a check that a Service leads to a server pod: the Service has the type and the port that the operator
+// sets, and selects the given pod.
 func led(pod *corev1.Pod) func(*corev1.Service) error {
 	return func(s *corev1.Service) error {
 		err := errors.Join(want(s.Spec.Type, corev1.ServiceTypeClusterIP), want(s.Spec.Selector["astray"], ""), selects(pod)(s))

@@ -351,7 +351,7 @@ func TestQuietServer(t *testing.T) {
 }
 
 // TestExecutorsOfAServerAreStoredTogether checks that executors that start and end by the dozen, as with dynamic
-// allocation, cause at most one status write every two seconds (quiet).
+// allocation, cause at most one status write every two seconds.
 func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30

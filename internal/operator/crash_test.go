@@ -25,8 +25,8 @@ func TestCrashInALongLife(t *testing.T) {
 	forCrashPoints(t, 140, 17, longLife)
 }
 
-// longLife runs one application through these steps. The operator crashes at the given point. The result reports
-// whether this point was reached.
+// longLife runs one application through its life: submission, suspension, resumption, an edit, a failure and a retry.
+// The operator crashes at the given point. The result reports whether this point was reached.
 func longLife(t *testing.T, crash *crashing) (died bool) {
 	w := newWorld(t)
 	m := w.startCrashLife(crash, w.runReal)

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// crashStride returns the step from one crash point to the next: 1 with CRASH_POINTS=all, and otherwise the argument
-// sample. A test of all points takes minutes and is part of make e2e.
+// crashStride returns the distance between two tested crash points: 1 if the environment has CRASH_POINTS=all, and
+// otherwise the given number. A test of all points takes minutes and is part of make e2e.
 func crashStride(sample int) int {
 	if os.Getenv("CRASH_POINTS") == "all" {
 		return 1
@@ -25,9 +25,10 @@ func crashStride(sample int) int {
 	return sample
 }
 
-// forCrashPoints calls play once for each crash point. Each write of the operator has two crash points: one just before
-// the write and one just after it. Points are counted from 0 to points-1, and play gets only every n-th of them, where
-// n is crashStride(sample). The last few points lie beyond the last write, so the operator does not crash there.
+// forCrashPoints calls the function play for crash points: each write of the operator has one just before and one just
+// after it. The argument points is the number of all crash points. Unless CRASH_POINTS=all is set, play is called only
+// for every n-th of them, where n is the argument sample. The last few points lie beyond the last write, so the
+// operator does not crash there.
 func forCrashPoints(t *testing.T, points, sample int, play func(*testing.T, *crashing) (died bool)) {
 	t.Helper()
 	testkit.Rest(t) // skips the test if there is no control plane
@@ -82,8 +83,8 @@ func (w *world) startCrashLife(crash *crashing, run func(...func(*Environment)) 
 	return m
 }
 
-// checkSingle checks the pods of a custom resource that have the given role, again and again until end is called. It
-// fails the test if two of them exist at once.
+// checkSingle starts to list the pods of a custom resource with the given role, again and again until the simulated
+// life ends (crashLife.end). It fails the test if two such pods exist at once.
 func (m *crashLife) checkSingle(object client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList

@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestExecutorsAreStoredTogether checks that executor churn causes at most one status write every two seconds (quiet),
-// however fast executors are created, start and end. In the end the counts are right.
+// TestExecutorsAreStoredTogether checks that executor churn causes at most one status write every two seconds, however
+// fast executors are created, start and end. In the end the counts are right.
 func TestExecutorsAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	const many = 30

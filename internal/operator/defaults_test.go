@@ -67,8 +67,9 @@ func (w *world) configOf(uid, attempt string) *corev1.ConfigMap {
 	return nil
 }
 
-// TestDefaultsByNamespace checks that an application gets the defaults that the labels of its namespace select, that
-// its own settings win, and that status, driver pod and ConfigMap name the version and the origins of the defaults.
+// TestDefaultsByNamespace checks that an application gets the defaults that the labels of its namespace select, and
+// that its own settings take precedence. It also checks that the status, the driver pod and the ConfigMap record the
+// version and the origins of the defaults.
 func TestDefaultsByNamespace(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
@@ -215,8 +216,8 @@ func TestChangedDefaultsLeaveApplication(t *testing.T) {
 	})
 }
 
-// waitReads waits until the operator has read the clock more often than readCount says, which means that it has made a
-// pass.
+// waitReads waits until the operator has made a further pass. Every pass reads the clock, and the argument readCount is
+// the number of reads so far.
 func (w *world) waitReads(clock *later, readCount int64) {
 	w.T.Helper()
 	testkit.Wait(w.T, "a pass of the restarted operator", func(context.Context) error {
@@ -286,8 +287,8 @@ func TestChangedDefaultsLeaveCluster(t *testing.T) {
 	})
 }
 
-// TestChangedDefaultsLeaveApacheApplication checks the same as TestChangedDefaultsLeaveApplication for an application
-// of spark.apache.org.
+// TestChangedDefaultsLeaveApacheApplication checks that an operator with changed defaults writes to no object of a
+// running application of spark.apache.org, and that the next attempt has the changed defaults.
 func TestChangedDefaultsLeaveApacheApplication(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}

@@ -38,8 +38,8 @@ type fleet struct {
 	next    int
 }
 
-// entry is one write by a replica: a status, or an object of an application. It has the time before the request and the
-// time after the answer.
+// entry records one write by a replica, of a status or of an object of an application. It has the times at which the
+// request began and the answer arrived.
 type entry struct {
 	replica      string
 	what         string

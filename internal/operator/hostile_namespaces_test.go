@@ -193,7 +193,8 @@ func (w *world) plainLaunch(name string) time.Duration {
 	return time.Since(began).Round(time.Millisecond)
 }
 
-// typical returns the median delay that the operator adds to a launch: driver - plain (see launch).
+// typical returns the median of the delays that the operator added to the given launches. The delay of a launch is its
+// duration driver minus its duration plain.
 func typical(launches []launch) time.Duration {
 	var later []time.Duration
 	for _, l := range launches {
@@ -355,8 +356,9 @@ func (w *world) admitAnything(names ...string) (restore func()) {
 	return restore
 }
 
-// storeUnbounded stores and returns objects with the given quantity, which exceeds our limits, in fields of several
-// kinds. It retries, since the API server may need a moment to serve the changed definitions.
+// storeUnbounded stores custom resources of several kinds, with the given quantity in some of their fields, and returns
+// them. The quantity exceeds our limits. storeUnbounded retries, since the API server may need a moment to serve the
+// changed definitions.
 func (w *world) storeUnbounded(namespace, name, quantity string) []client.Object {
 	w.T.Helper()
 	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}

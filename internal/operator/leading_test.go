@@ -101,7 +101,7 @@ func (w *world) takeLease(name string) {
 	})
 }
 
-// someLock is a lock for which the test sets the results of the requests and the holder of the lease.
+// someLock is a fake lock of a leader election. The test sets who holds the lease, and the error of every request.
 type someLock struct {
 	resourcelock.Interface
 	fails  error
@@ -193,9 +193,9 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// suspendableLock is the lock of a replica that the test can suspend. While the replica is suspended, the lock blocks
-// the elector before its next renewal, because a suspended process usually stops there. When the replica continues, the
-// elector begins this renewal and gives it the whole time limit.
+// suspendableLock is the lock of a replica that the test can suspend. A suspended process usually stops before the next
+// renewal of the lease, so the lock blocks the elector there. When the test resumes the replica, the elector begins
+// this renewal with its whole time limit.
 type suspendableLock struct {
 	resourcelock.Interface
 	replica *replica

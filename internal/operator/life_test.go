@@ -277,8 +277,8 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 	}
 }
 
-// created calls create and returns true, unless the API server's schema rejects an application with the given change.
-// Then it returns false, so that the test can skip this application.
+// created calls the function create and returns true. If the API server's schema rejects an application with the given
+// change, created does not call the function, and returns false, so that the test can skip this application.
 func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bool {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"},

@@ -38,8 +38,8 @@ func newLock(cfg config.Configuration) *lock {
 	return &lock{term: cfg.LeaderElection.RenewDeadline.Duration}
 }
 
-// connect creates the underlying lock as the manager would. It passes a copy of rc, since the creation writes a timeout
-// and a name into the configuration.
+// connect creates the underlying lock as the manager would create it. The creation changes the configuration that it
+// gets (a timeout and a name), so connect passes a copy of rc.
 func (l *lock) connect(rc *rest.Config, events recorder.Provider, election config.LeaderElection) (err error) {
 	if l == nil {
 		return nil
@@ -71,9 +71,10 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// write calls send, which writes the lease. If the write renews the lease, it extends the term of this replica. The
-// extension is measured from before the request. The other replicas measure from the time when they see the renewal,
-// which is later, so this replica's term ends first. If the write releases the lease, the term ends before the request.
+// write calls the function send to write the lease. If this write renews the lease, it extends the term of this
+// replica. The extension is measured from before the request. The other replicas measure from the time when they see
+// the renewal, which is later, so this replica's term ends first. If the write releases the lease, the term ends before
+// the request.
 func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
 	if record.HolderIdentity != l.Identity() {
 		l.lead.End()

@@ -52,7 +52,8 @@ func documentedMetrics(t *testing.T, heading string) map[string]string {
 	return table
 }
 
-// servedMetrics returns the metrics of a registry in the same form as documentedMetrics.
+// servedMetrics returns the metrics of a registry. As in the result of documentedMetrics, the keys are the names of the
+// metrics, and the values have the form "type labels".
 func servedMetrics(t *testing.T, from prometheus.Gatherer) map[string]string {
 	t.Helper()
 	families, err := from.Gather()

@@ -84,8 +84,8 @@ func widget(kind schema.GroupVersionKind, app *v1beta2.SparkApplication, attempt
 	return object
 }
 
-// withWidgets returns the given kind with one change: the submission of an application needs a widget if the
-// application's arguments request one.
+// withWidgets returns the given kind with one change: if an application has arguments, its submission also creates a
+// widget.
 func withWidgets(kind controller.Kind, dependent schema.GroupVersionKind) controller.Kind {
 	render := kind.Render
 	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {

@@ -20,9 +20,9 @@ import (
 // hoursOfWork is a quantity that resource.ParseQuantity would take hours to parse.
 const hoursOfWork = "1234567890123456789012e2000000000"
 
-// outOfBounds has, for every kind, a custom resource with a quantity beyond the limits, so that our definitions reject
-// it. The custom resource may have been stored under another definition. Then the operator reports the state and a
-// message that contains the given text.
+// outOfBounds has, for every kind, a custom resource with a quantity beyond the limits. Our definitions reject it, but
+// it may have been stored under another definition. In this case the operator writes the given state into the status,
+// and a message that contains the given text.
 var outOfBounds = []struct{ crd, object, state, message string }{
 	{"sparkapplications.sparkoperator.k8s.io", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Scala", "sparkVersion": "4.1.4", "image": "i",
 		"mainClass": "M", "mainApplicationFile": "local:///a.jar", "executor": {}, "driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "` + hoursOfWork + `"}}}]}}}`,

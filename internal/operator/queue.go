@@ -8,9 +8,9 @@ import (
 )
 
 // queueOf returns a function that creates the queue of a kind's controller. In this queue, namespaces take turns. The
-// argument runs says whether the kind has runs, and class returns how urgent a key is. The urgency follows from the
-// custom resource in the cache and not from the event that queued the key, so the queue ignores the priorities of event
-// handlers.
+// argument runs is true if the kind creates runs. The function class returns the urgency of a key. It reads the urgency
+// from the custom resource in the cache and not from the event that queued the key, so the queue ignores the priorities
+// of event handlers.
 func (op *Operator) queueOf(runs bool, class func(reconcile.Request) queue.Class) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		q := queue.New(queue.Options[reconcile.Request]{

@@ -43,7 +43,7 @@ func (w *world) admit(name, flavor string) {
 	w.Patch(name, `{"spec":{"suspend":false,"driver":`+fmt.Sprintf(pod, "driver")+`,"executor":`+fmt.Sprintf(pod, "executor")+`}}`)
 }
 
-// takeBack suspends the application again and removes the settings that admit added, also in one update.
+// takeBack suspends the application again and removes the settings of the flavor, all in one update.
 func (w *world) takeBack(name string) {
 	w.T.Helper()
 	const pod = `{"nodeSelector":null,"tolerations":null,"labels":null,"annotations":null}`

@@ -29,7 +29,7 @@ type requests struct {
 	contents map[string]string
 }
 
-// over makes the transport next send the counted requests, and returns the counter.
+// over sets the transport that sends the requests, and returns the counter.
 func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 	r.next = next
 	return r
@@ -66,8 +66,8 @@ func discovers(path []string) bool {
 	return path[0] == "api" && len(path) <= 2 || path[0] == "apis" && len(path) <= 3
 }
 
-// since returns the number of requests by method and resource, without the requests that are counted in the argument
-// before. It leaves out discovery requests.
+// since returns the number of requests by method and resource, less the given earlier counts. It leaves out discovery
+// requests.
 func (r *requests) since(before map[string]int) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,8 +80,8 @@ func (r *requests) since(before map[string]int) map[string]int {
 	return made
 }
 
-// TestRequestsOfALife checks which requests a successful application causes from its creation to its end. They are
-// those that create its objects, write its status and create its events. The operator sends no read.
+// TestRequestsOfALife checks which requests a successful application causes from its creation to its end: the operator
+// creates objects and events and writes the status, and sends no read.
 func TestRequestsOfALife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

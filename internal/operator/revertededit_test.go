@@ -26,8 +26,8 @@ import (
 // A user, or a queue, may revert a change of the spec while the operator carries it out. The operator must then find
 // either no change or all of it. A run that the operator stopped must never count as failed.
 
-// takeback is a client for the operator. After a call of arm, it reverts a change of a spec just before or just after
-// the operator's n-th write, while the operator carries out the change.
+// takeback is a client for an operator that carries out a change of a spec in several writes. Just before or just after
+// the n-th of these writes, it reverts the change. It counts the writes from the call of its method arm.
 type takeback struct {
 	client.Client
 	at    int
@@ -38,7 +38,7 @@ type takeback struct {
 	seen int
 }
 
-// arm sets the function that reverts the change, and starts to count writes.
+// arm sets the function that reverts the change, and starts to count the operator's writes.
 func (c *takeback) arm(back func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,9 +121,10 @@ var changes = map[string][2]string{
 	"edit":    {`{"spec":{"sparkConf":{"spark.a":"b"}}}`, `{"spec":{"sparkConf":null}}`},
 }
 
-// forTakebacks calls play many times, with each of changes and with different points at which the takeback reverts the
-// change. The operator carries out a change in several writes; the argument requests is their number. There is one
-// point before and one after each write. forTakebacks uses every third point, or all points with CRASH_POINTS=all.
+// forTakebacks calls the function play for each pair in the variable `changes` and for many points at which the
+// takeback reverts the change. The operator carries out a change in several writes, whose number is the argument
+// requests. There is one point before and one after each write. forTakebacks uses every third point, or all points with
+// CRASH_POINTS=all.
 func forTakebacks(t *testing.T, requests int, play func(*testing.T, *takeback, [2]string)) {
 	t.Helper()
 	testkit.Rest(t) // skips the test if there is no control plane
@@ -183,7 +184,9 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 	})
 }
 
-// TestServerSpecTakenBackBetweenRequests checks the same as TestSpecTakenBackBetweenRequests for a Connect server.
+// TestServerSpecTakenBackBetweenRequests changes the spec of a Ready Connect server, and reverts the change before or
+// after one of the writes by which the operator carries it out. The test checks that the server becomes Ready again and
+// never fails.
 func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 	t.Parallel()
 	forTakebacks(t, 3, func(t *testing.T, c *takeback, change [2]string) {
@@ -263,7 +266,7 @@ func (w *world) isRunning(name string) {
 	})
 }
 
-// wellUsed lets the driver of an application succeed. It checks that the application never failed and used up no retry.
+// wellUsed lets the driver of an application succeed. It checks that the application never failed and needed no retry.
 func (w *world) wellUsed(name string) {
 	w.T.Helper()
 	w.isRunning(name)

@@ -67,8 +67,8 @@ func TestRulesDoNotBlockStoredObjects(t *testing.T) {
 	}
 }
 
-// refusedAnew waits until the API server refuses to create an object that equals a stored object. The API server does
-// not use an edited definition at once.
+// refusedAnew waits until the API server refuses to create another object with the content of a stored object. This may
+// take a moment, because the API server does not use an edited definition at once.
 func (w *world) refusedAnew(stored *unstructured.Unstructured) {
 	w.T.Helper()
 	again := stored.DeepCopy()
