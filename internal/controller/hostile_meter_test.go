@@ -188,8 +188,8 @@ func (l *hostileLife) read(raw []byte) (client.Object, error) {
 	return object, nil
 }
 
-// step runs the function do as one step of the life cycle, and measures its cost. It raises each value of l.worst that
-// this cost exceeds.
+// step runs the function `do` as one step of the life cycle, and measures its cost. It raises each value of l.worst
+// that this cost exceeds.
 func (l *hostileLife) step(name string, do func()) {
 	l.spent = cost{Step: name, Renders: l.worst.Renders, Refusal: l.worst.Refusal}
 	var before, after runtime.MemStats

@@ -279,8 +279,8 @@ func (r *report) over() float64 {
 	return max(float64(r.Cost.CPU)/float64(hostileCPU), float64(r.Cost.Bytes)/hostileBytes, float64(r.Cost.Objects)/hostileObjects)
 }
 
-// judgeHostile prints the fields of custom resources whose cases cost most, and fails the test for each field with a
-// case that exceeds a bound.
+// judgeHostile prints the fields of custom resources that cause the highest costs, and fails the test for each field
+// that exceeds a bound.
 func judgeHostile(t *testing.T, all []report) {
 	t.Helper()
 	worst := map[string]report{}

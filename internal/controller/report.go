@@ -69,8 +69,8 @@ func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 	return ref
 }
 
-// reportRuns logs the runs that this pass started or deleted. It also counts in the metrics the started runs, and the
-// runs whose results the plan reports (in its notices). It is called after the status is stored.
+// reportRuns logs the runs that this pass started or deleted. It also counts the started runs in the metrics, and the
+// results of ended runs, which it reads from the plan's notices. It is called after the status is stored.
 func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 	if r.kind.Runs == nil {
 		return

@@ -158,8 +158,9 @@ func validateConf(at *field.Path, d *Default) (errs field.ErrorList) {
 	return append(errs, validateTyped(at, d, keys)...)
 }
 
-// validateTyped reports the fields of an entry whose Spark configuration key the entry also sets itself, in sparkConf
-// or sparkDefaults. The parameter keys contains the Spark configuration of these two fields.
+// validateTyped reports fields of an entry that contradict the entry's sparkConf or sparkDefaults. For example, the
+// field images and the key spark.kubernetes.container.image must not both be set. The argument `keys` contains the
+// content of sparkConf and sparkDefaults.
 func validateTyped(at *field.Path, d *Default, keys map[string]string) (errs field.ErrorList) {
 	for _, typed := range []struct {
 		name, key string

@@ -39,7 +39,7 @@ type Hold struct {
 	First  bool          // the reason differs from that of the previous pass
 }
 
-// Lasts reports whether the pass has had to wait for so long that the wait is reported.
+// Lasts reports whether the wait is long enough to be reported.
 func (h *Hold) Lasts() bool { return h.Waited >= grace }
 
 // TransientError returns the reason and the start of the wait in the form in which decisions read them

@@ -27,7 +27,7 @@ import (
 //     executors, emit events and adopt pods. If the labels are unknown, only the defaults for all namespaces apply.
 type NamespaceLabels func(namespace string) map[string]string
 
-// platformDefaults returns a function that returns the platform's defaults for an object. If the list labels is not
+// platformDefaults returns a function that returns the platform's defaults for an object. If the list `labels` is not
 // empty, its first function returns the labels of the object's namespace. Otherwise only the defaults for all
 // namespaces apply.
 func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(client.Object) *platform.Settings {

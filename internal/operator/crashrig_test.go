@@ -26,8 +26,8 @@ func crashStride(sample int) int {
 }
 
 // forCrashPoints calls the function play for crash points: each write of the operator has one just before and one just
-// after it. The argument points is the number of all crash points. Unless CRASH_POINTS=all is set, play is called only
-// for every n-th of them, where n is the argument sample. The last few points lie beyond the last write, so the
+// after it. The argument `points` is the number of all crash points. Unless CRASH_POINTS=all is set, only every n-th
+// crash point is played, where n is the argument `sample`. The last few points lie beyond the last write, so the
 // operator does not crash there.
 func forCrashPoints(t *testing.T, points, sample int, play func(*testing.T, *crashing) (died bool)) {
 	t.Helper()
@@ -83,8 +83,8 @@ func (w *world) startCrashLife(crash *crashing, run func(...func(*Environment)) 
 	return m
 }
 
-// checkSingle starts to list the pods of a custom resource with the given role, again and again until the simulated
-// life ends (crashLife.end). It fails the test if two such pods exist at once.
+// checkSingle starts a periodic check that runs until the simulated life ends (crashLife.end). The check fails the test
+// if two pods of the custom resource have the given role at the same time.
 func (m *crashLife) checkSingle(object client.Object, role string) {
 	look := func() {
 		var pods corev1.PodList

@@ -55,8 +55,8 @@ func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKi
 	return missing(text, kind, fields)
 }
 
-// missing returns those of the given fields that a kind lacks in a published schema. The schema is in the argument
-// text, as JSON.
+// missing returns those of the given fields that a kind lacks in a published schema. The argument `text` is the schema
+// as JSON.
 func missing(text []byte, kind schema.GroupVersionKind, fields []string) (dropped []string, err error) {
 	var document struct {
 		Components struct {

@@ -193,8 +193,8 @@ func (w *world) plainLaunch(name string) time.Duration {
 	return time.Since(began).Round(time.Millisecond)
 }
 
-// typical returns the median of the delays that the operator added to the given launches. The delay of a launch is its
-// duration driver minus its duration plain.
+// typical returns the median of the delays that the operator added to the given launches. The delay of one launch l is
+// l.driver - l.plain.
 func typical(launches []launch) time.Duration {
 	var later []time.Duration
 	for _, l := range launches {

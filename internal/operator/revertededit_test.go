@@ -122,9 +122,9 @@ var changes = map[string][2]string{
 }
 
 // forTakebacks calls the function play for each pair in the variable `changes` and for many points at which the
-// takeback reverts the change. The operator carries out a change in several writes, whose number is the argument
-// requests. There is one point before and one after each write. forTakebacks uses every third point, or all points with
-// CRASH_POINTS=all.
+// takeback reverts the change. The operator carries out a change in several writes; their number is the argument
+// `requests`. There is one point before and one after each write. forTakebacks uses every third point, or all points
+// with CRASH_POINTS=all.
 func forTakebacks(t *testing.T, requests int, play func(*testing.T, *takeback, [2]string)) {
 	t.Helper()
 	testkit.Rest(t) // skips the test if there is no control plane

@@ -52,9 +52,10 @@ func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment
 	return w.run(op)
 }
 
-// beforeAMinute returns a clock that stands still at a moment before the end of the current minute: the result end less
-// the argument remaining. The function release starts the clock. While the clock stands still, even a slow machine can
-// prepare a test before the tick at the end of the minute.
+// beforeAMinute returns a clock that stands still shortly before the end of the current minute. The argument
+// `remaining` is the time from there to the end of the minute, and the result `end` is the end of the minute. The
+// function release starts the clock. While the clock stands still, even a slow machine can prepare a test before the
+// tick at the end of the minute.
 func beforeAMinute(remaining time.Duration) (clock controller.Clock, end time.Time, release func()) {
 	end = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
 	start := end.Add(-remaining)
