@@ -44,12 +44,12 @@ func (o outcome) withAuxiliary(result auxiliary.Outcome) outcome {
 	return o
 }
 
-// auxiliaryTimeout returns the time limit for the work on auxiliary objects. The argument spent is the time that the
-// pass has taken before this work, and remaining is the time that the pass has left.
+// auxiliaryTimeout returns the time limit for the work on auxiliary objects. The argument `spent` is the time that the
+// pass has taken before this work, and `remaining` is the time that the pass has left.
 //
-// The limit is spent, but at least auxiliary.Timeout and at most auxiliary.MaxTimeout. It grows with spent because all
-// requests take longer if the API server is slow. The limit is at most half of remaining, because the pass still has to
-// write the status.
+// The limit equals `spent`, but is at least auxiliary.Timeout and at most auxiliary.MaxTimeout. It grows with `spent`
+// because all requests take longer if the API server is slow. The limit is also at most half of `remaining`, because
+// the pass still has to write the status.
 func auxiliaryTimeout(spent, remaining time.Duration) time.Duration {
 	return min(max(auxiliary.Timeout, spent), auxiliary.MaxTimeout, remaining/2)
 }

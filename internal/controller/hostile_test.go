@@ -231,7 +231,8 @@ func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 	return least, err
 }
 
-// watchCase calls giveUp, with the current stack, if a case exceeds its limits. The returned function ends the watch.
+// watchCase calls the function giveUp, with the current stack, if a case exceeds its limits. The returned function ends
+// the watch.
 func watchCase(giveUp func(stack string, spent cost)) (done func()) {
 	stop := make(chan struct{})
 	began := processCPU()

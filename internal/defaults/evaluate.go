@@ -206,8 +206,8 @@ func (m *merger) entries(setting string, to *map[string]string, from map[string]
 	}
 }
 
-// mergedFields merges the fields of two structs. If both structs set a field, the value in layer takes precedence over
-// the value in base. mergedFields also records in m the origin of the fields that layer sets.
+// mergedFields merges the fields of two structs. If both structs set a field, the value in `layer` takes precedence
+// over the value in `base`. mergedFields also records in m the origin of the fields that `layer` sets.
 func mergedFields[T any](m *merger, setting string, base, layer *T) *T {
 	if layer == nil {
 		return base

@@ -173,8 +173,8 @@ func sameContent(existing, wanted client.Object) bool {
 	return equality.Semantic.DeepEqual(have.Data, config.Data) && equality.Semantic.DeepEqual(have.BinaryData, config.BinaryData)
 }
 
-// mounted reports whether the pod mount exists and belongs to the same owner and attempt as the object. The operator
-// must not change an object that an existing pod mounts.
+// mounted reports whether the pod in the argument `mount` exists and belongs to the same owner and attempt as the
+// object. The operator must not change an object that an existing pod mounts.
 func (c Client) mounted(ctx context.Context, owner, object client.Object, mount *corev1.Pod) (bool, error) {
 	pod, _, err := c.ReadLive(ctx, mount)
 	if err != nil {

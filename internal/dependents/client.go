@@ -80,7 +80,7 @@ const (
 // pagesInMemory is a semaphore that bounds the number of pages in memory.
 var pagesInMemory = make(chan struct{}, livePages)
 
-// EachLive lists objects live and calls visit for each object. The function visit may keep copies of parts of an
+// EachLive lists objects live and calls the function visit for each object. The function may keep copies of parts of an
 // object, but must not keep the object itself.
 func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, visit func(runtime.Object) error, options ...client.ListOption) error {
 	more := ""
@@ -93,8 +93,8 @@ func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, vi
 	}
 }
 
-// onePage reads one page of a list and calls visit for each object. It returns the token for the request of the next
-// page, which is "" after the last page.
+// onePage reads one page of a list and calls the function visit for each object. It returns the token for the request
+// of the next page, which is "" after the last page.
 func (c Client) onePage(ctx context.Context, page client.ObjectList, visit func(runtime.Object) error, options []client.ListOption) (string, error) {
 	select {
 	case pagesInMemory <- struct{}{}:

@@ -70,8 +70,9 @@ const (
 	setGone                   // none, because the StatefulSet does not exist any more
 )
 
-// setOwnerOf returns the owner of the StatefulSet that ref names. It reads the StatefulSet live if the cache lacks it:
-// the cache lacks inherited StatefulSets without our labels, and may lack a StatefulSet that was just created.
+// setOwnerOf returns the owner of the StatefulSet in the owner reference `ref`. It reads the StatefulSet live if the
+// cache lacks it: the cache lacks inherited StatefulSets without our labels, and may lack a StatefulSet that was just
+// created.
 func (c Client) setOwnerOf(ctx context.Context, set *Set, owner client.Object, ref *metav1.OwnerReference) (setOwner, error) {
 	if slices.ContainsFunc(set.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == ref.UID }) {
 		return setOurs, nil

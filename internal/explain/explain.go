@@ -36,8 +36,8 @@ type Explainer struct {
 	eventsUnreadable atomic.Bool // the last read of Events failed
 }
 
-// New returns an explainer that reads with the client live, and sends dry runs and reviews of rights with the client
-// writer, within the allowance. None of its requests makes the API server store an object.
+// New returns an Explainer. It reads through the client `live`, and sends dry runs and reviews of rights through the
+// client `writer`, all within the given Allowance. None of its requests makes the API server store an object.
 func New(live client.Reader, writer client.Writer, allowed *Allowance) *Explainer {
 	return &Explainer{live: live, writer: writer, allowed: allowed}
 }

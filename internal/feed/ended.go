@@ -57,8 +57,8 @@ func (e *Ended) full(namespace string, gone bool) bool {
 	return own >= most || own >= most/ownEnds && e.held[endsOf{"", gone}] >= most*allEnds
 }
 
-// reserve adds the number more to two counts of remembered executors: the count of the namespace, and the count of all
-// namespaces. The number is negative for executors that are no longer remembered.
+// reserve adds the argument `more` to two counts of remembered executors: the count of the namespace, and the count of
+// all namespaces. The argument is negative if executors are no longer remembered.
 func (e *Ended) reserve(namespace string, gone bool, more int) {
 	for _, group := range []endsOf{{namespace, gone}, {"", gone}} {
 		if e.held[group] += more; e.held[group] == 0 {

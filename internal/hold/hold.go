@@ -138,7 +138,7 @@ func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool
 }
 
 // Begun returns the time at which the wait of a key began: the start of the first pass that had to wait after the last
-// successful pass. If the key does not wait, Begun returns now.
+// successful pass. If the key does not wait, Begun returns the given time.
 func (m *Memory) Begun(key types.NamespacedName, now time.Time) time.Time {
 	if current, known := m.Get(key); known {
 		return current.begun

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// OwnedBy reports whether one of the owner references of an object has the UID.
+// OwnedBy reports whether one of the owner references of an object has the given UID.
 func OwnedBy(object metav1.Object, uid types.UID) bool {
 	for _, ref := range object.GetOwnerReferences() {
 		if ref.UID == uid {
@@ -73,8 +73,8 @@ func WhyNameFrees(object client.Object, objectKind string, owner client.Object, 
 	return ""
 }
 
-// DescribeOwner returns a description of the owner of an object, in words for a user. If the object has several owners,
-// it describes the first owner.
+// DescribeOwner returns a description of the owner of an object, for messages to users. If the object has several
+// owners, it describes the first owner.
 func DescribeOwner(object metav1.Object) string {
 	if refs := object.GetOwnerReferences(); len(refs) > 0 {
 		return fmt.Sprintf("it is owned by %s %q", refs[0].Kind, refs[0].Name)
@@ -82,7 +82,7 @@ func DescribeOwner(object metav1.Object) string {
 	return "it has no owner"
 }
 
-// Verify returns an error if a rendered object has another namespace than its owner, or lacks the identity by which a
+// Verify returns an error if a rendered object is not in the namespace of its owner, or lacks the identity by which a
 // later pass finds the object again. Users cannot cause such an object; only a bug in a dialect can.
 func Verify(object, owner client.Object, attempt int32) error {
 	switch {

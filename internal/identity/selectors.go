@@ -13,10 +13,10 @@ func Dependents() labels.Selector {
 	return labels.NewSelector().Add(requirement(AppUIDLabel, selection.Exists))
 }
 
-// SparkPods returns a selector of drivers, Spark Connect servers, submitters and executors. If clusters is true, the
-// selector includes the pods of standalone clusters.
+// SparkPods returns a selector of drivers, Spark Connect servers, submitters and executors. If the argument `clusters`
+// is true, the selector includes the pods of standalone clusters.
 //
-// It selects by Spark's own role label, because the pods of another operator have none of our labels.
+// The selector uses Spark's own role label, because the pods of another operator have none of our labels.
 func SparkPods(clusters bool) labels.Selector {
 	roles := append([]string{RoleExecutor}, launchedRoles...)
 	if clusters {

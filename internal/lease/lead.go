@@ -52,8 +52,8 @@ func (l *Leadership) End() {
 	}
 }
 
-// Begin starts a pass, and reports with the result leads whether the pass may run. If it may, the pass must use the
-// returned context, which ends with the term, and must call the function done after its last request.
+// Begin starts a pass. The result `leads` is true if the pass may run. In this case the pass must use the returned
+// context, which ends with the term, and must call the function `done` after its last request.
 func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), leads bool) {
 	t := l.current()
 	if t == nil || !t.lasts() {

@@ -23,8 +23,8 @@ func (m *ByKey[K, V]) Set(key K, value V) {
 	m.Update(key, func(V, bool) (V, bool) { return value, true })
 }
 
-// Update replaces the value of a key with the value that change returns, or drops the key if change returns keep=false.
-// The map is locked while change runs.
+// Update calls the function change with the value of a key, and stores the value that the function returns. If the
+// function returns keep=false, Update drops the key instead. The map is locked during the call.
 func (m *ByKey[K, V]) Update(key K, change func(value V, known bool) (next V, keep bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

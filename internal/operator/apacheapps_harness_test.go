@@ -175,8 +175,8 @@ func (w *world) apacheExecutorPod(app client.Object, driver *corev1.Pod, id int)
 	}
 }
 
-// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the objects in the argument
-// kept.
+// waitNothing waits until no pod, ConfigMap or Service of a custom resource exists, except the objects that the test
+// wants to keep (the argument `kept`).
 func (w *world) waitNothing(owner client.Object, kept ...client.Object) {
 	w.T.Helper()
 	testkit.Wait(w.T, "the deletion of all objects of "+owner.GetName(), func(ctx context.Context) error {

@@ -190,7 +190,8 @@ func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
 	})
 }
 
-// kubelets plays the kubelet for all pending pods of the test's namespace, until the test ends or calls stop.
+// kubelets plays the kubelet for all pending pods of the test's namespace, until the test ends or calls the returned
+// function.
 func (w *world) kubelets() (stop func()) {
 	ctx, cancel := context.WithCancel(w.T.Context())
 	done := make(chan struct{})

@@ -116,8 +116,8 @@ func (r *replica) kill() {
 	r.stop()
 }
 
-// suspend suspends the replica, as SIGSTOP does, until resume is called. A write that the replica is about to send
-// waits until then.
+// suspend suspends the replica, as SIGSTOP does, until the test calls the returned function. A write that the replica
+// is about to send waits until then.
 func (r *replica) suspend() (resume func()) {
 	on := make(chan struct{})
 	r.mu.Lock()

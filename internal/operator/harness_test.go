@@ -154,7 +154,7 @@ func (w *world) runTinyBy(clock controller.Clock, kind controller.Kind, change .
 	return w.run(op)
 }
 
-// waitState waits until the application is in the state, and returns it.
+// waitState waits until the application is in the given state, and returns the application.
 func (w *world) waitState(name string, state v1beta2.ApplicationStateType) *v1beta2.SparkApplication {
 	w.T.Helper()
 	app := &v1beta2.SparkApplication{}

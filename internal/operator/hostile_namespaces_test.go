@@ -158,7 +158,7 @@ type launch struct{ driver, plain time.Duration }
 
 func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plain) }
 
-// measureLaunches starts count applications, one after the other, and returns how long each launch took.
+// measureLaunches starts the given number of applications, one after the other, and returns how long each launch took.
 func (w *world) measureLaunches(name string, count int) []launch {
 	w.T.Helper()
 	var took []launch
@@ -229,8 +229,8 @@ type hostileObjects struct {
 	last    error
 }
 
-// createHostile starts to create count hostile objects in a namespace, and returns them. It creates equal shares of the
-// objects that expensiveObjects returns.
+// createHostile starts to create the given number of hostile objects in a namespace, and returns them. It creates equal
+// shares of the objects that expensiveObjects returns.
 func (w *world) createHostile(t *testing.T, namespace string, count int) *hostileObjects {
 	t.Helper()
 	c := &hostileObjects{w: w}
@@ -321,7 +321,7 @@ func (c *hostileObjects) delete() {
 }
 
 // admitAnything replaces the schemas of the named definitions with schemas that admit anything. The original schemas
-// return when the test ends or calls restore.
+// return when the test ends or calls the returned function.
 func (w *world) admitAnything(names ...string) (restore func()) {
 	w.T.Helper()
 	original := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}

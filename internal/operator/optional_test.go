@@ -116,7 +116,8 @@ func (w *world) runWidgets(kind controller.Kind) *Operator {
 	return op
 }
 
-// waitWatched waits until the operator watches its optional kind, or, if watched is false, until it does not.
+// waitWatched waits until the operator watches its optional kind. If the argument `watched` is false, it waits until
+// the operator does not watch the kind.
 func (w *world) waitWatched(op *Operator, watched bool) {
 	w.T.Helper()
 	testkit.Wait(w.T, fmt.Sprintf("an optional kind to be watched: %t", watched), func(context.Context) error {
