@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxYield is the age from which the launch of a custom resource is no longer postponed (yields).
+// maxYield is the age up to which a custom resource may have its launch postponed (yields).
 const maxYield = 15 * time.Second
 
 // yields reports whether the launch of a custom resource is postponed because more runs are due than can start at once.

@@ -27,7 +27,7 @@ const (
 	partAllowed lifecycle.Part = "Allowed"
 )
 
-// Explainer queries the API server and remembers its answers. Workers may use it concurrently.
+// Explainer finds reasons by queries to the API server, and remembers the answers. Workers may use it concurrently.
 type Explainer struct {
 	live             client.Reader // reads the API server, never a cache
 	writer           client.Writer

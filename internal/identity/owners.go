@@ -121,8 +121,8 @@ func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel st
 }
 
 // SoleOwner returns the owner reference of a pod if the pod has exactly one, and if the owner is of the given kind, is
-// the controller, and agrees with the pod's AppUIDLabel. Otherwise it returns nil. If a pod had a second owner,
-// Kubernetes' garbage collector would not delete the pod with the first.
+// the controller, and agrees with the pod's AppUIDLabel. Otherwise it returns nil. A second owner would matter, because
+// Kubernetes' garbage collector deletes a pod only when all its owners are gone.
 func SoleOwner(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 	if len(pod.OwnerReferences) != 1 {
 		return nil

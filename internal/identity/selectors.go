@@ -45,7 +45,8 @@ func requirement(label string, operator selection.Operator, values ...string) la
 	return *r
 }
 
-// CacheIndex is the name of the cache index whose keys IndexKeys returns.
+// CacheIndex is the name of the index by which the caches find the dependents of a custom resource. IndexKeys returns
+// the keys of an object in this index.
 const CacheIndex = "app-uid"
 
 // IndexKeys returns the keys of an object in the cache index: the value of AppUIDLabel or, if the object is unlabelled,

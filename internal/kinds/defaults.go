@@ -18,13 +18,14 @@ import (
 // NamespaceLabels returns the labels of a namespace, or nil if the labels are unknown. The labels select the platform's
 // defaults for the objects in the namespace.
 //
-// The labels also select the platform's rules, but the rules read them from Observed.NamespaceLabels. Both sources read
-// the same cache. There are two sources, because rules and defaults have different needs:
+// The labels also select the platform's rules. But the rules do not use this function: they read the labels from the
+// facts of the pass (Observed.NamespaceLabels), which come from the same cache. Rules and defaults differ in their
+// needs:
 //
-//   - Rules judge only decisions and auxiliary objects. The functions for both receive the observed facts. If the
+//   - Rules judge only decisions and auxiliary objects, and the functions that compute these receive the facts. If the
 //     labels are unknown, the pass ends with an error, because it must not skip a rule.
-//   - Defaults are also needed by functions that receive no observed facts: the functions that render objects and
-//     executors, emit events and adopt pods. If the labels are unknown, only the defaults for all namespaces apply.
+//   - Defaults are also needed by functions that receive no facts: the functions that render objects and executors,
+//     emit events and adopt pods. If the labels are unknown, only the defaults for all namespaces apply.
 type NamespaceLabels func(namespace string) map[string]string
 
 // platformDefaults returns a function that returns the platform's defaults for an object. If the list `labels` is not

@@ -26,7 +26,7 @@ const (
 	groupTimeout      = 3 * time.Second
 )
 
-// Observer observes the custom resources of one kind.
+// Observer finds the dependents of custom resources of one kind, and reads the facts for decisions from them.
 type Observer struct {
 	Kind       kind.Kind
 	Dependents dependents.Client

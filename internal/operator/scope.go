@@ -122,10 +122,10 @@ func (s *scope) Labels(ctx context.Context, name string) (map[string]string, err
 	return found, err
 }
 
-// namespaceLabels returns a function that reads the labels of a namespace from the cache. It returns nil if the
-// configuration needs no labels, because the first such read starts a watch of all namespaces. If the cache does not
-// contain a namespace, the function returns no labels for it. The operator makes no passes and no reviews in such a
-// namespace (scope.Serves).
+// namespaceLabels returns a function that reads the labels of a namespace from the cache. If the configuration needs no
+// labels, namespaceLabels returns nil, because the first read of labels would start a watch of all namespaces. If the
+// cache does not contain a namespace, the function returns no labels for it. The operator makes no passes and no
+// reviews in such a namespace (scope.Serves).
 func (op *Operator) namespaceLabels() kinds.NamespaceLabels {
 	if !defaults.Selects(op.config.Defaults) {
 		return nil
