@@ -34,7 +34,7 @@ import (
 // In the tests of Sweep the application exists, so that Kubernetes' garbage collector does nothing. The operator only
 // assumes that it is deleted.
 
-// sweeper returns a reconciler with caches of pods and of the other kinds of dependents.
+// sweeper returns a reconciler with caches of SparkApplications, pods and the other kinds of dependents.
 func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconciler {
 	w.T.Helper()
 	rc, scheme := testkit.Rest(w.T), w.API.Scheme()

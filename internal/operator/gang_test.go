@@ -74,7 +74,8 @@ func (w *world) runGangs() *Operator {
 	return op
 }
 
-// asGang lets the given batch scheduler place the application, which has two executors and may be retried once.
+// asGang returns a change after which the given batch scheduler places the application. The application has two
+// executors.
 func asGang(scheduler string) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) {
 		scene.WithDriver(app)
