@@ -48,8 +48,9 @@ func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string
 	return template.Metadata.Labels, template.Metadata.Annotations
 }
 
-// TemplateContainer returns the name by which Spark must find its container in a template. This is the given name if a
-// container other than the first has it. Otherwise it is "", because Spark uses the first container by default.
+// TemplateContainer returns the name of Spark's container in a pod template, if Spark needs this name to find the
+// container. If the template's first container has the given name, or if no container has it, the result is "". Spark
+// then uses the first container.
 func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	if slices.IndexFunc(PodTemplate(raw).Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) > 0 {
 		return name

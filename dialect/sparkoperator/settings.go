@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// DefaultMaster is the URL of the API server as pods in any cluster reach it.
+// DefaultMaster is the URL of the API server that pods can use in every cluster.
 const DefaultMaster = "k8s://https://kubernetes.default.svc"
 
 // CredentialPrefix is the prefix of Spark's configuration keys for credentials of the API server.

@@ -12,9 +12,10 @@ import (
 
 var update = flag.Bool("update", false, "write the schedules' part of docs/validation.md")
 
-// TestRefusalsDocument compares the table of rejected schedules in docs/validation.md with testdata/refusals.yaml, or
-// writes the table with -update. The review of each row must name the field of the row first. The review of the valid
-// object must contain no errors.
+// TestRefusalsDocument compares the table of rejected schedules in docs/validation.md with testdata/refusals.yaml. With
+// -update, it writes the table instead. Each row of the file describes an invalid schedule and the wrong field. The
+// first error that Review returns for this schedule must name that field. For the file's valid schedule, Review must
+// return no errors.
 func TestRefusalsDocument(t *testing.T) {
 	file := refusal.Must(t, "testdata/refusals.yaml")
 	review := func(pieces ...string) dialect.Review {

@@ -143,7 +143,7 @@ func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldE
 	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is not Allow, Forbid or Replace and counts as Forbid; write one of the three"}
 }
 
-// RunFacts returns those facts about a run that the decisions about its schedule need.
+// RunFacts returns the facts about a run that are needed to make decisions about its schedule.
 func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	run := lifecycle.Run{Name: app.Name, UID: string(app.UID), CreatedAt: app.CreationTimestamp.UTC(), Deleting: app.DeletionTimestamp != nil}
 	switch app.Status.AppState.State {

@@ -31,7 +31,7 @@ import (
 
 var morning = time.Date(2026, 2, 1, 10, 30, 0, 0, time.UTC)
 
-// nightly returns a valid schedule after the given changes.
+// nightly returns a valid schedule, to which it applies the given changes.
 func nightly(change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	s := &v1beta2.ScheduledSparkApplication{}
 	s.Name, s.Namespace, s.UID, s.Generation = "nightly", "jobs", "aaaaaaaa-2222-4333-8444-555555555555", 1
@@ -186,8 +186,8 @@ func TestRunFacts(t *testing.T) {
 	}
 }
 
-// TestScheduleRefusals checks that every invalid field is reported by name: in the state, in conditions and in an
-// event. If the field is corrected, the schedule recovers.
+// TestScheduleRefusals checks that every invalid field is reported by name in the schedule's state, in its conditions
+// and in an event. If the field is corrected, the schedule recovers.
 func TestScheduleRefusals(t *testing.T) {
 	for _, test := range []struct {
 		about  string
@@ -402,8 +402,8 @@ func TestScheduleIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestScheduleLawOverLives simulates random life cycles of schedules. Each decision must read the memory that the
-// previous decision stored. A decision that does nothing must leave the status unchanged.
+// TestScheduleLawOverLives simulates random life cycles of schedules. The memory that a decision stores in the status
+// must be the memory that the next decision reads. A decision that does nothing must leave the status unchanged.
 func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(lives.Count(t, 50)) {
@@ -473,7 +473,8 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 }
 
 // checkSchedule checks that the API server would accept the conditions, and that the state and the reason of the status
-// are consistent. A second decision that does nothing must leave the status unchanged.
+// are consistent. It then decides a second time. If this decision contains no actions and no notices, it must leave the
+// status unchanged.
 func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) {
 	t.Helper()
 	for _, c := range s.Status.Conditions {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestScheduleSituations checks the conditions, events, next run, actions and requeue in situations that users meet.
-// The schedule is hourly. The first pass takes place right after the schedule was created. Each row describes the next
-// pass.
+// The schedule is hourly. The first pass takes place when the schedule has just been created. Each row describes the
+// next pass.
 func TestScheduleSituations(t *testing.T) {
 	const ready = "Ready=True(Scheduled)"
 	type app = v1beta2.ScheduledSparkApplication

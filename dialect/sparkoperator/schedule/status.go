@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// decodeSchedule returns the memory that rememberSchedule stored. If another operator wrote the status, it derives a
-// memory from that status.
+// decodeSchedule returns the memory that rememberSchedule stored. If another operator wrote the status, decodeSchedule
+// derives the memory from the fields that this operator wrote.
 func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule, now time.Time) schedule.Memory {
 	st := &s.Status
 	m := schedule.Memory{
@@ -50,8 +50,8 @@ func utc(t metav1.Time) time.Time {
 //
 // The next run in that status stays the next run. Even if its time has passed, the run starts, because the other
 // operator would have started it late too. If the schedule was edited after the other operator wrote the status, the
-// edited times apply from now on. A run that was created but not stored is found by its name, which ends in the time of
-// its creation.
+// edited times apply from now on. The other operator may also have created a run without storing it in the status. Such
+// a run is found by its name, which ends in the time of its creation.
 func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationStatus, want schedule.Schedule, now time.Time) {
 	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
 		return // no operator has processed the schedule yet

@@ -25,8 +25,8 @@ func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	return d.faults(s, unread, now)
 }
 
-// faults returns the errors for Validate. unread is the error from parsing the times, or nil. It is an argument because
-// the caller has already parsed the times.
+// faults returns the errors for Validate. The parameter unread is the error from parsing the schedule's times, or nil
+// if the times are valid. It is a parameter because the caller has already parsed the times.
 func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*sparkoperator.FieldError {
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
@@ -113,7 +113,7 @@ func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
 	})}
 }
 
-// mentioned matches each place where a message names a field of the application ("spec."). It also matches quoted
-// texts, so that they can be skipped: they are the user's own and must stay unchanged. A "spec." after a dot or a
-// bracket does not match, because it belongs to another spec.
+// mentioned matches each place where a message names a field of the application, such as "spec.driver". It also matches
+// each quoted text. Quoted texts come from the user and must stay unchanged, so the caller skips these matches. A
+// "spec." after a dot or a bracket does not match, because it belongs to another spec.
 var mentioned = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|(?:^|[ ,;(])spec\.`)
