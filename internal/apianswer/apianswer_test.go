@@ -162,8 +162,8 @@ func TestNotServed(t *testing.T) {
 	}
 }
 
-// TestOfCreation checks that each error of a creation is classified as a permanent rejection, a wait, or a transient
-// error.
+// TestOfCreation checks how OfCreation classifies each error of a creation: as a permanent rejection, as a Wait, or as
+// a transient error.
 func TestOfCreation(t *testing.T) {
 	refused := errors.New("connection refused")
 	for name, test := range map[string]struct {
@@ -284,8 +284,8 @@ func TestHasDuplicates(t *testing.T) {
 	}
 }
 
-// TestImmutableSpec checks that ImmutableSpec returns true only if the API server forbids to change the spec as a
-// whole, and not if one field of the spec is invalid.
+// TestImmutableSpec checks that ImmutableSpec returns true only if the API server rejects a change because the spec is
+// immutable. It must return false if only one field of the spec is invalid or must not change.
 func TestImmutableSpec(t *testing.T) {
 	spec := field.NewPath("spec")
 	immutable := invalid(field.Forbidden(spec, "updates to statefulset spec for fields other than"))

@@ -9,9 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Replies caches the API server's last reply to each question. Executor churn causes many passes of an application, and
-// without the cache each of them would send the same requests. The cache is in memory only, so a new process sends the
-// requests again. The zero value is empty.
+// Replies caches the last reply of the API server for each Question. Executor churn causes many passes of an
+// application, and without the cache each of them would send the same requests. The cache is in memory only, so a new
+// process sends the requests again. The zero value is empty.
 type Replies struct {
 	memory.ByKey[Question, Reply]
 }

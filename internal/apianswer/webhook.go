@@ -41,8 +41,8 @@ func OfWebhook(object client.Object, err error) *Wait {
 	return nil
 }
 
-// doubledField returns the field that the API server rejects as a duplicate, or "". It returns a field only if the pod
-// in the request had no duplicates, because then a webhook has added the duplicate.
+// doubledField returns the field that the API server rejects because it contains a duplicate, or "". If the pod in the
+// request already had duplicates, the result is "". In all other cases a webhook has added the duplicate.
 func doubledField(object client.Object, err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {

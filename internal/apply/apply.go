@@ -43,8 +43,7 @@ type Decision struct {
 	Begun time.Time
 }
 
-// Fact adds something to the observed state that an action has found and that was not observed when the decision was
-// made.
+// Fact changes the observed state. It adds what an action has found, if this was not known when the decision was made.
 type Fact func(*lifecycle.Observed)
 
 // Outcome is the result of one or more actions.
@@ -143,7 +142,7 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	case lifecycle.Delete:
 		return a.delete(ctx, view, action)
 	}
-	return Outcome{}, errors.New("unknown verb of an action")
+	return Outcome{}, errors.New("the decision contains an action that the operator cannot carry out; this is a bug of the operator, please report it")
 }
 
 // create creates the objects of a submission: first the ConfigMaps and Services of the driver, in parallel, and then
@@ -224,8 +223,8 @@ func (a Applier) createOne(ctx context.Context, view dependents.View, object cli
 	return Outcome{}, nil
 }
 
-// identityOf returns a created object as the rest of the pass needs it: a pod as a typed pod, and any other object
-// unchanged.
+// identityOf returns a created object in the form that the later steps of the pass need: a pod as a *corev1.Pod, and
+// any other object unchanged.
 func identityOf(object client.Object) client.Object {
 	if pod := identity.PodOf(object); pod != nil {
 		return pod
@@ -233,9 +232,9 @@ func identityOf(object client.Object) client.Object {
 	return object
 }
 
-// foundOlder returns the outcome of a creation that found an existing object of another attempt. The outcome contains a
-// fact that adds the object to the observed state. If the object was already observed, it has to be deleted first, so
-// foundOlder returns a Wait.
+// foundOlder returns the outcome of a creation that failed because an object of another attempt has the name. The
+// outcome contains a fact that adds this object to the observed state, so that the next decision deletes it. If the
+// object is already in the observed state, foundOlder returns a Wait until it is deleted.
 func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
 	kind, attempt := dependents.KindOf(existing), identity.Attempt(existing)
 	if view.Set.Has(existing) {

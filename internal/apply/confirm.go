@@ -22,8 +22,8 @@ import (
 // not show. The cache may be late.
 //
 // The pods are found by their labels and not by their names: an earlier pass may have launched a pod, failed to store
-// the launch, and used another name than the current spec. If the action is about a submission, confirm also reads the
-// ConfigMap that the driver mounts. If the action is about a whole attempt, confirm reads the executor pods too.
+// the launch, and used another name than the current spec. To confirm a submission, confirm also reads the ConfigMap
+// that the driver mounts. To confirm a whole attempt, it also reads the executor pods.
 func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
@@ -110,7 +110,7 @@ func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int3
 			}
 		}, nil
 	}
-	return nil, &apianswer.Wait{Message: "the driver pod was deleted just now"}
+	return nil, &apianswer.Wait{Message: "the driver pod no longer exists; the next pass decides what to do"}
 }
 
 // foundPod returns an outcome that adds a driver or submitter pod to the observed state, because the cache did not show

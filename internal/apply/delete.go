@@ -45,9 +45,9 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	return all, err
 }
 
-// reportRejection turns a rejected deletion into a fact and returns any other error. The same deletion would be
-// rejected again, and the application must not wait for an object that the operator cannot delete. If several deletions
-// of a pass are rejected, only the first rejection becomes a fact.
+// reportRejection turns a rejected deletion into a fact. It returns any other error unchanged. A rejected deletion is
+// not repeated, because it would be rejected again, and the application must not wait for an object that the operator
+// cannot delete. If several deletions of a pass are rejected, only the first rejection becomes a fact.
 func reportRejection(view dependents.View, err error) (Outcome, error) {
 	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {

@@ -13,9 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// TestLeftWithPod checks when the operator waits for a name to become free: only if all owners of the object with this
-// name are pods that are deleted or being deleted. If one owner is a pod that is not being deleted, or another kind of
-// object, the object belongs to somebody else.
+// TestLeftWithPod checks when the operator waits until an object's name becomes free. It must wait only if every owner
+// of the object is a pod that is deleted or being deleted. If one owner is a pod that is not being deleted, or an
+// object of another kind, the object belongs to somebody else.
 func TestLeftWithPod(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// existingRun creates a run as an earlier operator or a user may have created it. If owner is empty, the run has no
-// owner reference. If label is empty, the run has no label of a schedule.
+// existingRun creates a run that exists before the test, as an earlier operator or a user may have created it. If the
+// owner is empty, the run has no owner reference. If the label is empty, the run has no label of a schedule.
 func existingRun(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
 	w.T.Helper()
 	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}
@@ -78,8 +78,8 @@ func TestConfirmRuns(t *testing.T) {
 	}
 }
 
-// TestConfirmRunsIsNotAllowed checks that nothing is confirmed if the API server forbids the read. This must hold for
-// an action about one run and for an action about all runs.
+// TestConfirmRunsIsNotAllowed checks that a confirmation fails and reports no runs if the API server forbids the read.
+// This must hold for the confirmation of one run and of all runs.
 func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

@@ -29,7 +29,8 @@ var kubernetes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 // in the list kubernetes.
 var withYAML = append([]string{"sigs.k8s.io/yaml", "k8s.io/utils/"}, kubernetes...)
 
-// rule lists the packages of other modules, by prefix, that the packages in a folder and below it may import.
+// rule limits the imports of the packages in a folder and below it. It lists prefixes of the packages of other modules
+// that they may import.
 type rule struct {
 	below  string
 	theirs []string
@@ -165,8 +166,8 @@ func faults(f file, packages table) []string {
 	return found
 }
 
-// importFault returns why a file may not import a package, or "" if it may. r is the row of the file's package. purity
-// is the rule of the package, or nil if the package is not pure.
+// importFault returns why a file may not import a package, or "" if it may. r is the row for the file's package in the
+// table of packages. purity is the rule for the file's package, or nil if the package is not pure.
 func importFault(f file, r *row, purity *rule, imported string) string {
 	folder, isOurs := strings.CutPrefix(imported, module+"/")
 	switch {
