@@ -24,9 +24,10 @@ type Budgets struct {
 	Replies *apianswer.Replies // caches rejections
 }
 
-// Create creates the budget of an attempt's driver. It returns the created objects. If the budget cannot be rendered or
-// the API server rejects it, Create also returns the cause. After a rejection, Create sends no request for
-// budgetInterval. It calls render only if it sends a request. A returned error is transient.
+// Create creates the budget of an attempt's driver, and returns the created objects. If the budget cannot be rendered
+// or is rejected by the API server, Create also returns the cause. It then returns the same cause without a request
+// until budgetInterval is over. Create calls the function render only if it sends a request. A returned error is
+// transient.
 func (b Budgets) Create(ctx context.Context, view dependents.View, attempt int32, render func() (submit.Objects, *lifecycle.Cause)) ([]client.Object, lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverBudget}
 	cause, known := b.Replies.Last(asked, view.Owner.GetUID(), attempt, view.Now)
@@ -76,8 +77,8 @@ func (b Budgets) make(ctx context.Context, owner client.Object, attempt int32, r
 }
 
 // ownedByOthers reads the existing object that has the budget's name. If it is a budget that another operator created
-// for the application, ownedByOthers replaces it. If it belongs to somebody else, ownedByOthers returns a cause. If it
-// is the application's own, or will be deleted so that its name becomes free, ownedByOthers does nothing.
+// for the application, ownedByOthers replaces it. If the object belongs to somebody else, ownedByOthers returns a
+// cause. If the object belongs to the application, or will soon be deleted, ownedByOthers does nothing.
 func (b Budgets) ownedByOthers(ctx context.Context, owner, object client.Object) ([]client.Object, lifecycle.Cause, error) {
 	existing, gvk, err := b.ReadLive(ctx, object)
 	if err == nil && identity.Inherited(existing, owner) {

@@ -22,7 +22,7 @@ import (
 // The operator checks that the Secret still exists by creating it from time to time. If the content changes, another
 // Secret is created. The previous Secret is deleted when no pod remains that was created to mount it.
 
-// ensureSecret creates a Secret, unless this process created it or found it not long ago (EditInterval).
+// ensureSecret creates a Secret, unless this process has already created it or found it within the last EditInterval.
 func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: "Secret", Name: object.GetName()}
 	key := identity.Key(w.Owner)
@@ -71,8 +71,8 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 }
 
 // allMadeFrom reports whether every pod of a cluster was created from the wanted StatefulSets. If no StatefulSets are
-// wanted, it reports whether the cluster has no pods. Pods whose StatefulSet is being replaced count too, because they
-// still mount the Secrets of the old StatefulSet.
+// wanted, it reports whether the cluster has no pods. It also considers pods whose StatefulSet is being replaced,
+// because they still mount the Secrets of the old StatefulSet.
 func (w *work) allMadeFrom(wanted []client.Object) bool {
 	var made []string
 	for _, object := range wanted {

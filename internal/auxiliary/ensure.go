@@ -71,7 +71,7 @@ type Outcome struct {
 	Remove []client.Object
 }
 
-// work holds the state of one pass's work on the auxiliary objects of an owner.
+// work holds the state of one pass while it works on the auxiliary objects of an owner.
 type work struct {
 	dependents.View
 	Outcome
@@ -259,9 +259,9 @@ type causeError struct{ cause lifecycle.Cause }
 // Error returns the message of the cause.
 func (e *causeError) Error() string { return e.cause.Message }
 
-// ensure creates or updates one object so that it has the wanted state. It sends no request if the cache shows the
-// wanted state. If read is true, it always reads the object, because the result needs its address. made is the last
-// write to the object.
+// ensure creates or updates one object so that it has the wanted state. If the cache shows the wanted state, ensure
+// sends no request, unless the parameter read is true. In this case it reads the object, because the result needs the
+// object's address. The parameter made is the operator's last write to the object.
 func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made write) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]
@@ -305,7 +305,7 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 	return k.corrected(ctx, w, object, edited)
 }
 
-// corrected corrects an existing object (correct), and returns its state for the status.
+// corrected calls correct for an existing object, and returns the object's state for the status.
 func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, edited bool) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	existing, old, err := k.correct(ctx, w, object, edited)
@@ -377,7 +377,7 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	case identity.OwnedBy(existing, w.Owner.GetUID()):
 		return nil
 	case w.drivenElsewhere(existing):
-		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created this object"}}
+		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created this object for the running driver, so the operator does not change it"}}
 	}
 	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
 		// The object will be deleted. The operator retries soon, and reports the object if it still exists later.
@@ -386,8 +386,8 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}
 }
 
-// drivenElsewhere reports whether the owner of an object is an inherited driver. In this case another operator created
-// both the driver and the object.
+// drivenElsewhere reports whether the existing object is owned by an inherited driver. In this case another operator
+// created both the driver and the object.
 func (w *work) drivenElsewhere(existing client.Object) bool {
 	return slices.ContainsFunc(w.Seen.Drivers, func(d lifecycle.Driver) bool {
 		return d.AttemptID != "" && identity.OwnedBy(existing, types.UID(d.UID))
@@ -398,9 +398,9 @@ func (w *work) drivenElsewhere(existing client.Object) bool {
 // have set, and removes the operator's own fields that are no longer wanted. It fails if the existing object was
 // replaced or changed after the operator read it.
 //
-// The operator's create request and its apply have different entries in the managed fields. Before the apply, update
-// makes the apply the manager of the fields of the create request. Otherwise the apply would not remove a label that is
-// no longer wanted.
+// The managed fields list a create request and an apply as two different managers. An apply removes only fields that an
+// earlier apply has set. Therefore update first moves the fields of the operator's create request to the manager of its
+// applies. Otherwise the apply would, for example, not remove a label that is no longer wanted.
 func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) (*unstructured.Unstructured, error) {
 	if err := k.clearPorts(ctx, existing, tree); err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestRenderedObjectHasIdentityAndDigest checks that an object without its identity or digest is not created. A later
-// pass could not find such an object, or could not detect a difference.
+// TestRenderedObjectHasIdentityAndDigest checks that an object without identity or without digest is not created.
+// Without the identity, a later pass could not find the object. Without the digest, it could not detect a difference.
 func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
 	whole := func() *corev1.Service {

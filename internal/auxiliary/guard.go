@@ -30,15 +30,17 @@ const (
 	ReasonEdited = "EditedAgain"
 )
 
-// edited reports whether somebody else may have changed an auxiliary object after the operator wrote or last read it.
-// It does not detect edits from a time when no operator was running.
+// edited reports whether another client may have changed an auxiliary object after the operator wrote or last read it.
+// It does not detect an edit from a time when no operator was running.
 //
-// For an Ingress or a route, a higher generation shows an edit. The operator reverts such edits at most once in
-// EditInterval. Otherwise the operator and another client that changes the same object would keep each other busy. For
-// a StatefulSet, a higher generation shows an edit too. A read then shows whether only an autoscaler made the edit.
+// For an Ingress, a route or a StatefulSet, a higher generation shows an edit. edited returns true only if the operator
+// wrote the object at least EditInterval ago. Otherwise the operator and another client that changes the same object
+// would keep each other busy. An autoscaler changes the generation of a StatefulSet too, so the caller then reads the
+// StatefulSet to find out who made the edit.
 //
-// For a vital object (Kind.Auxiliary.Vital), edited returns true if its resourceVersion is newer, or if this process
-// has neither written nor read it. A read then shows whether the object was really edited (correct).
+// For a vital object (Kind.Auxiliary.Vital), a newer resourceVersion can be an edit or a new status. Therefore edited
+// returns true, and the caller reads the object to find out. It also returns true for a vital object that this process
+// has neither written nor read. For each vital object, it returns true at most once in LookInterval.
 func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
 	var wait time.Duration
@@ -76,9 +78,9 @@ func (k Keeper) noteWrite(w *work, object client.Object, at time.Time) {
 	}
 }
 
-// needsRewrite reports whether the operator has to write an object that may have been edited. It returns false if a
-// vital object or a StatefulSet still has all wanted content. If the operator reverted an edit of a vital object less
-// than EditInterval ago, needsRewrite returns an error, so that the new edit is reverted later.
+// needsRewrite reports whether the operator has to write an object that may have been edited. It returns false if the
+// object is a vital object or a StatefulSet and still has all wanted content. If the operator reverted an edit of a
+// vital object less than EditInterval ago, needsRewrite returns an error, so that a later pass reverts the new edit.
 func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
 	if !k.vital(existing) && !isSet(existing) {
 		return true, nil
@@ -173,7 +175,8 @@ func (k Keeper) isClosedPort(port any) bool {
 	return known && entry["port"] == int64(number)
 }
 
-// samePort reports whether one of the ports has the same list key as the given entry: port and protocol.
+// samePort reports whether a list of ports contains a port with the same port number and protocol as the given entry.
+// These two fields are the list key.
 func samePort(ports []any, entry any) bool {
 	wanted, _ := entry.(map[string]any)
 	return slices.ContainsFunc(ports, func(other any) bool {
@@ -241,8 +244,8 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	return known
 }
 
-// separateKept divides the unwanted objects into those that stay for now (stay) and those to delete (goes). A vital
-// object stays as long as a wanted object of its kind is missing, because clients may be connected through it.
+// separateKept divides the unwanted objects into those that stay for now and those to delete. A vital object stays as
+// long as a wanted object of its kind is missing, because clients may be connected through it.
 func (k Keeper) separateKept(remove []client.Object, wanted []lifecycle.AuxiliaryObject) (stay, goes []client.Object) {
 	for _, object := range remove {
 		missing := slices.ContainsFunc(wanted, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == dependents.KindOf(object) && !s.Current })
@@ -255,7 +258,8 @@ func (k Keeper) separateKept(remove []client.Object, wanted []lifecycle.Auxiliar
 	return stay, goes
 }
 
-// objectsMissing reports whether an object that the last try left in its previous state (Outdated) no longer exists.
+// objectsMissing reports whether an object no longer exists although the last try left it in its previous state
+// (Outdated).
 func (w *work) objectsMissing(results []lifecycle.AuxiliaryObject) bool {
 	return slices.ContainsFunc(results, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Outdated && !slices.ContainsFunc(w.Set.Others, func(other metav1.PartialObjectMetadata) bool {

@@ -57,8 +57,8 @@ func TestMatchesAll(t *testing.T) {
 	}
 }
 
-// TestEdited checks that an object counts as edited if it has changed after the operator last wrote or read it. It also
-// counts as edited if the operator has neither written nor read it.
+// TestEdited checks that an object counts as edited if it has changed after the operator last wrote or read it. An
+// object that the operator has neither written nor read counts as edited too.
 func TestEdited(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}

@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Memory contains the result of the last try to ensure the auxiliary objects of each owner.
+// Memory holds, for each owner, what the operator remembers about the auxiliary objects: the last try to ensure them,
+// and their revisions.
 type Memory struct {
 	tries memory.ByKey[types.NamespacedName, attempt]
 	// edits holds the revisions of each owner's auxiliary objects when they were written, read or first found, by
@@ -25,8 +26,8 @@ type Memory struct {
 	sweeps memory.ByKey[types.NamespacedName, string]
 }
 
-// swept reports whether a cluster's unwanted Secrets were already deleted for the current wanted objects. current is
-// the digest of these objects (DigestOf).
+// swept reports whether a cluster's unwanted Secrets were already deleted for the wanted objects with this digest
+// (DigestOf).
 func (m *Memory) swept(key types.NamespacedName, current string) bool {
 	digest, known := m.sweeps.Get(key)
 	return known && digest == current
@@ -101,8 +102,8 @@ func (m *Memory) seen(key types.NamespacedName, object client.Object) revision {
 	return revision{}
 }
 
-// lastWrite returns the revision of an object in the memory. If the object is not in the memory, lastWrite stores its
-// present revision and returns false. It also returns false for an object without a generation.
+// lastWrite returns the remembered revision of an object. If the object is not in the memory, lastWrite stores the
+// object's current revision in the memory and returns false. It also returns false for an object without a generation.
 func (m *Memory) lastWrite(key types.NamespacedName, object client.Object) (revision, bool) {
 	last := m.seen(key, object)
 	switch {
@@ -163,7 +164,7 @@ func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (de
 	return deleted
 }
 
-// clear records that an owner has no auxiliary objects and wants none.
+// clear records that an owner has no auxiliary objects, and that it needs none.
 func (m *Memory) clear(key types.NamespacedName) {
 	m.tries.Forget(key)
 	m.edits.Forget(key)

@@ -54,8 +54,9 @@ func autoscaled(objects []client.Object) (names []string) {
 	return names
 }
 
-// keepScale copies the current number of pods into the tree to apply if an autoscaler decides this number. Without the
-// field, the apply would remove the number of the create request, and Kubernetes would use its default.
+// keepScale copies the current number of pods into the tree that the operator applies, if an autoscaler decides this
+// number. If the tree had no number, the apply would remove the number that the create request has set, and Kubernetes
+// would use its default.
 //
 // The number zero is not copied, because an autoscaler never scales a StatefulSet that has no pods.
 func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructured) error {
@@ -69,7 +70,7 @@ func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructure
 	return unstructured.SetNestedField(tree, replicas, "spec", "replicas")
 }
 
-// createFirst calls objectToCreate, creates the object that it returns, and returns the created object.
+// createFirst creates the object that objectToCreate returns, and returns the created object.
 func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	first, err := k.objectToCreate(ctx, w, object.DeepCopyObject().(client.Object), existed)
 	if err != nil {
@@ -80,7 +81,8 @@ func (k Keeper) createFirst(ctx context.Context, w *work, object client.Object, 
 
 // objectToCreate returns the object to create. If an autoscaler scales a new StatefulSet, the StatefulSet starts with
 // as many pods as the previous one had, because a lower number would stop pods. The pods are read from the API server,
-// because the cache may not show all of them. If there is no sign of a previous StatefulSet, nothing is read.
+// because the cache may not show all of them. If the caller found no previous StatefulSet and the cache
+// shows none of its pods, nothing is read.
 func (k Keeper) objectToCreate(ctx context.Context, w *work, object client.Object, existed bool) (client.Object, error) {
 	name := object.GetName()
 	if !isSet(object) || !slices.Contains(w.scaled, name) {
@@ -102,8 +104,8 @@ func isOwnedBySet(pod *corev1.Pod, name string) bool {
 	return identity.IsClusterPod(pod) && set != nil && identity.OfKind(*set, dependents.StatefulSet.GroupKind()) && set.Name == name
 }
 
-// adoptStrays raises the number of replicas of a new StatefulSet, so that it adopts all existing pods that have a name
-// of this StatefulSet.
+// adoptStrays raises the number of replicas of a new StatefulSet, so that it adopts all existing pods whose names
+// belong to it.
 func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	left := replicasFor(object.GetName(), pods)
 	tree, err := AppliedTree(object)
@@ -134,9 +136,9 @@ func replicasFor(set string, pods []corev1.Pod) int64 {
 // it is.
 const inheritedPrefix = "left-"
 
-// inheritedContent returns the content label of inherited StatefulSets. It contains the generation of the cluster. If
-// somebody edits the cluster, the generation and therefore the label change, and all StatefulSets of the cluster are
-// updated.
+// inheritedContent returns the content label of the inherited StatefulSets of a cluster. The label contains the
+// cluster's generation. If somebody edits the cluster, its generation changes, and so does the label. The operator then
+// updates all StatefulSets of the cluster.
 //
 // A new version or configuration of the operator does not change the label, because it is no reason to restart pods
 // that another operator created.
@@ -192,12 +194,12 @@ func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructu
 	// Two rejections do not prevent the replacement, because their reasons end when the old StatefulSet is deleted:
 	// that the name is taken, which the API server checks last, and that the old StatefulSet uses up the quota.
 	if err := k.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !apianswer.QuotaCountsPredecessor(err) {
-		return fmt.Errorf("create the new StatefulSet %s: %w", existing.GetName(), err)
+		return fmt.Errorf("check in a dry run whether the new StatefulSet %s can be created: %w", existing.GetName(), err)
 	}
 	if err := k.DeleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}
-	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced by a new one, which adopts its pods", existing.GetName())}
+	return &apianswer.Wait{Message: fmt.Sprintf("StatefulSet %s is being replaced; a new StatefulSet with the same name adopts the pods", existing.GetName())}
 }
 
 // isInheritedSet reports whether an object is a StatefulSet that another operator created for the custom resource.

@@ -146,7 +146,8 @@ func TestKeepScale(t *testing.T) {
 	}
 }
 
-// TestInheritedContent checks that the content label differs in each generation, and that it is a valid label value.
+// TestInheritedContent checks that inheritedContent returns a different label for each generation, and that the label
+// value is valid.
 func TestInheritedContent(t *testing.T) {
 	t.Parallel()
 	if first, other := inheritedContent(1), inheritedContent(math.MaxInt64); first == other || len(other) > 63 {
