@@ -230,7 +230,7 @@ func (c *Configuration) WatchesAll() bool {
 	return len(c.Namespaces.Names) == 0 || c.Namespaces.Selector != "" || c.DynamicConfig.Enabled
 }
 
-// WatchesNamespaces reports whether the operator watches namespaces, because a setting depends on their labels.
+// WatchesNamespaces reports whether the operator watches Namespace objects, because a setting depends on their labels.
 func (c *Configuration) WatchesNamespaces() bool {
 	return c.Namespaces.Selector != "" || c.SelectsByNamespace()
 }

@@ -268,8 +268,8 @@ func TestStringHidesAddresses(t *testing.T) {
 	}
 }
 
-// TestIdentity checks that Parse names the invalid field. The cases are a service account without its namespace,
-// metrics without authentication in spite of metrics.authentication, and two endpoints with the same port.
+// TestIdentity checks that Parse names the invalid field. The cases are a service account without its namespace, an
+// endpoint without authentication although metrics.authentication is set, and two endpoints with the same port.
 func TestIdentity(t *testing.T) {
 	for text, field := range map[string]string{
 		"identity: {serviceAccount: operator}":                                               "identity.namespace",

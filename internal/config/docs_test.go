@@ -65,8 +65,9 @@ func TestPageOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// unwritten returns the paths of the fields that a struct and its nested structs have, but a written file does not set.
-// It does not check the fields of list entries, because the page describes these fields in comments.
+// unwritten compares a Go struct with a decoded YAML document. It returns the paths of the fields that the struct and
+// its nested structs have, but the document does not set. It does not check the fields of list entries, because the
+// page describes these fields in comments.
 func unwritten(kind reflect.Type, written map[string]any, path string) (missing []string) {
 	for field := range kind.Fields() {
 		if !field.IsExported() {

@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPropertiesOfApplications checks that Spark configuration in a properties file becomes the first entry of the
-// platform's defaults. Keys that cannot have a default must be reported, but must not prevent the operator's start.
+// TestPropertiesOfApplications checks that the Spark configuration in a properties file becomes an entry of the
+// platform's defaults, before the entries of the configuration file. Keys that cannot have a default must be reported,
+// but must not prevent the operator's start.
 func TestPropertiesOfApplications(t *testing.T) {
 	dir := t.TempDir()
 	properties, file := filepath.Join(dir, "p.properties"), filepath.Join(dir, "c.yaml")
