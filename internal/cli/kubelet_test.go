@@ -26,8 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-// kubelet is a fake kubelet. It serves logs and forwards ports to a real API server, and does nothing else that a
-// kubelet does.
+// kubelet is a fake kubelet. A real API server sends it the requests for logs and for port-forwards of pods. The fake
+// serves only these requests.
 type kubelet struct {
 	node string
 	mu   sync.Mutex

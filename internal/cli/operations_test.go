@@ -75,7 +75,7 @@ func (u *user) begin(args ...string) *session {
 	return s
 }
 
-// until returns the first line that contains a text.
+// until reads lines of the output until a line contains the given text, and returns this line.
 func (s *session) until(has string) string {
 	s.t.Helper()
 	var all []string

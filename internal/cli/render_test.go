@@ -257,8 +257,8 @@ func submitTimeOf(objects []*unstructured.Unstructured) string {
 	return ""
 }
 
-// missing returns the paths of the values in want that got lacks. Additional values in got are ignored, because the API
-// server adds fields, and adds items at the end of lists.
+// missing compares two JSON values, and returns the paths of the wanted values that the other JSON value lacks. It
+// ignores additional values, because the API server adds fields, and adds items at the end of lists.
 func missing(path string, want, got any) (lost []string) {
 	switch want := want.(type) {
 	case map[string]any:
@@ -325,8 +325,8 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-// TestSubmitLineBuildsTheSameDriver checks that the printed command line leads to the operator's driver pod, except for
-// names, labels and the owner.
+// TestSubmitLineBuildsTheSameDriver checks that spark-submit builds the operator's driver pod from the printed command
+// line, except for names, labels and the owner.
 func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 	for _, file := range []string{"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "testdata/render/everything.yaml", "../../examples/apache-pi.yaml"} {
 		documents, err := manifest.Objects([]string{file}, nil)

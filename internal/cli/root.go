@@ -1,6 +1,6 @@
-// Package cli is the program sparkctl. The program reads and changes a cluster with the rights of the user, and never
-// imports the reconciler. This package contains the verbs about the program itself, such as version. Subpackages such
-// as offline and online contain the other verbs.
+// Package cli is the program sparkctl. The program reads and changes a cluster with the rights of the user. It never
+// imports the operator's reconciler. This package contains the verbs about the program itself, such as version.
+// Subpackages such as offline and online contain the other verbs.
 package cli
 
 import (
@@ -109,8 +109,8 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	return top
 }
 
-// codeErrors sets exit.Cluster as the exit code of errors that have no code. It does so for a verb and its subcommands.
-// Errors in the command line occur before the verb runs, so codeErrors does not affect them.
+// codeErrors makes exit.Cluster the exit code of all errors without a code that a verb or its subcommands return. It
+// does not affect errors in the command line, because these occur before the verb runs.
 func codeErrors(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return exit.With(exit.Cluster, run(cmd, args)) }

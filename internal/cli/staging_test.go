@@ -62,7 +62,7 @@ func TestSubmitStagesDryRun(t *testing.T) {
 }
 
 // TestSubmitStages checks on a real API server where the verb submit puts local files: into a ConfigMap that the
-// applications own, or into a store, which has the files until the application is deleted.
+// applications own, or into a store. The store must keep the files until the application is deleted.
 func TestSubmitStages(t *testing.T) {
 	withoutSpark(t)
 	t.Setenv("SPARKCTL_STAGE", "")

@@ -304,7 +304,8 @@ func (u *user) detaches() {
 	u.does(exit.OK, "SUBMITTED", "status", "slow")
 }
 
-// onNode waits until a pod with this name and a UID other than notUID exists, and then binds the pod to a node.
+// onNode waits until a new pod with the given name exists, and then binds the pod to a node. The parameter notUID is
+// the UID of the old pod with the same name, or "" if there was none.
 func (u *user) onNode(node *kubelet, name, notUID string) {
 	u.t.Helper()
 	pod := &corev1.Pod{}
@@ -420,7 +421,7 @@ func (u *user) diffs() {
 	u.does(exit.OK, "live created", "create", "-f", u.manifest("live", ""))
 	u.driver("live", corev1.PodRunning, running())
 	u.does(exit.OK, "RUNNING", "wait", "live", "--for=running")
-	u.does(exit.OK, "does not exist; it would be created", "diff", "-f", u.manifest("new", ""))
+	u.does(exit.OK, "does not exist; kubectl apply would create it", "diff", "-f", u.manifest("new", ""))
 	u.does(exit.OK, "no change", "diff", "-f", u.manifest("live", ""))
 	more := u.does(exit.OK, "spec.sparkConf[spark.a]: (absent) -> \"b\"", "diff", "-f", u.manifest("live", "  sparkConf: {spark.a: b}\n"))
 	if !strings.Contains(more.out, "restarts") {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Change is an object that was created, changed or deleted.
+// Change is a change of an object: its creation, an edit or its deletion.
 type Change struct {
 	Object  client.Object
 	Deleted bool
@@ -19,8 +19,8 @@ type Change struct {
 // start.
 const rewatchInterval = time.Second
 
-// Changes watches the selected objects until the context is canceled, and calls the function changed with each change.
-// known is a list of objects: states that it contains are not reported as changes.
+// Changes watches the selected objects until the context is canceled, and passes each change to the callback. The list
+// contains the objects that the caller has already read. Changes reports such an object only when its version changes.
 //
 // Changes leaves out kinds that have no CustomResourceDefinition or that the user has no right to watch. It returns an
 // error if no kind can be watched.

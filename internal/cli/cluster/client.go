@@ -73,8 +73,8 @@ func (c *Client) Raw(ctx context.Context, path string, parameters ...string) ([]
 	return answer.Raw()
 }
 
-// NamespaceLabels returns the labels of a namespace. If the user has no right to read the namespace, or if it does not
-// exist, NamespaceLabels returns no labels and a note with the reason.
+// NamespaceLabels returns the labels of a namespace. If the namespace does not exist, or if the user has no right to
+// read it, NamespaceLabels returns no labels and a note with the reason.
 func (c *Client) NamespaceLabels(ctx context.Context, name string) (found map[string]string, note string, err error) {
 	namespace, err := c.core.Namespaces().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -285,8 +285,9 @@ func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, 
 	return pods.Items, nil
 }
 
-// MainPod returns the pod with which users work: the driver, the Connect server, or the master of a cluster. The pod
-// must belong to the object's current attempt and must be running. Otherwise the error says why there is no such pod.
+// MainPod returns the pod that the commands for an object use: the driver, the Connect server, or the master of a
+// cluster. The pod must belong to the object's current attempt and must be running. Otherwise the error says why there
+// is no such pod.
 func (c *Client) MainPod(ctx context.Context, object client.Object) (*corev1.Pod, error) {
 	pods, err := c.Pods(ctx, object)
 	if err != nil {

@@ -30,7 +30,7 @@ contexts:
 current-context: here
 `
 
-// parsed returns the connection and the namespace that the command line of a verb chooses.
+// parsed parses the connection flags in args, and returns the connection and the namespace that they choose.
 func parsed(t *testing.T, args ...string) (*rest.Config, string, error) {
 	t.Helper()
 	var f Flags

@@ -103,8 +103,8 @@ type rightError struct {
 	check string
 }
 
-// CheckRight returns the command with which the user can check the right that is missing according to an error of
-// Explain. It returns "" if the error is not about a right.
+// CheckRight returns the command with which the user can check a missing right. It takes the command from an error that
+// Explain returned. If this error is not about a missing right, CheckRight returns "".
 func CheckRight(err error) string {
 	if missing, ok := errors.AsType[*rightError](err); ok {
 		return missing.check
@@ -139,7 +139,7 @@ func EventTime(e *corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-// ExplainFor is like Explain, for the error of a request for objects of one kind.
+// ExplainFor converts the error of a request for objects of one kind, as Explain does. The message can name this kind.
 func (c *Client) ExplainFor(err error, k *Kind) error { return c.Explain(withResource(err, k)) }
 
 // Missing reports whether an error says that an object of the given resource does not exist.

@@ -97,7 +97,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newMapper returns a mapper that already contains the resources that the program uses. With it, the program sends no
+// newMapper returns a mapper that already contains the resources that the program uses, so that the program sends no
 // discovery requests.
 func newMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)

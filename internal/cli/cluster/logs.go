@@ -38,7 +38,7 @@ type LogOptions struct {
 // AllExecutors is the value of LogOptions.Executor that selects the logs of all executors.
 const AllExecutors = "all"
 
-// logInterval is the time between two lists of the pods while Logs waits for the next log.
+// logInterval is the time between two lists of the pods while Logs waits for the pod of the next log.
 const logInterval = time.Second
 
 // Logs writes the logs of an object's pods. If the option Follow is set, Logs continues across restarts and attempts
@@ -92,11 +92,11 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 	}
 }
 
-// changesOnly returns a function that calls pass with a summary if the summary's line differs from the last one. pass
-// may be nil.
+// changesOnly returns a function that passes a summary on to the callback, if the summary's line differs from the
+// previous one. If the callback is nil, the returned function does nothing.
 //
-// The function leaves out summaries of a running object. The log of an attempt ends shortly before the status shows the
-// end of the attempt, and until then a summary would wrongly say that the object is running.
+// The returned function ignores summaries of a running object. The log of an attempt ends shortly before the status
+// shows the end of the attempt, and until then a summary would wrongly say that the object is running.
 func changesOnly(pass func(*Summary)) func(*Summary) {
 	last := ""
 	return func(s *Summary) {
@@ -107,15 +107,16 @@ func changesOnly(pass func(*Summary)) func(*Summary) {
 	}
 }
 
-// after returns the pods that are newer than last, or all pods if last is nil.
+// after returns the pods in the list that are newer than the given pod, or all pods of the list if the given pod is nil.
 func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool {
 		return last != nil && (p.UID == last.UID || p.CreationTimestamp.Before(&last.CreationTimestamp))
 	})
 }
 
-// noMore reports whether no further log will follow. waiting says whether a pod of a further log exists, and wrote
-// whether a log was already written. If there is no log at all, noMore returns an error.
+// noMore reports whether no further log will follow. The parameter waiting says whether the pod of a further log
+// already exists. The parameter wrote says whether a log was already written. If there is no log at all, noMore returns
+// an error.
 func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, wrote bool) (bool, error) {
 	live := KindOf(object).New()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {

@@ -118,8 +118,8 @@ func Summarize(object client.Object) Summary {
 
 // restartDone returns the last restart request that the operator has carried out for an object.
 //
-// A schedule cannot be restarted, so a request has no effect on it. For a schedule, restartDone returns the current
-// request, so that no request counts as open.
+// A schedule cannot be restarted, so a restart request has no effect on it. For a schedule, restartDone returns the
+// current request, as if it had been carried out. Otherwise the request would count as open forever.
 func restartDone(object client.Object) string {
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:

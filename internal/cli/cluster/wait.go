@@ -71,8 +71,8 @@ func (c *Client) Wait(ctx context.Context, object client.Object, goal string, ch
 	}
 }
 
-// look reads the object. If the object has not reached the goal, look returns the resourceVersion from which to watch.
-// Otherwise it returns "".
+// look reads the object once. If the object has reached the goal, look returns "". Otherwise it returns the
+// resourceVersion from which to watch the object.
 func (c *Client) look(ctx context.Context, object client.Object, goal string, last *string, changed func(*Summary)) (version string, err error) {
 	live := KindOf(object).New()
 	err = c.Get(ctx, client.ObjectKeyFromObject(object), live)
@@ -98,7 +98,7 @@ func judge(object client.Object, goal string, last *string, changed func(*Summar
 }
 
 // follow watches the object until it reaches the goal or the watch ends. The API server ends every watch after some
-// minutes. done reports whether the goal was reached.
+// minutes. The result done reports whether the goal was reached.
 func (c *Client) follow(ctx context.Context, object client.Object, version, goal string, last *string, changed func(*Summary)) (done bool, err error) {
 	watcher, err := c.Watch(ctx, KindOf(object).list(), &client.ListOptions{
 		Namespace: object.GetNamespace(), FieldSelector: fields.OneTermEqualSelector("metadata.name", object.GetName()),

@@ -56,7 +56,7 @@ func (n *notes) add(field, format string, args ...any) *Comment {
 	return &(*n)[len(*n)-1]
 }
 
-// dropped adds a comment about each of the given fields that is set in the source.
+// dropped checks which of the given fields are set in the source, and adds a comment about each of them.
 func (n *notes) dropped(fields ...droppedField) {
 	for _, f := range fields {
 		if f.set {
@@ -75,8 +75,8 @@ type droppedField struct {
 }
 
 // Convert converts an application of one API group into an application of the other. If the object is a schedule, it
-// converts the schedule's application template. o describes the operator, whose rules decide how the driver pods of
-// both applications are built.
+// converts the schedule's application template. The parameter o describes the operator, because the operator's
+// configuration decides how the driver pods of both applications are built.
 func Convert(o launch.Operator, object client.Object, group string) (Result, error) {
 	from := object.GetObjectKind().GroupVersionKind()
 	if from.Group == group {
@@ -133,8 +133,8 @@ func Other(group string) string {
 	return Apache
 }
 
-// Submitted converts an application to the given API group. The application was made from a command line of
-// spark-submit. If it is invalid, Submitted returns its first error.
+// Submitted converts an application that was made from a command line of spark-submit to the given API group. If the
+// application is invalid, Submitted returns its first error.
 func Submitted(o launch.Operator, app *v1beta2.SparkApplication, group string) (Result, error) {
 	if group == Apache {
 		return Convert(o, app, Apache)
@@ -170,8 +170,8 @@ func (r *Result) explain(different []string) {
 	}
 }
 
-// metadata returns the metadata of a converted application. Fields and annotations that only the API server or kubectl
-// sets are left out.
+// metadata returns the metadata of a converted application. It leaves out the fields and annotations that only the API
+// server or kubectl sets.
 func metadata(source client.Object) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Name: source.GetName(), GenerateName: source.GetGenerateName(), Namespace: source.GetNamespace(), Labels: source.GetLabels()}
 	for key, value := range source.GetAnnotations() {

@@ -25,7 +25,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// plain contains the smallest application of each API group.
+// plain contains, for each API group, the manifest of an application with as few fields as possible.
 var plain = map[string]string{
 	SparkOperator: `
 apiVersion: sparkoperator.k8s.io/v1beta2
@@ -54,7 +54,8 @@ spec:
 `,
 }
 
-// more contains, for each API group, pieces of specs that are not in the tables of the dialects.
+// more contains, for each API group, pieces of specs in addition to the pieces that the test reads from the dialects'
+// tests (tables).
 var more = map[string][]string{
 	SparkOperator: {
 		`{suspend: true}`, `{mode: client}`, `{type: Python, mainClass: null, mainApplicationFile: "local:///main.py"}`, `{failureRetries: 1}`, `{retryInterval: 1}`,
@@ -90,8 +91,8 @@ var more = map[string][]string{
 	},
 }
 
-// tables lists the tables of valid values in the tests of the dialects. wrap is the part of the spec in which each
-// value is set. The value replaces "%".
+// tables lists the Go tables of valid values in the tests of the dialects. The text wrap is the part of a spec in which
+// a value from the table is set. The value replaces the "%" in wrap.
 var tables = []struct{ group, file, name, wrap string }{
 	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "specSamples", "%"},
 	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{driver: %}"},
@@ -105,8 +106,8 @@ var (
 	valueOf  = regexp.MustCompile("(?s)(value|with):\\s+`(.*?)`")
 )
 
-// pieces returns the pieces of specs of an API group. The last text of each piece is a setting. The texts before it are
-// other settings without which the setting has no effect.
+// pieces returns the pieces of specs of an API group. Each piece is a list of texts. The last text is a setting, and
+// the texts before it are other settings without which the setting has no effect.
 func pieces(t testing.TB, group string) (all [][]string) {
 	t.Helper()
 	for _, table := range tables {
@@ -174,7 +175,7 @@ func appWith(t testing.TB, group string, pieces ...string) client.Object {
 	return read(t, "app.yaml", text)[0]
 }
 
-// read returns the objects of our kinds in a manifest.
+// read parses a manifest and returns the custom resources in it whose kinds the operator serves.
 func read(t testing.TB, name string, text []byte) (objects []client.Object) {
 	t.Helper()
 	documents, faults := manifest.Read(name, text)
@@ -255,15 +256,16 @@ func applicationOf(object client.Object) client.Object {
 	return object
 }
 
-// otherProperties matches the keys whose values may differ between the two API groups: names and labels, the defaults
-// of spark.apache.org that a comment lists, and keys without an effect on the application.
+// otherProperties matches the Spark properties that may differ between a source and its converted application: names
+// and labels, properties whose defaults differ in spark.apache.org, as a comment says, and properties that have no
+// effect on the application.
 var otherProperties = regexp.MustCompile(`^spark\.(app\.(id|name)|driver\.host|kubernetes\.(driver|executor)\.label\..*|kubernetes\.driver\.service\.label\..*|kubernetes\.driver\.pod\.name|` +
 	`authenticate|io\.encryption\.enabled|kubernetes\.executor\.(useDriverPodIP|deleteOnTermination)|kubernetes\.driver\.service\.deleteOnTermination|` +
 	`kubernetes\.submission\.waitAppCompletion|kubernetes\.(driver|executor)\.podTemplateContainerName|kubernetes\.driverEnv\.SPARK_USER|` +
 	`kubernetes\.driver\.securityContext\.allowPrivilegeEscalation|kubernetes\.executor\.podTemplateFile)$`)
 
-// commented contains the configuration keys without a counterpart. If a comment names such a key, the listed properties
-// may differ.
+// commented lists configuration keys that have no counterpart in the other API group. If a comment of the converted
+// application names such a key, the Spark properties in the value may differ.
 var commented = map[string][]string{
 	confMaster: {confMaster, "spark.kubernetes.driver.master"},
 	"spark.kubernetes.authenticate.driver.oauthToken": {
@@ -271,7 +273,8 @@ var commented = map[string][]string{
 	},
 }
 
-// properties returns the Spark properties of an application's driver, without otherProperties.
+// properties returns the Spark properties of an application's driver, without the properties that otherProperties
+// matches.
 func properties(t testing.TB, o launch.Operator, app client.Object) map[string]string {
 	t.Helper()
 	made, err := objectsOf(o, app)

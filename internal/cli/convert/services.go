@@ -38,7 +38,7 @@ func serviceIngress(app *v1beta2.SparkApplication, option *v1beta2.DriverIngress
 		return entry, fmt.Errorf("this API group has no counterpart of a Service without an Ingress")
 	}
 	if strings.Contains(option.IngressURLFormat, "$appId") {
-		return entry, fmt.Errorf("the address contains the id of an attempt")
+		return entry, fmt.Errorf("ingressURLFormat contains $appId, the id of an attempt, which an Ingress of this API group cannot contain")
 	}
 	namespace := app.Namespace
 	if namespace == "" {

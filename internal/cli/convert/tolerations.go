@@ -69,7 +69,8 @@ func restartConfig(p *v1beta2.RestartPolicy, n *notes) *sparkv1.RestartConfig {
 	return c
 }
 
-// restartGrowth returns the field that comments name if the time between attempts grows.
+// restartGrowth returns the path of the source's field that makes the time between attempts grow. The comment about the
+// growth names this field.
 func restartGrowth(p *v1beta2.RestartPolicy) string {
 	if p.Backoff != nil {
 		return restartField + ".backoff"

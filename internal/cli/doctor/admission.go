@@ -15,7 +15,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// expiresSoon is the time before the expiry of a certificate in which doctor warns. The operator replaces its own
+// expiresSoon is the remaining validity of a certificate below which doctor warns. The operator replaces its own
 // certificates much earlier.
 const expiresSoon = 3 * 24 * time.Hour
 

@@ -48,7 +48,8 @@ func (d *doctor) checkOperators(ctx context.Context) {
 	}
 }
 
-// leases is the number of lease durations without a renewal after which checkLeader reports that no replica leads.
+// leases is a number of lease durations. If the lease was not renewed for longer than that, checkLeader reports that no
+// replica leads.
 const leases = 2
 
 // checkLeader checks that a replica holds the operator's lease. Without leader election, an operator has no lease.

@@ -12,8 +12,8 @@ import (
 // metricsServer is the manifest of metrics-server, the usual implementation of the metrics API.
 const metricsServer = "https://github.com/kubernetes-sigs/metrics-server/releases/latest/download/components.yaml"
 
-// checkMetrics checks whether the operator serves metrics, and whether the cluster has the metrics API, from which
-// sparkctl top reads the CPU and memory of pods.
+// checkMetrics checks whether the operator serves metrics, and whether the cluster has the metrics API. The command
+// sparkctl top reads the CPU and memory of pods from this API.
 func (d *doctor) checkMetrics() {
 	if o := d.own(); o != nil && o.Wanted > 0 {
 		switch {

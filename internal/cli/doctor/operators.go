@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 )
 
-// Operator is a Deployment of a Spark operator: of this one, or of another one that serves the same API groups.
+// Operator is a Deployment of a Spark operator. This may be this project's operator, or another operator that serves
+// the same API groups.
 type Operator struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`

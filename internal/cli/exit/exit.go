@@ -58,11 +58,12 @@ func Errorf(code Code, format string, args ...any) error {
 // Usagef returns an error about a wrong command line, with the exit code Usage.
 func Usagef(format string, args ...any) error { return Errorf(Usage, format, args...) }
 
-// Detached returns an error for a verb that the user interrupted, although the object continues. The message must say
-// how to watch the object again.
+// Detached returns the error of a verb that the user interrupted while the object continues. The message must say how
+// to watch the object again.
 func Detached(format string, args ...any) error { return Errorf(Interrupted, format, args...) }
 
-// With adds an exit code to an error. An error that already has an exit code is returned unchanged, and so is nil.
+// With adds an exit code to an error. An error that already has an exit code is returned unchanged. If the error is
+// nil, With returns nil.
 func With(code Code, err error) error {
 	if _, has := errors.AsType[*Error](err); has || err == nil {
 		return err

@@ -21,7 +21,7 @@ import (
 // shell is the program that --shell starts.
 const shell = "pyspark"
 
-// connectPortName is the name of a server pod's port for clients.
+// connectPortName is the name of the port of a Connect server's pod to which clients connect.
 const connectPortName = "spark-connect"
 
 func connectCommand(streams terminal.Streams) *cobra.Command {

@@ -26,9 +26,9 @@ type tunnel struct {
 	done  chan error // receives the reason for which the tunnel ended
 }
 
-// open opens a tunnel from the port local of this machine to the port remote of a pod. If local is 0, the tunnel uses
-// the same number as remote or, if that port is taken, any free port. The tunnel is closed when the context is
-// canceled.
+// open opens a tunnel from a local port of this machine to a port of a pod. If the number of the local port is 0, the
+// tunnel uses the same number as the pod's port or, if that local port is taken, any free port. The tunnel is closed
+// when the context is canceled.
 func open(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remote int) (*tunnel, error) {
 	if local != 0 {
 		return openAt(ctx, c, pod, local, remote)

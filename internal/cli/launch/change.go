@@ -21,9 +21,9 @@ type Change struct {
 	Beside []string
 }
 
-// Change computes the effect of an edit of the stored object live. The edit replaces its spec and its labels by those
-// of the object wanted. Change computes the operator's next passes twice, with the edit and without it, and returns the
-// differences.
+// Change computes the effect of an edit. The first object is stored in the cluster. The edit replaces the object's spec
+// and labels by those of the second object. Change computes the operator's next passes twice, with the edit and without
+// it, and returns the differences.
 func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change Change, err error) {
 	k, err := o.Kind(live)
 	if err != nil {
@@ -61,8 +61,8 @@ func active(seen *lifecycle.Observed) bool {
 	})
 }
 
-// Edited returns a copy of the stored object live with the spec and the labels of the object wanted. If the specs
-// differ, the generation of the copy is higher by one.
+// Edited returns a copy of the first object with the spec and the labels of the second object. If the specs differ, the
+// generation of the copy is higher by one, as after an edit in the cluster.
 func Edited(live, wanted client.Object) client.Object {
 	edited := live.DeepCopyObject().(client.Object)
 	fresh := wanted.DeepCopyObject().(client.Object)
@@ -110,7 +110,8 @@ func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observ
 	return out
 }
 
-// differences returns the names whose digests differ between the two maps, sorted.
+// differences compares two maps from names to digests. It returns the names whose digests differ or exist only in one
+// map, sorted.
 func differences(before, after map[string]string) (names []string) {
 	for name, digest := range after {
 		if before[name] != digest {

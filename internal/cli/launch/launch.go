@@ -76,8 +76,9 @@ func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 	return k, nil
 }
 
-// kind returns the implementation of a kind as the operator uses it. The implementation reads the labels of the
-// namespace from the observed facts, and callers must set them. Kind sets them.
+// kind returns the operator's implementation of the kind of a custom resource. This implementation takes the labels of
+// the namespace from the observed facts, so the caller must put them there. The implementation that Kind returns does
+// this itself.
 func (o Operator) kind(object client.Object) (kind.Kind, error) {
 	now := func() config.Configuration { return o.Config }
 	switch object.(type) {
@@ -136,7 +137,8 @@ func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
 	return review.Faults, err
 }
 
-// Unruled returns a copy of the operator that does not apply the platform's rules (the policy in its configuration).
+// Unruled returns a copy of the operator that does not apply the rules of the platform. These rules are the policy in
+// the operator's configuration.
 func (o Operator) Unruled() Operator {
 	o.Config.Policy = policy.Policy{AllowSnippetAnnotations: true}
 	return o
@@ -193,8 +195,8 @@ func (o Operator) Launch(object client.Object) (Launch, error) {
 	return l, nil
 }
 
-// create adds the objects that the create actions of a plan would create, and returns what the operator would observe
-// afterwards.
+// create adds the objects that a plan's create actions would create to the Launch, and returns what the operator would
+// observe afterwards.
 func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, now time.Time) (seen lifecycle.Observed, err error) {
 	for _, action := range plan.Actions {
 		if action.Verb != lifecycle.Create {
@@ -281,7 +283,7 @@ func (o Operator) run(k kind.Kind, schedule *v1beta2.ScheduledSparkApplication) 
 	return l, nil
 }
 
-// Conditions returns the conditions of one of the operator's objects.
+// Conditions returns the conditions in the status of a custom resource.
 func Conditions(object client.Object) []metav1.Condition {
 	return reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Interface().([]metav1.Condition)
 }

@@ -152,8 +152,8 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 	return found
 }
 
-// faultsOf returns the faults for which the operator would reject an object, and the lint rule that they break. Faults
-// in the spec itself come first: only if there are none, faultsOf returns the violations of the platform's rules.
+// faultsOf returns the faults for which the operator would reject an object, and the lint rule that they break. If the
+// spec itself has faults, faultsOf returns only these. Otherwise it returns the violations of the platform's rules.
 func faultsOf(o launch.Operator, object client.Object) (string, []*dialect.FieldError, error) {
 	review, err := o.Review(object)
 	if err != nil || len(review.Faults) == 0 {
@@ -201,8 +201,8 @@ func warnings(o launch.Operator, object client.Object) []string {
 	return found
 }
 
-// fieldOf splits a warning into the field with which the warning begins, and the rest. If the warning begins with a key
-// of the Spark configuration, the field is the entry of sparkConf with that key.
+// fieldOf splits a warning into the name of the field with which the warning begins, and the rest. If the warning
+// begins with a Spark configuration key, the field is the entry of sparkConf with that key.
 func fieldOf(d *manifest.Document, warning string) (field, message string) {
 	end := strings.IndexAny(warning, " :")
 	if end < 0 {

@@ -48,9 +48,9 @@ type field struct {
 // ours is the prefix of the import paths of the packages with the operator's API types.
 const ours = "github.com/sparkoperator/spark-operator/api/"
 
-// alwaysRequired is a JSON field of API types whose names begin with Driver, such as DriverServiceIngress. The
-// CustomResourceDefinition requires this field although its JSON tag has omitempty, because the marker +required
-// precedes the field.
+// alwaysRequired is the name of a JSON field that the CustomResourceDefinition requires, although its JSON tag has
+// omitempty. The reason is the marker +required before the field. The rule applies to API types whose names begin with
+// Driver, such as DriverServiceIngress.
 const alwaysRequired = "serviceSpec"
 
 // fieldsOf returns the fields of a struct by their JSON names. A field of the operator's API types is required if its

@@ -32,8 +32,9 @@ func (d *Document) Has(field string) bool {
 	return true
 }
 
-// Child finds an entry of a mapping or a sequence, and returns its value. It also returns the node to which messages
-// point: the key of a mapping's entry, or the item of a sequence. Both nodes are nil if the entry does not exist.
+// Child finds an entry of a mapping or a sequence, and returns the node of its value. It also returns the node whose
+// line and column messages show: the key of the mapping's entry, or the item of the sequence. Both nodes are nil if the
+// entry does not exist.
 func Child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias

@@ -102,7 +102,7 @@ func Load(file string, in io.Reader) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(data) > maxFile:
-		return nil, fmt.Errorf("%s: the file has more than %d MB", file, maxFile>>20)
+		return nil, fmt.Errorf("%s: the file has more than %d MB; split it into smaller files", file, maxFile>>20)
 	}
 	return data, nil
 }

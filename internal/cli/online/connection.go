@@ -18,7 +18,8 @@ var (
 // completeNames returns a completion function that offers the names of the objects in the cluster.
 func completeNames(connect target.Connect) cobra.CompletionFunc { return target.CompleteNames(connect) }
 
-// confirm requests a confirmation from the user before objects are changed (target.Confirm).
+// confirm requests a confirmation from the user before the verb changes objects. It calls target.Confirm with the
+// verb's streams.
 func (r *verbs) confirm(what string, objects []client.Object, yes bool) error {
 	return target.Confirm(r.Streams, what, objects, yes)
 }

@@ -142,7 +142,8 @@ func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.
 	return r.waitFor(cmd, c, object, goal, after.timeout)
 }
 
-// goalAfterwards returns the state for which a verb waits after it has created an object.
+// goalAfterwards returns the goal for which a verb waits after it has created an object: the end of an application, or
+// a ready server or cluster.
 func goalAfterwards(object client.Object) string {
 	switch object.(type) {
 	case *v1beta2.SparkApplication, *sparkv1.SparkApplication:

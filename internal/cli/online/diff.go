@@ -82,7 +82,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Oper
 	live := kind.New()
 	switch err := c.Get(cmd.Context(), client.ObjectKeyFromObject(d.Object), live); {
 	case apierrors.IsNotFound(err) && cluster.Missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
-		fmt.Fprintf(r.Out, "%s does not exist; it would be created\n", screen.Title(d.Object))
+		fmt.Fprintf(r.Out, "%s does not exist; kubectl apply would create it\n", screen.Title(d.Object))
 		return nil
 	case err != nil:
 		return c.ExplainFor(err, kind)
@@ -126,7 +126,8 @@ func effect(change *launch.Change) string {
 	return "nothing that runs changes"
 }
 
-// compare returns one line for each field of spec and labels that differs, with both values.
+// compare returns one line for each field of the spec and the labels that differs between two objects, with both
+// values.
 func compare(live, edited client.Object) ([]string, error) {
 	var trees [2]map[string]any
 	for i, object := range []client.Object{live, edited} {

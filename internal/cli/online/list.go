@@ -197,7 +197,8 @@ func cellsOf(s *cluster.Summary, o *listOptions) []string {
 	return cells
 }
 
-// painted adds colours to a table if the terminal supports them: each state gets the colour of the row's result.
+// painted adds colours to a table if the terminal supports them. The colour of a state depends on the result in the
+// same row.
 func (r *verbs) painted(table string, rows []listed) string {
 	paint := r.Colours()
 	lines := strings.SplitAfter(table, "\n")
@@ -209,8 +210,8 @@ func (r *verbs) painted(table string, rows []listed) string {
 }
 
 // printChange prints the row of a changed object if the object passes the filters. A deleted object has the state
-// DELETED. The argument layout is the layout of the previous row, or nil if this row is the first. printChange returns
-// the layout for the next row.
+// DELETED. The parameter layout is the layout of the previous row, or nil for the first row. printChange returns the
+// layout for the next row.
 func (r *verbs) printChange(change cluster.Change, o *listOptions, layout *terminal.Layout) *terminal.Layout {
 	s := cluster.Summarize(change.Object)
 	if !o.shows(&s) {

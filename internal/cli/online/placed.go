@@ -10,9 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// placed returns a copy of the operator that has the labels of a namespace. The copy needs the labels only if the
-// operator's configuration selects namespaces by labels. If the user may not read the labels, placed prints a note.
-// Then only the defaults and rules that apply to all namespaces are used.
+// placed returns a copy of the operator for objects in a namespace. If the operator's configuration selects namespaces
+// by labels, placed reads the labels of the namespace and sets them in the copy. If the user may not read the labels,
+// placed prints a note, and the copy uses only the defaults and rules for all namespaces.
 func (r *verbs) placed(cmd *cobra.Command, c *cluster.Client, operator launch.Operator, namespace string) (launch.Operator, error) {
 	if !operator.Config.SelectsByNamespace() {
 		return operator, nil

@@ -43,7 +43,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 		switch object := object.(type) {
 		case *sparkv1.SparkCluster:
 			if scaled := object.Spec.ClusterTolerations.InstanceConfig; scaled.MinWorkers < scaled.MaxWorkers {
-				return exit.Errorf(exit.Usage, "%s has an autoscaler, which chooses from %d to %d workers; edit minWorkers and maxWorkers instead", screen.Title(object), scaled.MinWorkers, scaled.MaxWorkers)
+				return exit.Errorf(exit.Usage, "%s has an autoscaler, which sets the number of workers between %d and %d; edit minWorkers and maxWorkers instead", screen.Title(object), scaled.MinWorkers, scaled.MaxWorkers)
 			}
 			spec = map[string]any{"clusterTolerations": map[string]any{"instanceConfig": map[string]any{"initWorkers": replicas}}}
 		case *v1alpha1.SparkConnect:
@@ -52,7 +52,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 			}
 			spec = map[string]any{"executor": map[string]any{"instances": replicas}}
 		default:
-			return exit.Errorf(exit.Usage, "%s cannot be scaled, because only a SparkCluster or a SparkConnect can; use dynamic allocation instead", screen.Title(object))
+			return exit.Errorf(exit.Usage, "%s cannot be scaled; only a SparkCluster and a SparkConnect can be scaled; for an application, use dynamic allocation", screen.Title(object))
 		}
 		patch, err := json.Marshal(map[string]any{"spec": spec})
 		if err != nil {

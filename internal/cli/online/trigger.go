@@ -41,7 +41,7 @@ func (r *verbs) triggerCommand() *cobra.Command {
 		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 			return c.Explain(err)
 		}
-		fmt.Fprintf(r.Out, "%s: a run is requested (%s)\n", screen.Title(object), request)
+		fmt.Fprintf(r.Out, "%s: a run is requested (request %s)\n", screen.Title(object), request)
 		return nil
 	}
 	return cmd

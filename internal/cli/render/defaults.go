@@ -12,9 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 )
 
-// Defaults prints a table of the platform's defaults that took effect in a launch, with their values and origins. The
-// annotations of the launch's objects name these defaults, and settings contains their values. Values that look like
-// secrets are hidden.
+// Defaults prints a table of the platform's defaults that affected the given objects, with their values and origins.
+// The objects' annotations contain the names and origins of these defaults, and the settings contain the values. Values
+// that look like secrets are hidden.
 func Defaults(out io.Writer, settings *platform.Settings, objects []client.Object) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SETTING\tVALUE\tORIGIN")

@@ -14,9 +14,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Redacted returns copies of the objects without secrets. It redacts the data of Secrets, and values in the Spark
-// configuration and in environment variables that look like secrets. Spark's rule (spark.redaction.regex) decides this
-// from the name or the value.
+// Redacted returns copies of the objects without secrets. It redacts the data of Secrets, and those values in the Spark
+// configuration and in environment variables that look like secrets. It applies Spark's rule (spark.redaction.regex) to
+// the name and the value.
 func Redacted(objects []client.Object) ([]client.Object, error) {
 	var out []client.Object
 	for _, object := range objects {

@@ -56,7 +56,7 @@ func runner(o launch.Operator, object client.Object) (made submit.Objects, secre
 		return made, nil, err
 	}
 	if k.Render == nil {
-		return made, nil, fmt.Errorf("a %s is not submitted by spark-submit", object.GetObjectKind().GroupVersionKind().Kind)
+		return made, nil, fmt.Errorf("spark-submit cannot submit a %s; leave out --spark-submit to print its objects", object.GetObjectKind().GroupVersionKind().Kind)
 	}
 	object = o.Fresh(object)
 	made, err = k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
@@ -69,7 +69,7 @@ func runner(o launch.Operator, object client.Object) (made submit.Objects, secre
 		}
 	}
 	if secret == nil || made.Driver.Labels[submit.RoleLabel] != submit.RoleSubmitter {
-		return made, nil, errors.New("spark-submit cannot submit this application")
+		return made, nil, errors.New("the operator never uses spark-submit for this driver pod; leave out --spark-submit to print the objects")
 	}
 	return made, secret, nil
 }
@@ -134,8 +134,8 @@ func deleteMarks(c *conf.Conf, marks map[string]string) {
 	}
 }
 
-// endOfOptions returns the number of words before the application's file. It assumes that each option has a value. All
-// options that the operator writes have one.
+// endOfOptions returns the number of arguments before the application's file, which are the options and their values.
+// It assumes that each option has a value. This is true for all options that the operator writes.
 func endOfOptions(words []string) int {
 	i := 0
 	for i+1 < len(words) && strings.HasPrefix(words[i], "--") {
@@ -144,8 +144,8 @@ func endOfOptions(words []string) int {
 	return i
 }
 
-// localFile returns the name of a file if the value is the path of that file in the submitter pod, and the value
-// unchanged otherwise.
+// localFile returns the name of a file if the value is the file's path in the submitter pod. It returns any other value
+// unchanged.
 func localFile(value string, files map[string][]byte) string {
 	if name := path.Base(value); strings.HasPrefix(value, "/opt/sparkoperator/submit/") && files[name] != nil {
 		return name

@@ -70,7 +70,7 @@ func containerCauses(status *corev1.ContainerStatus) (found []string) {
 	return found
 }
 
-// ways maps a reason, which is the beginning of a cause, to advice for the user.
+// ways maps the reason of a cause to advice for the user. A cause is a text that begins with its reason and a colon.
 var ways = map[string]string{
 	"Unschedulable":              "request less CPU or memory, change node selectors and tolerations, or add a node",
 	"FailedScheduling":           "request less CPU or memory, change node selectors and tolerations, or add a node",

@@ -44,8 +44,8 @@ func Short(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// EventLine returns a line about one Event. A word marks a warning, because the output has no colours without a
-// terminal.
+// EventLine returns a line about one Event. The line of a warning contains the word "warning", because colours are not
+// available without a terminal.
 func EventLine(e *corev1.Event, width int) string {
 	text := e.Reason + ": " + e.Message
 	if e.Type == corev1.EventTypeWarning {

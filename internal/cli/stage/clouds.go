@@ -77,8 +77,8 @@ func prepareAzure(u *url.URL) error {
 	return nil
 }
 
-// azureReadBy returns the beginning of the URLs by which Spark reads an Azure container. Hadoop's client for Azure uses
-// the endpoint of Data Lake Storage. Accounts without a hierarchical namespace have this endpoint, too.
+// azureReadBy returns the prefix of the URLs that Spark needs to read the files of an Azure container. Hadoop's client
+// for Azure uses the endpoint of Data Lake Storage. Accounts without a hierarchical namespace have this endpoint, too.
 func azureReadBy(u *url.URL) string {
 	domain := strings.Replace(cmp.Or(os.Getenv("AZURE_STORAGE_DOMAIN"), "blob.core.windows.net"), "blob.", "dfs.", 1)
 	return strings.TrimSuffix("abfss://"+u.Host+"@"+u.Query().Get("storage_account")+"."+domain+u.Path, "/")

@@ -71,7 +71,8 @@ func clearClouds(t *testing.T) {
 	}
 }
 
-// TestAzureURLs checks where prepareAzure finds the account's name, and by which URL Spark reads the container.
+// TestAzureURLs checks from which settings prepareAzure takes the account's name, and which URL Spark uses to read the
+// container.
 func TestAzureURLs(t *testing.T) {
 	for _, test := range []struct {
 		store string

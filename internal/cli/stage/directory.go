@@ -16,8 +16,9 @@ const (
 	mountKey = "spark.hadoop.fs.viewfs.mounttable.sparkctl.link./files"
 )
 
-// useDirectory changes an application so that it reads the files of the set from a directory that the driver and the
-// executors have at the same path. The function name returns the path of a file below the directory.
+// useDirectory changes an application so that it reads the files of the set from a directory. The driver and the
+// executors have this directory at the same path. The callback name returns the path of a file relative to the
+// directory.
 //
 // The main file, jars and Python files get URIs with the scheme local. For --files and --archives, Spark ignores this
 // scheme (SparkContext.addFile): SparkFiles.get does not find such a file, and executors do not unpack such an archive.
@@ -46,8 +47,9 @@ func setProperty(app *v1beta2.SparkApplication, key, value string) {
 	app.Spec.SparkConf[key] = value
 }
 
-// setPythonPath adds the Python files of a directory to PYTHONPATH in the executors. It does so only before Spark 4.1:
-// there, executors do not find modules in Python files with the scheme local, although the driver does.
+// setPythonPath adds the Python files of a directory to PYTHONPATH in the executors. It does so only for Spark versions
+// before 4.1. In these versions, the driver finds modules in Python files with the scheme local, but the executors do
+// not.
 func setPythonPath(app *v1beta2.SparkApplication, directory string) {
 	const key = "spark.executorEnv.PYTHONPATH"
 	major, minor := submit.LineOf(app.Spec.SparkVersion)

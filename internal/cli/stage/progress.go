@@ -24,7 +24,7 @@ type progressBar struct {
 // barWidth is the number of columns of the bar.
 const barWidth = 20
 
-// show draws the line of a file. It has the type Progress, so that Store.Upload can call it.
+// show draws the line of a file. Its signature is that of a Progress, so that Store.Upload can call it.
 func (b *progressBar) show(f *File, stored int64, existed bool) {
 	out, label := b.streams.Err, fmt.Sprintf("%s (%s)", f.Name(), Bytes(f.Size))
 	switch {

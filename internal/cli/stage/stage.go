@@ -85,8 +85,8 @@ func (s *Set) checkNames() error {
 	return nil
 }
 
-// rewrite replaces the URI of each local file in the application. The function uri returns the new URI of a file. The
-// argument option is the option of spark-submit that names the file.
+// rewrite replaces the URI of each local file in the application. The callback uri returns the new URI of a file. Its
+// parameter option is the option of spark-submit that names the file.
 func (s *Set) rewrite(app *v1beta2.SparkApplication, uri func(option string, f *File) string) error {
 	return walk(app, func(option, path string) (string, error) { return uri(option, s.byPath[path]), nil })
 }
@@ -98,9 +98,9 @@ const (
 	archivesOption = "--archives"
 )
 
-// walk calls visit for each local file that an application names. The argument option of visit is the option of
-// spark-submit that names the file. If visit returns a URI, walk writes this URI and the old URI's fragment into the
-// application.
+// walk calls the callback visit for each local file that an application names. The callback receives the path of the
+// file, and the option of spark-submit that names the file. If the callback returns a URI, walk writes this URI into
+// the application, with the fragment of the old URI. If it returns "", walk keeps the old URI.
 func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string, error)) error {
 	spec := &app.Spec
 	main, err := replaced("the application's file", []string{spec.MainApplicationFile}, visit)
@@ -124,7 +124,8 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 	return nil
 }
 
-// replaced returns a copy of a list of URIs. It replaces the URI of each local file by the URIs that visit returns.
+// replaced returns a copy of a list of URIs, in which new URIs replace the URI of each local file. The callback visit
+// returns the new URI of a file. A URI with a pattern can stand for several files.
 func replaced(option string, uris []string, visit func(option, path string) (string, error)) ([]string, error) {
 	var out []string
 	for _, uri := range uris {
@@ -155,8 +156,8 @@ func replaced(option string, uris []string, visit func(option, path string) (str
 	return out, nil
 }
 
-// localPath returns the path and the fragment of a URI. The fragment includes the leading "#". If the scheme of the
-// URI is not file, the result local is false.
+// localPath returns the path and the fragment of a URI that names a local file. The fragment includes the leading "#".
+// For a URI whose scheme is not file, the third result is false.
 func localPath(uri string) (path, fragment string, local bool) {
 	text, name, hasFragment := strings.Cut(uri, "#")
 	u, err := url.Parse(text)
@@ -190,7 +191,7 @@ func matching(path string) ([]string, error) {
 // plainName matches the names of files that need no escapes in a URI.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9._+=@-]+$`)
 
-// otherPlaces says what an option can name if a local file is missing.
+// otherPlaces is advice for an option that names a missing local file: it lists what the option can name instead.
 const otherPlaces = "name a file of this machine, local:///PATH for a file of the image, or a URL that the driver can read"
 
 // read returns the size and the digest of a local file.

@@ -232,8 +232,11 @@ func TestDirectory(t *testing.T) {
 
 // storeLife checks how files are staged and deleted in the store with the given URL. Each content must be stored once,
 // applications must name the stored files, and the files must be deleted with the last application of the namespace
-// that names them. The function list returns the store's contents by their keys below the URL. If list is nil, the
-// store is a directory.
+// that names them.
+//
+// The parameter as is the beginning of the URLs by which Spark reads the files. The callback list returns the store's
+// contents by their keys below the URL. If the callback is nil, the store is a directory, and storeLife sets both
+// parameters itself.
 func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 	t.Helper()
 	if list == nil {

@@ -105,7 +105,7 @@ func readBy(u *url.URL) string {
 // Close releases the connections of the store.
 func (s *Store) Close() error { return s.bucket.Close() }
 
-// staged is the value of the application's annotation (Annotation), as JSON.
+// staged is the content of the application's annotation (Annotation). The annotation stores it as JSON.
 type staged struct {
 	// Store is the URL of the store.
 	Store string `json:"store"`
@@ -207,8 +207,8 @@ type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(part []byte) (int, error) { return w(part) }
 
-// Remove deletes the staged files of a deleted application, except files that one of the remaining applications of the
-// namespace has too. It returns the number of deleted files.
+// Remove deletes the staged files of a deleted application. It keeps each file that a remaining application of the
+// namespace names too. It returns the number of deleted files.
 func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1beta2.SparkApplication) (int, error) {
 	record, ok := recordOf(app)
 	if !ok {
@@ -275,8 +275,8 @@ func (s *Store) remove(ctx context.Context, app *v1beta2.SparkApplication, keys 
 // stagedKey matches the part of a key after the namespace.
 var stagedKey = regexp.MustCompile(`^[0-9a-f]{32}/[^/]+$`)
 
-// owns reports whether this package could have written a key for a namespace. An annotation could name other objects of
-// the store, and a user must not delete them by accident.
+// owns reports whether a key is one that this package writes for a namespace. The annotation of an application could
+// also name other objects of the store, and a user must not delete them by accident.
 func (s *Store) owns(key, namespace string) bool {
 	rest, ok := strings.CutPrefix(key, path.Join(s.prefix, namespace)+"/")
 	return ok && stagedKey.MatchString(rest)

@@ -37,7 +37,7 @@ func (s *Staging) AddFlags(flags *pflag.FlagSet) {
 }
 
 // Prepare finds the local files of an application and changes the application so that it reads the staged files. It
-// stores nothing. The function namespace returns the namespace in which the application will be created.
+// stores nothing. The callback namespace returns the namespace in which the application will be created.
 func (s *Staging) Prepare(ctx context.Context, app *v1beta2.SparkApplication, namespace func() (string, error)) (err error) {
 	if s.files, err = Find(app); err != nil {
 		return exit.With(exit.Invalid, err)
@@ -151,7 +151,7 @@ func applications(ctx context.Context, c client.Client, namespace string) ([]*v1
 	return found, nil
 }
 
-// remain adds to an error that the staged files remain in the store.
+// remain wraps an error in a message that the staged files remain in the store.
 func remain(err error) error {
 	if err == nil {
 		return nil

@@ -41,8 +41,8 @@ func Split(args []string, own *pflag.FlagSet) (line, flags []string) {
 	return line, flags
 }
 
-// Here describes this machine as the submitter of a command line. If the version of Spark is empty, Here uses the
-// version in the tag of the image that the command line names.
+// Here returns a Submitter that describes this machine, on which the user runs the command line. If the given version
+// of Spark is empty, Here uses the version in the tag of the image that the command line names.
 func Here(line []string, sparkVersion string) (cmdline.Submitter, error) {
 	directory, err := os.Getwd()
 	if err != nil {
@@ -57,8 +57,8 @@ func Here(line []string, sparkVersion string) (cmdline.Submitter, error) {
 	return s, err
 }
 
-// newest is a version of the newest supported Spark release line, which has the most options. It stands for the version
-// until versionIn knows which image the command line names.
+// newest is a version of the newest supported Spark release line, which has the most options. versionIn uses it to
+// parse the command line, because the real version is known only after the command line has been parsed.
 const newest = "4.3.0"
 
 // versionIn returns the version of Spark in the tag of the image that a command line names.

@@ -1,5 +1,5 @@
 // Package submission converts the command line of spark-submit into a SparkApplication of sparkoperator.k8s.io. If it
-// cannot convert an option, it rejects the option or returns a warning about it, with a reason.
+// cannot convert an option, it returns an error or a warning that names the option and the reason.
 package submission
 
 import (
@@ -53,7 +53,7 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 }
 
 // FromRequest converts a submit.Request into an application. Unlike Convert, it does not replace references to
-// environment variables in the configuration, because such references do not refer to this machine.
+// environment variables in the configuration, because the request was not made for this machine's environment.
 func FromRequest(r submit.Request) (Result, error) { return newConverter(r, nil).run() }
 
 func newConverter(r submit.Request, warnings []string) *converter {
@@ -134,8 +134,8 @@ var readHere = regexp.MustCompile(`^spark\.(kubernetes\.|(driver|executor)\.(cor
 // values.
 var prefixed = regexp.MustCompile(`\.(label|annotation|node\.selector|secrets|secretKeyRef|driverEnv|volumes)\.`)
 
-// references replaces references to environment variables and system properties of the local machine by their values,
-// because the operator does not have them. It does so for the keys that spark-submit reads.
+// references replaces references to environment variables and system properties by their values on the local machine,
+// because the operator runs elsewhere and does not have these values. It does so for the keys that spark-submit reads.
 func (c *converter) references() error {
 	here := c.request.Conf.Clone().WithEnvironment(c.request.Environment).WithSystemProperties(c.request.SystemProperties)
 	for key, value := range c.request.Conf.All() {
@@ -159,8 +159,8 @@ func (c *converter) references() error {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// maxName is the largest length of the name that identity sets. It leaves room for the letters that the API server
-// appends, and for the suffixes of Service names.
+// maxName is the largest length of generateName, which the method identity sets. It leaves room for the letters that
+// the API server appends, and for the suffixes of Service names.
 const maxName = 40
 
 // identity sets the namespace and generateName. The API server appends a suffix to generateName, so the same command

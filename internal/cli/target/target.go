@@ -64,7 +64,7 @@ func CompleteNames(connect Connect, kinds ...string) cobra.CompletionFunc {
 	}
 }
 
-// Named returns the object that the only argument of a verb names, and the client that found it.
+// Named returns the object that the verb's only argument names, and the client with which it found the object.
 func Named(cmd *cobra.Command, connect Connect, args []string) (*cluster.Client, client.Object, error) {
 	c, err := connect()
 	if err != nil {

@@ -24,7 +24,7 @@ var colours = map[string]string{
 	"failed": red, "error": red, "running": green, "ok": green, "warning": yellow, "suspended": yellow, "pending": yellow,
 }
 
-// Level returns a word in its own colour. A word without an entry in colours stays as it is.
+// Level returns a word in the colour that the map colours gives it. A word without an entry stays as it is.
 func (p Paint) Level(word string) string { return p.As(word, word) }
 
 // As returns a text in the colour of the given word.

@@ -28,7 +28,7 @@ type stage struct {
 const defaultUIPort = 4040
 
 // readStages returns the stages of the application that runs in a driver pod. If Spark's REST API does not answer, the
-// result missing contains the reason.
+// second result says why there are no stages.
 func readStages(ctx context.Context, c *cluster.Client, pod *corev1.Pod) (stages []stage, missing string) {
 	port := defaultUIPort
 	for _, container := range pod.Spec.Containers {
@@ -54,7 +54,7 @@ func readStages(ctx context.Context, c *cluster.Client, pod *corev1.Pod) (stages
 	return stages, ""
 }
 
-// read decodes one response of Spark's REST API. If there is no response, the result missing contains the reason.
+// read decodes one response of Spark's REST API. If there is no response, the result says why there are no stages.
 func read(ctx context.Context, c *cluster.Client, path string, into any) (missing string) {
 	text, err := c.Raw(ctx, path)
 	switch {

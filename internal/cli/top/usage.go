@@ -28,7 +28,7 @@ type podMetrics struct {
 }
 
 // readUsage returns the CPU and memory that an object's pods use, by pod name. If the metrics API does not answer, the
-// result missing contains the reason.
+// second result says why there are no values.
 func readUsage(ctx context.Context, c *cluster.Client, object client.Object) (usage map[string]used, missing string) {
 	path := "/apis/metrics.k8s.io/v1beta1/namespaces/" + object.GetNamespace() + "/pods"
 	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))
