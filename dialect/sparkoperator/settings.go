@@ -50,9 +50,9 @@ func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 	}
 }
 
-// CheckDynamicAllocation returns an error for each number of executors with which Spark would stop a driver at its
-// start (ExecutorAllocationManager.validateSettings, SchedulerBackendUtils.getInitialTargetExecutorNumber). It accepts
-// an initial number below the minimum, because Spark then starts with the minimum.
+// CheckDynamicAllocation returns an error for each number of executors that would make Spark stop a driver at its start
+// (ExecutorAllocationManager.validateSettings, SchedulerBackendUtils.getInitialTargetExecutorNumber). It accepts an
+// initial number below the minimum, because Spark then starts with the minimum.
 func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*FieldError) {
 	if d == nil || !d.Enabled {
 		return nil

@@ -41,8 +41,8 @@ func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) 
 	return last.Cause, now.Before(last.Until)
 }
 
-// RetryAfter returns the time from now until the request of a question may be repeated. The result is negative if that
-// time has passed.
+// RetryAfter returns the duration from now until the request of a question may be sent again. The duration is negative
+// if the request may already be sent again.
 func (r *Replies) RetryAfter(q Question, now time.Time) time.Duration {
 	last, _ := r.Get(q)
 	return last.Until.Sub(now)

@@ -59,15 +59,15 @@ type Outcome struct {
 	Spent        Spent
 }
 
-// Spent contains the time that the actions took, by the machine's clock. Only metrics use it.
+// Spent contains the time that the actions took, measured with the machine's clock. Only metrics use it.
 type Spent struct {
 	Acting    time.Duration
 	Rendering time.Duration // a part of Acting
 	Submitted time.Time     // when a submission's last object was created; zero without a submission
 }
 
-// Add returns the outcome o combined with the outcome of the actions that followed. If both have a fact or a rejection,
-// it keeps those of o.
+// Add combines two outcomes: this outcome, and the outcome of the actions that followed. If both have a fact or a
+// rejection, Add keeps the earlier one.
 func (o Outcome) Add(next Outcome) Outcome {
 	if o.Fact == nil {
 		o.Fact = next.Fact

@@ -76,7 +76,7 @@ func quotedIn(cell string) (found []string, _ error) {
 	return found, nil
 }
 
-// parseTable parses the table of packages, and the folders in the table that follows it.
+// parseTable parses two tables in a text: the table of packages, and the table of folders that follows it.
 func parseTable(text string) (packages table, folders []string, _ error) {
 	for _, cells := range section(text, "Packages") {
 		names, err := quotedIn(cells[0])

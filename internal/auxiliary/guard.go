@@ -94,7 +94,7 @@ func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructure
 	}
 	if wait := EditInterval - w.Now.Sub(k.Memory.seen(identity.Key(w.Owner), existing).at); wait > 0 {
 		return false, &causeError{lifecycle.Cause{Reason: ReasonEdited, Message: fmt.Sprintf(
-			"another client repeatedly changes this object, and the operator reverts its changes at most once in %s; stop the client, which metadata.managedFields names", EditInterval)}}
+			"another client repeatedly changes this object, and the operator reverts its changes at most once in %s; find the client in metadata.managedFields, and stop it", EditInterval)}}
 	}
 	return true, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestMatchesAll checks that fields that others add to an object do not count as an edit. Fields that they add to a
-// selector do.
+// TestMatchesAll checks that fields that others add to an object do not count as an edit. An exception is a selector: a
+// field that others add to it counts as an edit.
 func TestMatchesAll(t *testing.T) {
 	wanted := func() *corev1.Service {
 		return &corev1.Service{

@@ -118,8 +118,8 @@ func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	return &unstructured.Unstructured{Object: tree}
 }
 
-// replicasFor returns the number of replicas with which a StatefulSet keeps all existing pods that have its name and a
-// number.
+// replicasFor returns the number of replicas that a StatefulSet needs to keep all existing pods whose names are its
+// name and a number. The result is at most twice the number of these pods.
 func replicasFor(set string, pods []corev1.Pod) int64 {
 	left, count := int64(0), int64(0)
 	for _, pod := range pods {

@@ -107,7 +107,8 @@ func changesOnly(pass func(*Summary)) func(*Summary) {
 	}
 }
 
-// after returns the pods in the list that are newer than the given pod, or all pods of the list if the given pod is nil.
+// after returns the pods in the list that are newer than the given pod. If the given pod is nil, it returns all pods in
+// the list.
 func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool {
 		return last != nil && (p.UID == last.UID || p.CreationTimestamp.Before(&last.CreationTimestamp))

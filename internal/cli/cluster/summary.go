@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Result is the state of an object in words that all kinds share.
+// Result is a short form of an object's state. It has the same values for all kinds.
 type Result string
 
 // These are the values of Result.

@@ -126,7 +126,7 @@ func (u *ui) showHistory(cmd *cobra.Command, c *cluster.Client, object client.Ob
 	address := parsed.JoinPath("history", id).String() + "/"
 	fmt.Fprintf(u.Out, "%s has ended; its pages in the History Server are at %s\n", screen.Title(object), address)
 	if confOf(object)["spark.eventLog.enabled"] != "true" {
-		fmt.Fprintln(u.Err, terminal.Wrap("note: ", "its sparkConf does not set spark.eventLog.enabled to true, so the History Server may have no pages for it", u.Width))
+		fmt.Fprintln(u.Err, terminal.Wrap("note: ", "the application does not set spark.eventLog.enabled to true in sparkConf, so the History Server may have no pages for it", u.Width))
 	}
 	u.browse(address)
 	return nil
@@ -147,7 +147,7 @@ func (u *ui) sparkID(cmd *cobra.Command, c *cluster.Client, object client.Object
 			return id, nil
 		}
 	}
-	return "", exit.Errorf(exit.Cluster, "Spark's id of %s is unknown, because its pods are gone", screen.Title(object))
+	return "", exit.Errorf(exit.Cluster, "Spark's id of %s is unknown, because its pods are gone; look for the application's name in the History Server", screen.Title(object))
 }
 
 func confOf(object client.Object) map[string]string {

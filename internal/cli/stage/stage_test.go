@@ -198,7 +198,8 @@ func stored(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// staging runs the steps of the verb submit with a store, and returns the lines of the progress.
+// staging stages the files of an application in a store, with the same steps as the verb submit. It returns the
+// reported progress, one line for each file.
 func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []string {
 	t.Helper()
 	set := found(t, app)
