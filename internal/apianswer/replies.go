@@ -31,8 +31,8 @@ type Reply struct {
 	Cause   lifecycle.Cause // empty if nothing is wrong
 }
 
-// Last returns the cause in the last reply to a question about an attempt. fresh reports whether the reply is still
-// valid. If no reply is cached, the cause is empty.
+// Last returns the cause in the last reply to a question about an attempt. The second result reports whether the reply
+// is still valid. If no reply is cached, the cause is empty.
 func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) (cause lifecycle.Cause, fresh bool) {
 	last, known := r.Get(q)
 	if !known || last.UID != uid || last.Attempt != attempt {

@@ -194,8 +194,8 @@ func isImpure(imported string) bool {
 	return !slices.Contains(purePackagesOfNet, imported) && isBelowAny(imported, impure)
 }
 
-// impureUses returns a message for each place where a file uses a function in impureCalls. The map names contains the
-// path of each imported package by its local name.
+// impureUses returns a message for each place where a file uses a function in impureCalls. The map contains the path of
+// each imported package by its local name.
 func impureUses(f file, names map[string]string) []string {
 	var found []string
 	ast.Inspect(f.syntax, func(node ast.Node) bool {

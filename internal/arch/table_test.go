@@ -49,8 +49,7 @@ func (r *row) allows(folder string) bool {
 	return slices.ContainsFunc(r.imports, func(pattern string) bool { return matches(pattern, folder) })
 }
 
-// section returns the cells of the table rows in one section of a page. heading is the line with which the section
-// begins.
+// section returns the cells of the table rows in one section of a page. The section begins with the given heading.
 func section(text, heading string) (rows [][]string) {
 	_, text, _ = strings.Cut(text, "\n## "+heading+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")

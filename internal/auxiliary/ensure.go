@@ -259,9 +259,9 @@ type causeError struct{ cause lifecycle.Cause }
 // Error returns the message of the cause.
 func (e *causeError) Error() string { return e.cause.Message }
 
-// ensure creates or updates one object so that it has the wanted state. If the cache shows the wanted state, ensure
-// sends no request, unless the parameter read is true. In this case it reads the object, because the result needs the
-// object's address. The parameter made is the operator's last write to the object.
+// ensure creates or updates one object so that it has the wanted state. It sends no request if the cache shows the
+// wanted state, or if the operator's last write (made) had the same content and was so recent that the cache may not
+// show it yet. Even then, ensure reads the object if the caller needs its address (read).
 func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made write) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	content := object.GetLabels()[lifecycle.ContentLabel]

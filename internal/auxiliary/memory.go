@@ -64,8 +64,9 @@ func (m *Memory) verified(key types.NamespacedName, object client.Object, now ti
 	m.remember(key, object, func(e *revision) { e.verifiedAt = now })
 }
 
-// forgetSecrets removes Secrets from the memory that are about to be deleted. If they are wanted again later, they then
-// are created again. kept contains the keys (nameOf) of the Secrets that stay in the memory.
+// forgetSecrets removes from the memory the Secrets that the operator is about to delete from the cluster. If such a
+// Secret is wanted again later, the operator then creates it again. The given keys (nameOf) are those of the Secrets
+// that stay in the memory.
 func (m *Memory) forgetSecrets(key types.NamespacedName, kept []string) {
 	m.edits.Update(key, func(all map[string]revision, _ bool) (map[string]revision, bool) {
 		all = maps.Clone(all) // callers still read the old map

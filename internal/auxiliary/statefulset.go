@@ -147,7 +147,7 @@ func inheritedContent(generation int64) string {
 }
 
 // keptAsInherited reports whether an object is an inherited StatefulSet that stays as it is, because nobody has edited
-// the cluster since the StatefulSet was marked (markSet). label is the object's content label in the cache.
+// the cluster since the StatefulSet was marked (markSet). The given label is the object's content label in the cache.
 func (w *work) keptAsInherited(object client.Object, label string) bool {
 	return isSet(object) && label == w.inheritedMark
 }
