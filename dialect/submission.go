@@ -10,8 +10,8 @@ import (
 // ReasonSparkSubmit is the wait reason of an attempt whose driver pod spark-submit creates.
 const ReasonSparkSubmit = "SparkSubmit"
 
-// SparkSubmitCause returns the wait reason of an attempt whose driver pod is created by spark-submit. The parameter why
-// explains why the operator does not create this pod itself.
+// SparkSubmitCause returns the wait reason of an attempt whose driver pod is created by spark-submit. The argument is
+// the reason why the operator does not create this pod itself.
 func SparkSubmitCause(why string) *lifecycle.Cause {
 	return &lifecycle.Cause{Reason: ReasonSparkSubmit, Message: "spark-submit creates the driver pod: " + why}
 }

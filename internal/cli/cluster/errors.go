@@ -96,7 +96,7 @@ func missingDefinition(err error) error {
 	return fmt.Errorf("the cluster has no CustomResourceDefinition of %s; install the operator's chart with its CustomResourceDefinitions (crds.*), or choose another --context", name)
 }
 
-// rightError is the error for a missing right. check is the command with which the user can check whether the right
+// rightError is the error for a missing right. It contains the command with which the user can check whether the right
 // exists.
 type rightError struct {
 	error

@@ -63,9 +63,9 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 	}
 }
 
-// nextPod returns the pod of the next log: the newest pod, if it is newer than last. last is the pod of the previous
-// log, or nil before the first log. If no further log will follow, nextPod returns nil. If the option Follow is set,
-// nextPod waits until the next pod exists and its container has started.
+// nextPod returns the pod of the next log. This is the newest pod, if it is newer than the pod of the previous log.
+// Before the first log, there is no previous pod (nil). If no further log will follow, nextPod returns nil. If the
+// option Follow is set, nextPod waits until the next pod exists and its container has started.
 func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()
@@ -115,9 +115,8 @@ func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
 	})
 }
 
-// noMore reports whether no further log will follow. The parameter waiting says whether the pod of a further log
-// already exists. The parameter wrote says whether a log was already written. If there is no log at all, noMore returns
-// an error.
+// noMore reports whether no further log will follow. The caller says whether the pod of a further log already exists
+// (waiting), and whether a log was already written (wrote). If there is no log at all, noMore returns an error.
 func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, wrote bool) (bool, error) {
 	live := KindOf(object).New()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {

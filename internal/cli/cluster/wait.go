@@ -98,7 +98,7 @@ func judge(object client.Object, goal string, last *string, changed func(*Summar
 }
 
 // follow watches the object until it reaches the goal or the watch ends. The API server ends every watch after some
-// minutes. The result done reports whether the goal was reached.
+// minutes. The first result reports whether the goal was reached.
 func (c *Client) follow(ctx context.Context, object client.Object, version, goal string, last *string, changed func(*Summary)) (done bool, err error) {
 	watcher, err := c.Watch(ctx, KindOf(object).list(), &client.ListOptions{
 		Namespace: object.GetNamespace(), FieldSelector: fields.OneTermEqualSelector("metadata.name", object.GetName()),

@@ -91,8 +91,8 @@ var more = map[string][]string{
 	},
 }
 
-// tables lists the Go tables of valid values in the tests of the dialects. The text wrap is the part of a spec in which
-// a value from the table is set. The value replaces the "%" in wrap.
+// tables lists the Go tables of valid values in the tests of the dialects. The last text of an entry is the part of a
+// spec in which a value from the table is set. The value replaces the "%" in this text.
 var tables = []struct{ group, file, name, wrap string }{
 	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "specSamples", "%"},
 	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{driver: %}"},

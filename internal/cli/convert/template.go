@@ -34,8 +34,8 @@ func readExecutor(text []byte) (*template, error) {
 	return readTemplate(text, overlay.ExecutorContainer, func(int) int { return 0 })
 }
 
-// readTemplate reads a pod template. name is the default name of Spark's container. place returns the index of Spark's
-// container if there are the given number of containers.
+// readTemplate reads a pod template. Spark's container has the given name by default. The callback returns the index of
+// Spark's container in a template with the given number of containers.
 func readTemplate(text []byte, name string, place func(containers int) int) (*template, error) {
 	tree, err := podtemplate.Decode(text)
 	if err != nil {
@@ -67,8 +67,9 @@ func readTemplate(text []byte, name string, place func(containers int) int) (*te
 	return t, nil
 }
 
-// sparkFirst moves Spark's container to the first place. This does not change the pod, because Spark always puts its
-// own container last. If the template has no containers, sparkFirst adds an empty one.
+// sparkFirst moves Spark's container to the first place. The callback returns the present index of Spark's container in
+// a template with the given number of containers. The move does not change the pod, because Spark always puts its own
+// container last. If the template has no containers, sparkFirst adds an empty one.
 func (t *template) sparkFirst(place func(containers int) int) {
 	spec := t.spec()
 	containers, _ := spec["containers"].([]any)

@@ -210,8 +210,8 @@ func (r *verbs) painted(table string, rows []listed) string {
 }
 
 // printChange prints the row of a changed object if the object passes the filters. A deleted object has the state
-// DELETED. The parameter layout is the layout of the previous row, or nil for the first row. printChange returns the
-// layout for the next row.
+// DELETED. The caller passes the layout of the previous row, or nil for the first row. The result is the layout for the
+// next row.
 func (r *verbs) printChange(change cluster.Change, o *listOptions, layout *terminal.Layout) *terminal.Layout {
 	s := cluster.Summarize(change.Object)
 	if !o.shows(&s) {

@@ -74,9 +74,8 @@ func runner(o launch.Operator, object client.Object) (made submit.Objects, secre
 	return made, secret, nil
 }
 
-// lineOf returns the command line that a submitter pod runs. The argument data holds the pod's files, and runner holds
-// the pod's arguments. The argument marks holds the labels by which the operator finds its objects. The command line
-// does not contain these labels.
+// lineOf returns the command line that a submitter pod runs, from the files and the arguments of this pod. It leaves
+// out the labels by which the operator finds its objects (marks).
 func lineOf(data map[string][]byte, marks map[string]string, runner []string) (line Line, err error) {
 	properties, err := conf.UnmarshalProperties(string(data["spark.properties"]))
 	if err != nil {
@@ -154,7 +153,7 @@ func localFile(value string, files map[string][]byte) string {
 }
 
 // withoutMarks removes from a pod template the owners, labels and annotations that only the operator needs. It returns
-// the remaining template. The result needed is false if this template has no settings, so that spark-submit can run
+// the remaining template. The second result is false if this template has no settings, so that spark-submit can run
 // without it.
 func withoutMarks(text []byte, marks map[string]string) (template []byte, needed bool, err error) {
 	var pod map[string]any

@@ -17,8 +17,7 @@ const (
 )
 
 // useDirectory changes an application so that it reads the files of the set from a directory. The driver and the
-// executors have this directory at the same path. The callback name returns the path of a file relative to the
-// directory.
+// executors have this directory at the same path. The callback returns the path of a file relative to the directory.
 //
 // The main file, jars and Python files get URIs with the scheme local. For --files and --archives, Spark ignores this
 // scheme (SparkContext.addFile): SparkFiles.get does not find such a file, and executors do not unpack such an archive.

@@ -85,8 +85,8 @@ func (s *Set) checkNames() error {
 	return nil
 }
 
-// rewrite replaces the URI of each local file in the application. The callback uri returns the new URI of a file. Its
-// parameter option is the option of spark-submit that names the file.
+// rewrite replaces the URI of each local file in the application. The callback receives the option of spark-submit that
+// names the file, and returns the new URI.
 func (s *Set) rewrite(app *v1beta2.SparkApplication, uri func(option string, f *File) string) error {
 	return walk(app, func(option, path string) (string, error) { return uri(option, s.byPath[path]), nil })
 }
@@ -98,8 +98,8 @@ const (
 	archivesOption = "--archives"
 )
 
-// walk calls the callback visit for each local file that an application names. The callback receives the path of the
-// file, and the option of spark-submit that names the file. If the callback returns a URI, walk writes this URI into
+// walk calls the callback for each local file that an application names. The callback receives the option of
+// spark-submit that names the file, and the path of the file. If the callback returns a URI, walk writes this URI into
 // the application, with the fragment of the old URI. If it returns "", walk keeps the old URI.
 func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string, error)) error {
 	spec := &app.Spec
@@ -124,8 +124,8 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 	return nil
 }
 
-// replaced returns a copy of a list of URIs, in which new URIs replace the URI of each local file. The callback visit
-// returns the new URI of a file. A URI with a pattern can stand for several files.
+// replaced returns a copy of a list of URIs, in which new URIs replace the URIs of local files. The callback returns
+// the new URI of a file. A URI with a pattern can stand for several files, and is then replaced by several URIs.
 func replaced(option string, uris []string, visit func(option, path string) (string, error)) ([]string, error) {
 	var out []string
 	for _, uri := range uris {

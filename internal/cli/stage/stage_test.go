@@ -235,9 +235,9 @@ func TestDirectory(t *testing.T) {
 // applications must name the stored files, and the files must be deleted with the last application of the namespace
 // that names them.
 //
-// The parameter as is the beginning of the URLs by which Spark reads the files. The callback list returns the store's
-// contents by their keys below the URL. If the callback is nil, the store is a directory, and storeLife sets both
-// parameters itself.
+// The second URL is the beginning of the URLs by which Spark reads the files. The callback returns the store's contents
+// by their keys below the store's URL. If the callback is nil, the store is a directory, and storeLife sets both
+// arguments itself.
 func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 	t.Helper()
 	if list == nil {

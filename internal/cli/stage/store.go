@@ -48,7 +48,7 @@ func Open(ctx context.Context, store, readAs string) (*Store, error) {
 	return open(ctx, store, readAs, true)
 }
 
-// open opens a store. The argument create controls whether a missing directory is created.
+// open opens a store. The last argument says whether a missing directory is created.
 func open(ctx context.Context, store, readAs string, create bool) (*Store, error) {
 	u, err := url.Parse(store)
 	if err != nil || u.Scheme == "" {
@@ -140,9 +140,8 @@ func (s *Store) Use(set *Set, app *v1beta2.SparkApplication) error {
 	return set.rewrite(app, func(_ string, f *File) string { return s.readAs + "/" + name(f) })
 }
 
-// Progress receives the progress of one file. The argument stored is the number of bytes that were sent. It equals the
-// file's size only after the store has confirmed the file. The argument existed reports whether the store already had
-// the file.
+// Progress is called with the progress of one file: the number of bytes that were sent, and whether the store already
+// had the file. The number equals the file's size only after the store has confirmed the file.
 type Progress func(f *File, stored int64, existed bool)
 
 // Upload stores the files of the set that the store does not have, and returns their keys.

@@ -37,7 +37,7 @@ func (s *Staging) AddFlags(flags *pflag.FlagSet) {
 }
 
 // Prepare finds the local files of an application and changes the application so that it reads the staged files. It
-// stores nothing. The callback namespace returns the namespace in which the application will be created.
+// stores nothing. The callback returns the namespace in which the application will be created.
 func (s *Staging) Prepare(ctx context.Context, app *v1beta2.SparkApplication, namespace func() (string, error)) (err error) {
 	if s.files, err = Find(app); err != nil {
 		return exit.With(exit.Invalid, err)

@@ -41,9 +41,9 @@ func Standard() Streams {
 	return s
 }
 
-// Wrap breaks a text into lines of at most the given width, at blanks. The argument first is the beginning of the first
-// line, and each further line is indented by the length of first. A word that is longer than a line gets its own line.
-// A width of 0 means no limit.
+// Wrap breaks a text into lines of at most the given width, at blanks. The first line begins with the given prefix, and
+// each further line is indented by the length of the prefix. A word that is longer than a line gets its own line. A
+// width of 0 means no limit.
 func Wrap(first, text string, width int) string {
 	if width == 0 || utf8.RuneCountInString(first)+utf8.RuneCountInString(text) <= width {
 		return first + text
