@@ -377,7 +377,7 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	case identity.OwnedBy(existing, w.Owner.GetUID()):
 		return nil
 	case w.drivenElsewhere(existing):
-		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created this object for the running driver, so the operator does not change it"}}
+		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created this object together with the driver, so this operator does not change it"}}
 	}
 	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
 		// The object will be deleted. The operator retries soon, and reports the object if it still exists later.
