@@ -135,7 +135,7 @@ func (k *kubelet) logs(pod, text string) {
 	k.texts[pod] = text
 }
 
-// asked reports whether the kubelet received a request with the option.
+// asked reports whether the kubelet received a request with the given query option.
 func (k *kubelet) asked(option string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

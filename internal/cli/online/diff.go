@@ -162,8 +162,8 @@ func differ(path string, before, after any, changes *[]string) {
 	}
 }
 
-// below returns the path of the field key below the given path. A key that contains dots or slashes is a key of a map,
-// so it is written in brackets.
+// below returns the path of a field, made from the path of the enclosing object and the name of the field. A name that
+// contains dots or slashes is a key of a map, so it is written in brackets.
 func below(path, key string) string {
 	switch {
 	case path == "":

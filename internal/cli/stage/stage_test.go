@@ -97,7 +97,8 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 	}
 }
 
-// TestConfigMapIsNamedByContent checks that the name depends on the contents alone.
+// TestConfigMapIsNamedByContent checks that the name of a ConfigMap with staged files depends only on the contents of
+// the files.
 func TestConfigMapIsNamedByContent(t *testing.T) {
 	name := func(text string) string {
 		dir := write(t, map[string]string{"app.py": text})
