@@ -142,7 +142,7 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	case lifecycle.Delete:
 		return a.delete(ctx, view, action)
 	}
-	return Outcome{}, errors.New("the decision contains an action that the operator cannot carry out; this is a bug of the operator, please report it")
+	return Outcome{}, errors.New("the decision contains an action that the operator cannot carry out; this is a bug of the operator, report it")
 }
 
 // create creates the objects of a submission: first the ConfigMaps and Services of the driver, in parallel, and then

@@ -28,7 +28,7 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 	case lifecycle.Delete:
 		return reportRejection(view, acts.Delete(ctx, action.Name))
 	}
-	return Outcome{}, errors.New("the decision contains an action that the operator cannot carry out; this is a bug of the operator, please report it")
+	return Outcome{}, errors.New("the decision contains an action that the operator cannot carry out; this is a bug of the operator, report it")
 }
 
 // createRun creates a run, unless an earlier action of the same pass has created it.
