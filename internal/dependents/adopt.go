@@ -75,7 +75,7 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		return Creation{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s was deleted just now", gvk.Kind, object.GetName())}
+		return Creation{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s existed and was deleted just now; the next pass creates it", gvk.Kind, object.GetName())}
 	case err != nil:
 		return Creation{}, err
 	case identity.Inherited(existing, owner):
