@@ -80,8 +80,8 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (reas
 // AddWhenServed adds a kind that a cluster may lack. It must be called before the operator starts. If the kind cannot
 // be served yet, the operator logs the reason, serves all other kinds, and begins to serve this kind without a restart
 // when it can. A kind cannot be served if its definition is missing or is another operator's, or if the operator has no
-// right to list the kind. It also cannot be served while this is true of another kind that it needs, such as the kind
-// of its runs.
+// right to list the kind. It also cannot be served while the API server does not serve another kind that it needs, such
+// as the kind of its runs.
 func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
