@@ -22,7 +22,7 @@ func (r *Reviewer) exceeded(ctx context.Context, namespace string, cfg config.Co
 	quotas, err := r.Quotas(ctx, namespace)
 	if err != nil {
 		r.Log.Error(err, "Could not read the quotas for a review", "namespace", namespace)
-		return nil, []string{"the object was not compared with the ResourceQuotas of its namespace, because the operator cannot look them up; the API server checks them when it creates pods"}
+		return nil, []string{"the object was not compared with the ResourceQuotas of its namespace, because the operator cannot look them up; the API server compares each pod with them when the pod is created"}
 	}
 	if len(quotas) == 0 {
 		return nil, nil // saves the rendering of the pods
@@ -49,8 +49,9 @@ type key struct {
 	resource corev1.ResourceName
 }
 
-// exceededBefore returns the excesses of the object before an update. The update is admitted if it needs no more of the
-// exceeded resources than before. Otherwise nobody could suspend an application after its quota was lowered.
+// exceededBefore returns the resources for which the object exceeded a quota before an update, with the amounts that it
+// needed. An update that does not increase these amounts is admitted. Otherwise nobody could suspend an application
+// after an administrator lowered its quota.
 func (r *Reviewer) exceededBefore(cfg config.Configuration, labels map[string]string, old client.Object, quotas []corev1.ResourceQuota) map[key]quota.Excess {
 	if old == nil {
 		return nil // a creation

@@ -1,7 +1,7 @@
 // Package webhook serves the admission webhooks. The API server sends every new and every edited custom resource to the
 // validating webhook. The validating webhook answers with the faults and warnings that a pass would report, and changes
 // no object. The rest of the operator does not rely on it, because every pass checks the spec again. The mutating
-// webhook (Executors) receives only those executors that need a change.
+// webhook (Executors) changes executor pods. The API server sends it only the pods that need a change.
 package webhook
 
 import (
@@ -184,8 +184,8 @@ func refused(req admission.Request, faults []*dialect.FieldError) admission.Resp
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}
 }
 
-// unchecked admits an object that could not be reviewed. The answer contains a warning, in which reason is the text
-// after "because".
+// unchecked admits an object that could not be reviewed. The answer contains a warning with the given reason, which
+// must be a clause that can follow the word "because".
 func unchecked(reason string) admission.Response {
 	return admission.Allowed("").WithWarnings("the object was not checked, because " + reason + "; the operator checks it before it launches anything")
 }

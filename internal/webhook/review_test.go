@@ -45,7 +45,7 @@ var refusals = []string{
 
 const applications = "../../dialect/sparkoperator/application/testdata/refusals.yaml"
 
-// unusable is a piece of an application that the definition accepts and the webhook refuses.
+// unusable is a part of an application's spec that the CustomResourceDefinition accepts and the webhook refuses.
 const unusable = `spec: {executor: {cores: 2, coreLimit: "1"}}`
 
 // TestEachRowOfThePageIsRefused checks, for each row of docs/validation.md, that the API server refuses the custom
@@ -79,8 +79,8 @@ func TestEachRowOfThePageIsRefused(t *testing.T) {
 	}
 }
 
-// TestTemplateIsRefusedLikeItsRuns checks the specs of applications that docs/validation.md lists. In the template of a
-// schedule, the same check refuses the same spec.
+// TestTemplateIsRefusedLikeItsRuns checks the template of a ScheduledSparkApplication. If docs/validation.md lists a
+// spec of an application as refused, the same spec must be refused in a template, with the same message.
 func TestTemplateIsRefusedLikeItsRuns(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -136,7 +136,7 @@ func (h *hooked) refused(r refusal.Row, pieces ...string) {
 }
 
 // pass returns the message with which a pass reports that the spec of a stored object is invalid. The message is either
-// in the condition Stalled or in the error of a launch. The passes assume an empty cluster.
+// in the condition Stalled or in the error of a launch. The simulated passes run in an empty cluster.
 func (h *hooked) pass(object *unstructured.Unstructured) string {
 	h.T.Helper()
 	operator := launch.Operator{Config: h.settings(), Now: time.Now()}

@@ -25,8 +25,8 @@ type Server struct {
 }
 
 // NewServer returns a server that serves a handler at an address. It opens the address at once, so that an operator
-// whose address is in use does not even start. The argument delay is how long the server continues after the context of
-// Serve has ended.
+// whose address is in use does not even start. When the context of Serve ends, the server continues for the given
+// delay.
 func NewServer(address string, handler http.Handler, serving *certs.Serving, delay time.Duration) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {

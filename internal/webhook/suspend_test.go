@@ -76,8 +76,8 @@ func (h *hooked) stops(object *unstructured.Unstructured, what string) {
 	}
 }
 
-// TestRulesOfThePlatformLetUsersStop checks an object that breaks a rule of the platform which became stricter after
-// its creation. The object can be suspended, and can be resumed when the rule allows it again.
+// TestRulesOfThePlatformLetUsersStop checks an object that breaks a rule of the platform, because the rule became
+// stricter after the object was created. The object can be suspended. It can be resumed when the rule allows it again.
 func TestRulesOfThePlatformLetUsersStop(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

@@ -33,9 +33,9 @@ func Path(kind schema.GroupVersionKind) string {
 	return "/validate-" + strings.ReplaceAll(kind.Group, ".", "-") + "-" + kind.Version + "-" + strings.ToLower(kind.Kind)
 }
 
-// Handler returns the HTTP handler for the reviews of several kinds. If executors is not nil, it also changes executor
-// pods. Reviews and executor pods have separate limits of concurrent requests: the API server creates no executor until
-// its request is answered, so these requests must not wait for reviews.
+// Handler returns the HTTP handler for the reviews of several kinds. Unless executors is nil, the HTTP handler also
+// serves the webhook that changes executor pods. The two have separate limits of concurrent requests: the API server
+// creates no executor pod until its request is answered, so these requests must not wait for reviews.
 func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) {
 	mux := http.NewServeMux()
 	add := func(path string, handler admission.Handler, log logr.Logger, slots chan struct{}) error {
@@ -58,8 +58,9 @@ func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) 
 	return mux, add(ExecutorPath, executors, executors.Log, make(chan struct{}, maxReviews))
 }
 
-// few returns a handler that waits for a slot before it passes a request to next. It rejects a request that is too
-// large, or that is not an AdmissionReview of a supported version.
+// few returns a handler that limits the number of concurrent requests: it waits for a free slot before it passes a
+// request to the handler next. It rejects a request that is too large, or that is not an AdmissionReview of a supported
+// version.
 func few(slots chan struct{}, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		select {

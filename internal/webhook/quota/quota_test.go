@@ -70,8 +70,8 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestExceededOfSeveralQuotas checks the order of the result. It also checks pods that need more than an int64 can
-// hold.
+// TestExceededOfSeveralQuotas checks that the exceeded quotas are returned in the order of their names. The pods need
+// more than an int64 can hold.
 func TestExceededOfSeveralQuotas(t *testing.T) {
 	quotas := []corev1.ResourceQuota{{Spec: *read[corev1.ResourceQuotaSpec](t, `{hard: {cpu: 1}}`)}, {Spec: *read[corev1.ResourceQuotaSpec](t, `{hard: {memory: 1Gi}}`)}, {}}
 	for i, name := range []string{"b", "a", "c"} {
@@ -92,7 +92,8 @@ func TestExceededOfSeveralQuotas(t *testing.T) {
 	}
 }
 
-// TestTrimmed checks that the cache keeps what Exceeded reads, and nothing else.
+// TestTrimmed checks which fields of a ResourceQuota the cache keeps. These are the fields that Exceeded reads, and no
+// others.
 func TestTrimmed(t *testing.T) {
 	whole := read[corev1.ResourceQuota](t, `
 metadata: {name: q, namespace: n, uid: u, resourceVersion: "1", annotations: {a: b}, managedFields: [{manager: m}]}
