@@ -1,6 +1,6 @@
 // Pause holds the namespaces of a pod. It is the first process of every pod and does nothing until it receives SIGTERM
-// or SIGINT. As the first process it inherits the orphans of a pod that shares its process namespace. It must wait for
-// them, because otherwise they stay as zombies.
+// or SIGINT. If the containers of the pod share a process namespace, the first process inherits their orphaned
+// processes. It must reap them, because otherwise they stay as zombies.
 package main
 
 import (

@@ -155,7 +155,8 @@ func Ensure(ctx context.Context, source, cache string, p Program, progress Progr
 	return path, nil
 }
 
-// report calls progress at once and then every five seconds, until the caller calls the returned function stop.
+// report calls the function progress at once and then every five seconds. The caller must call the returned function to
+// end the reports.
 func report(p Program, progress Progress) (stop func()) {
 	if progress == nil {
 		return func() {}

@@ -99,7 +99,7 @@ func deliver(cmd *cobra.Command, archive, output string, err error) error {
 		return err
 	}
 	if archive == "" {
-		return errors.New("the build returned no archive")
+		return errors.New("the build returned no archive, which is a bug of sparklocal: please report it")
 	}
 	if output != "" {
 		if err := image.Copy(archive, output); err != nil {

@@ -55,8 +55,8 @@ func stateDir(flag string) (string, error) {
 	return resolve(dir), nil
 }
 
-// resolve resolves the symbolic links in a path. It keeps the last elements of the path as they are if they do not
-// exist.
+// resolve resolves the symbolic links in a path. If the end of the path does not exist, it resolves the part that
+// exists.
 func resolve(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved

@@ -62,7 +62,7 @@ func showState(out io.Writer, dir, output string, state supervise.State) error {
 		return errors.New("the cluster is not running: start it with `sparklocal up`")
 	}
 	if state.Phase != supervise.Ready {
-		return fmt.Errorf("the cluster is not ready: its phase is %s", state.Phase)
+		return fmt.Errorf("the cluster is not ready: its phase is %s; wait, or run `sparklocal down` and then `sparklocal up`", state.Phase)
 	}
 	for _, c := range state.Components {
 		if c.Status != supervise.ComponentReady {

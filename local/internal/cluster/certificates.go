@@ -17,7 +17,7 @@ const (
 const superuser = "system:masters"
 
 // identities returns the certificates of the API server's clients, by name. Each client also has a kubeconfig with this
-// name. The API server binds its built-in roles to certain users and groups; the Kubernetes components use these.
+// name. The Kubernetes components use the users and groups to which the API server binds its built-in roles.
 func (s *Spec) identities() map[string]pki.Leaf {
 	hosts := []string{"localhost", s.host()}
 	users := map[string]pki.Leaf{

@@ -26,8 +26,8 @@ func withNode(major, minor int) *Spec {
 	}
 }
 
-// render returns a component as the function component renders it. It first issues the certificates, because the
-// component's health check reads them.
+// render returns the component that the given function renders. It first issues the certificates, because the
+// component's health check reads them. In the arguments, it replaces the directory of the cluster by /d.
 func render(t *testing.T, s *Spec, component func(*Spec) (supervise.Component, error)) supervise.Component {
 	t.Helper()
 	s.Dir = t.TempDir()

@@ -26,9 +26,9 @@ func (s *Spec) kube(name string, ready func(context.Context) error, args ...stri
 	return supervise.Component{Name: name, Path: s.Kube, Args: args, Env: s.environment(), Ready: ready}
 }
 
-// health returns a health check that requests an HTTPS path on a port of the control plane or node. The check presents
-// the client certificate cert and trusts only the authority ca. The certificates must exist already (see issue),
-// because health itself reads their files.
+// health returns a health check that requests an HTTPS path on a port of the control plane or node. The last two
+// arguments are the names of the only certificate authority that the check trusts, and of the client certificate that
+// it presents. The certificates must have been issued before the call, because health reads their files.
 func (s *Spec) health(port int, path, ca, cert string) (func(context.Context) error, error) {
 	config, err := pki.ClientConfig(s.path("pki"), ca, cert)
 	if err != nil {

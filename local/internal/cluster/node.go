@@ -21,7 +21,7 @@ import (
 )
 
 // mountPoints are host directories whose paths are fixed in the programs of the node. In the cluster's mount namespace,
-// a directory below node/ is mounted over each of them. The keys are the names of these directories below node/.
+// a directory below node/ is mounted over each of them. The keys are the names of the mounted directories.
 var mountPoints = map[string]string{
 	"kubelet": "/var/lib/kubelet",
 	"cni":     "/var/lib/cni",
@@ -250,7 +250,8 @@ func (r *runner) connect(tid int) error {
 	})
 }
 
-// ip runs an ip(8) command. The function start starts the command's process, for example in the cluster's namespaces.
+// ip runs an ip(8) command. It starts the command's process with the given function, for example in the cluster's
+// namespaces.
 func ip(args []string, start func(*exec.Cmd) error) error {
 	var out strings.Builder
 	cmd := exec.Command("ip", args...)

@@ -123,7 +123,7 @@ func (r *runner) watch(ctx context.Context) {
 
 // down ends all processes of the cluster. If the cluster is unwanted (see unwanted), down also removes the cluster's
 // files. Otherwise the data and the logs stay, until `sparklocal down` removes them or `up` starts the cluster again.
-// The error cause says why the start failed; down returns it together with its own errors.
+// If the start failed, the argument is the reason; down returns it together with its own errors.
 func (r *runner) down(cause error) error {
 	r.sup.Stop()
 	if r.thread != nil {
@@ -202,8 +202,8 @@ func (r *runner) defaultServiceAccount(ctx context.Context) error {
 	})
 }
 
-// poll repeats check until it succeeds. If the context ends first, poll returns the last error of check with the given
-// prefix.
+// poll calls the function check again and again until it succeeds. If the context ends first, poll returns the last
+// error of check with the given prefix.
 func poll(ctx context.Context, prefix string, check func() error) error {
 	for {
 		err := check()

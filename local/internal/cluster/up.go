@@ -93,9 +93,9 @@ func Up(ctx context.Context, o Options, report Reporter) error {
 	return await(ctx, o.Dir, supervisor, report)
 }
 
-// endsAfterFailure handles a cluster whose start failed. Its supervisor has recorded the failure and ends some moments
-// later. endsAfterFailure waits until the supervisor has ended, for at most 10 s, and reports whether it has ended. If
-// the start did not fail, the result is false.
+// endsAfterFailure waits for the end of a supervisor whose cluster did not start, for at most 10 s, and reports whether
+// the supervisor has ended. Such a supervisor records the failure and ends some moments later. If the start did not
+// fail, endsAfterFailure does not wait, and the result is false.
 func endsAfterFailure(ctx context.Context, dir string, e registry.Entry) bool {
 	state, err := supervise.ReadState(dir)
 	if err != nil || state.Phase != supervise.Failed {
@@ -122,7 +122,7 @@ func newSpec(o Options) (*Spec, error) {
 	}
 	var err error
 	if spec.Owner, err = proc.Of(o.OwnerPID); err != nil {
-		return nil, fmt.Errorf("owner process of --owner-pid: %w", err)
+		return nil, fmt.Errorf("find the process of --owner-pid: %w", err)
 	}
 	return spec, nil
 }
@@ -261,8 +261,8 @@ func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 	return entry.Supervisor, reg.Put(entry)
 }
 
-// portsLimit is the maximum time that choosePorts waits for the old ports of a cluster. The processes of the cluster
-// release the ports when they end.
+// portsLimit is the maximum time that choosePorts waits until the ports of the cluster's last start are free. The
+// processes of the cluster release the ports when they end.
 const portsLimit = 3 * time.Second
 
 // choosePorts returns the ports that the cluster had at its last start if they are free, so that copies of its

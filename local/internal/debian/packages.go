@@ -56,8 +56,8 @@ func Install(ctx context.Context, packages ...string) error {
 	return nil
 }
 
-// forbidServices creates policyFile, which forbids every service start (exit status 101), until the caller calls the
-// returned function allow. If the machine already has such a file, forbidServices keeps that file.
+// forbidServices creates policyFile, which forbids every start of a service (exit status 101). The caller must call the
+// returned function to allow such starts again. If the machine already has such a file, forbidServices keeps that file.
 func forbidServices() (allow func(), err error) {
 	f, err := os.OpenFile(policyFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if errors.Is(err, fs.ErrExist) {

@@ -123,7 +123,7 @@ func parseSignedBy(text string) []string {
 	return files
 }
 
-// signedByFile returns the keyrings in the file that defines the target.
+// signedByFile returns the keyrings in the sources file that defines the given package index.
 func signedByFile(t aptTarget) []string {
 	file, _, _ := strings.Cut(t.source, ":")
 	content, err := os.ReadFile(file)

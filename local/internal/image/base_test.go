@@ -13,8 +13,8 @@ import (
 )
 
 // fakeMachine puts fakes of apt's programs and of mmdebstrap on PATH. The parameter is the body of the mmdebstrap
-// script. The returned directory contains the arguments of mmdebstrap in the file args, and its standard input in the
-// file sources.
+// script. The fake of mmdebstrap writes its arguments to the file "args" and its standard input to the file "sources".
+// Both files are in the returned directory.
 func fakeMachine(t *testing.T, mmdebstrap string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -128,9 +128,9 @@ func zipClasses(dir, file string) error {
 	return nil
 }
 
-// unpack writes entries of a layer to the directory dir, and returns their names. The function wanted selects the
-// entries. unpack changes absolute links so that they point into dir. It writes every entry through an os.Root, so that
-// no entry is written outside dir.
+// unpack writes entries of a layer to a directory, and returns their names. It writes only the files for whose names
+// the function wanted returns true. It changes absolute links so that they point into the directory. It writes every
+// entry through an os.Root, so that no entry is written outside the directory.
 func unpack(layer, dir string, wanted func(name string) bool) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)

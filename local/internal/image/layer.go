@@ -110,7 +110,8 @@ func (w *layerWriter) copyFile(name string, mode int64, from string) error {
 	return w.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: info.Size()}, f)
 }
 
-// abort closes the file of an unfinished layer. After finish, it does nothing.
+// abort closes the file of an unfinished layer. If the layer is finished, the file is already closed, and abort has no
+// effect.
 func (w *layerWriter) abort() { _ = w.file.Close() }
 
 // finish completes the layer and closes its file.

@@ -38,7 +38,7 @@ func entries(t *testing.T, layer string) []entry {
 	return all
 }
 
-// makeLayer writes a layer with the function write and returns its path.
+// makeLayer returns the path of a new layer with the entries that the given function writes.
 func makeLayer(t *testing.T, write func(w *layerWriter) error) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "layer.tar")

@@ -44,7 +44,7 @@ func parseRequirements(text string) ([]requirement, error) {
 		all = append(all, r)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("requirements: the file has no requirement")
+		return nil, errors.New("the requirements file lists no package: add at least one requirement")
 	}
 	return all, nil
 }

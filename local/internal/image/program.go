@@ -98,8 +98,8 @@ func (p goProgram) ldflags() string {
 	return strings.Join(flags, " ")
 }
 
-// programLayer writes a layer to path. The layer contains the file binary at the path target. Unless bundle is empty,
-// the layer also contains a copy of the file bundle as the image's CA certificates.
+// programLayer writes a layer to a file. The layer contains a copy of the program `binary`, whose path in the image is
+// `target`. Unless `bundle` is empty, the layer also contains a copy of that file as the image's CA certificates.
 func programLayer(path, binary, target, bundle string) error {
 	w, err := newLayer(path)
 	if err != nil {

@@ -28,8 +28,8 @@ func (p *progress) printf(format string, args ...any) {
 	fmt.Fprintf(p.out, "%6.1fs  %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// step writes a line when a step starts. The caller calls the returned function done, which writes a line when the step
-// has ended.
+// step writes a line at the start of a step of the build. The caller must call the returned function at the end of the
+// step, which writes another line with the duration.
 func (p *progress) step(format string, args ...any) (done func()) {
 	name, begin := fmt.Sprintf(format, args...), time.Now()
 	p.printf("%s ...", name)

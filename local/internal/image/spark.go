@@ -50,8 +50,9 @@ func (o *SparkOptions) tags() []string {
 	return SparkTags(o.Version)
 }
 
-// archive returns the ID of the archive for the given inputs. If the user set a tag, the archive has a name of its own,
-// because the store keeps only the newest product of each name.
+// archive returns the ID of the archive for the given inputs. If the user set a tag, the name of the archive contains a
+// hash of the tag. Otherwise the archive would replace that of the default tags, because the store keeps only the
+// newest product of each name.
 func (o *SparkOptions) archive(java int, inputs ...string) productID {
 	id := productID{kind: "archives", name: fmt.Sprintf("spark-%s-java%d", o.Version, java), ext: ".tar"}
 	if o.Tag != "" {

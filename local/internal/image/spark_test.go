@@ -42,8 +42,8 @@ mount -o remount,bind,ro "$root"
 exec chroot --userspec="$user" "$root" /usr/bin/env -i --chdir=/opt/spark/work-dir "$@"
 `
 
-// requireProgram returns the path of a program. If the program is missing, requireProgram tries to install the package
-// pkg, which needs root. If the installation fails, requireProgram skips the test.
+// requireProgram returns the path of a program. If the program is missing, requireProgram tries to install the given
+// package, which needs root. If the installation fails, it skips the test.
 func requireProgram(t *testing.T, program, pkg string) string {
 	t.Helper()
 	if path, err := exec.LookPath(program); err == nil {

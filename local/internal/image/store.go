@@ -69,13 +69,13 @@ func key(inputs ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))[:24]
 }
 
-// product returns the path dir/kind/name-key+ext of a product. If the product does not exist, the function maker writes
-// it to a temporary path, and a rename moves the finished product to the returned path. A partial product therefore
-// never has that path.
+// product returns the path dir/kind/name-key+ext of a product. If the product does not exist, product calls the given
+// function, which writes the product to a temporary path. A rename then moves the finished product to the returned
+// path. A partial product therefore never has that path.
 //
-// If two processes need the same product, the second process waits until the first has built it. product removes older
-// products of the same kind and name, because no later call requests them. The error is the error of maker, or the
-// error of ctx if ctx ends during the wait.
+// If two processes need the same product, the second process waits until the first has built it. After a build, the
+// older products of the same kind and name are removed, because no later call requests them. If the context ends while
+// a process waits for another, the result is the error of the context.
 func (s *store) product(ctx context.Context, id productID, maker func(ctx context.Context, path string) error) (string, error) {
 	path := s.path(id)
 	if exists(path) {
@@ -108,8 +108,8 @@ func (s *store) product(ctx context.Context, id productID, maker func(ctx contex
 	return path, nil
 }
 
-// productID identifies a product. kind is its directory, name is the same for all versions of the product, key is the
-// hash of its inputs, and ext is its file name extension with the dot.
+// productID identifies a product. The field kind is its directory, and the field ext its file name extension with the
+// dot. All versions of the product have the same name. The field key is the hash of the product's inputs.
 type productID struct{ kind, name, key, ext string }
 
 func (s *store) path(id productID) string {

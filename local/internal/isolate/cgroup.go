@@ -96,8 +96,9 @@ func (c Cgroups) Make(name string) error {
 	return nil
 }
 
-// weights lists the files that contain a group's share of CPU time. initial is the kernel's default: a group with this
-// share gets as much CPU time as one busy process outside the group. limit is the maximum that the kernel accepts.
+// weights lists the files that contain a group's share of CPU time. The field initial is the kernel's default value in
+// such a file: a group with this share gets as much CPU time as one busy process outside the group. The field limit is
+// the maximum value that the kernel accepts.
 var weights = []struct {
 	file           string
 	initial, limit int

@@ -11,11 +11,12 @@ import (
 type Bind struct{ From, To string }
 
 // EnterNamespaces moves the calling thread into a new network namespace and a new mount namespace, and mounts the binds
-// there. Call it in the function enter of NewThread.
+// there. Call it in the function that is passed to NewThread.
 //
-// In the mount namespace, /run is empty except for keep, a directory below the host's /run that stays visible. Later
-// mounts on the host appear inside the namespace, but mounts inside never appear on the host. All processes that are
-// started inside see each other's mounts, because the container runtime and the kubelet exchange volumes in this way.
+// In the mount namespace, /run is empty except for one directory below the host's /run that stays visible. The
+// parameter `keep` is its path. Later mounts on the host appear inside the namespace, but mounts inside never appear on
+// the host. All processes that are started inside see each other's mounts, because the container runtime and the
+// kubelet exchange volumes in this way.
 func EnterNamespaces(keep string, binds []Bind) error {
 	if err := syscall.Unshare(syscall.CLONE_NEWNET | syscall.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("namespaces: %w", err)
@@ -34,9 +35,9 @@ func EnterNamespaces(keep string, binds []Bind) error {
 	return mount("", "/", "", syscall.MS_SHARED|syscall.MS_REC)
 }
 
-// privateRun mounts an empty file system over /run, except for the directory keep. The container runtime uses fixed
-// names below /run for sockets, locks and network namespaces. Without the mount, these names would collide with the
-// host's.
+// privateRun mounts an empty file system over /run, in which only the given directory of the host's /run stays visible.
+// The container runtime uses fixed names below /run for sockets, locks and network namespaces. Without the mount, these
+// names would collide with the host's.
 func privateRun(keep string) error {
 	// The open descriptor still refers to the directory when the new file system covers the path.
 	held, err := os.Open(keep)

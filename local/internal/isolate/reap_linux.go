@@ -20,8 +20,8 @@ func AdoptOrphans() error {
 	return nil
 }
 
-// Reaper reaps adopted children. It leaves the children that this process started itself to os/exec, which waits for
-// them and reaps them at once. A child that is still a zombie at the next call of Reap is therefore an adopted child.
+// Reaper reaps adopted children. The package os/exec reaps the children that this process started itself, as soon as
+// they end. A child that is a zombie in two consecutive calls of Reap is therefore an adopted child.
 type Reaper struct{ dead map[proc.ID]bool }
 
 // Reap reaps the children that were already zombies at the previous call. Call it about once a second.

@@ -15,8 +15,8 @@ import (
 // that the Go runtime may end.
 type Thread struct{ work chan func() }
 
-// NewThread creates a thread and calls enter on it, which may change the thread's namespaces. enter may be nil. If
-// enter fails, NewThread returns the error of enter.
+// NewThread creates a thread and calls the given function on it, unless the function is nil. The function may change
+// the thread's namespaces. If it fails, NewThread returns its error.
 func NewThread(enter func() error) (*Thread, error) {
 	t := &Thread{work: make(chan func())}
 	entered := make(chan error)
@@ -38,8 +38,8 @@ func NewThread(enter func() error) (*Thread, error) {
 	return t, nil
 }
 
-// offMainThread calls f on a thread that ends when f returns. This thread is never the first thread of the process,
-// because the first thread does not end, and other processes treat its namespaces as the namespaces of the whole
+// offMainThread calls f on a thread that ends when f returns. This thread is never the first thread of the process, for
+// two reasons: the first thread does not end, and other processes treat its namespaces as the namespaces of the whole
 // process.
 func offMainThread(f func()) {
 	// The thread of f stays locked, so that it ends with its goroutine. A thread that has left the host's namespaces

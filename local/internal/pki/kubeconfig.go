@@ -7,9 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Kubeconfig writes a kubeconfig to path, with mode 0600. It contains the server's address, the certificate of the
-// authority caName, and the client certificate and key of the given name in dir. The file refers to no other files, so
-// a copy of it also works. Every copy grants the permissions of the certificate's user.
+// Kubeconfig writes a kubeconfig to a file with mode 0600. It contains the server's address, the certificate of an
+// authority, and a client certificate with its key. The last three arguments are the directory of the certificates and
+// the names of the authority and of the client certificate. The kubeconfig refers to no other files, so a copy of it
+// also works. Every copy grants the permissions of the certificate's user.
 func Kubeconfig(path, server, dir, caName, name string) error {
 	var parts [3]string
 	for i, file := range []string{caName + ".crt", name + ".crt", name + ".key"} {

@@ -142,8 +142,8 @@ func writePEM(path, kind string, der []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// ServiceAccountKey creates the key pair NAME.key and NAME.pub unless both files exist. The pair signs and verifies
-// service-account tokens (ES256).
+// ServiceAccountKey creates the key pair that signs and verifies service-account tokens (ES256), unless both files of
+// the pair exist. These are NAME.key and NAME.pub in the directory.
 func ServiceAccountKey(dir, name string) error {
 	private, public := filepath.Join(dir, name+".key"), filepath.Join(dir, name+".pub")
 	_, errKey := os.Stat(private)
@@ -165,8 +165,8 @@ func ServiceAccountKey(dir, name string) error {
 	return writePEM(public, "PUBLIC KEY", pubDER, 0o644)
 }
 
-// ClientConfig returns a TLS configuration that presents the certificate NAME of a directory. It trusts only the
-// authority caName of the same directory.
+// ClientConfig returns a TLS configuration for a client. The arguments are the directory of the certificates, and the
+// names of the only authority that the client trusts and of the certificate that the client presents.
 func ClientConfig(dir, caName, name string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
 	if err != nil {
@@ -174,7 +174,7 @@ func ClientConfig(dir, caName, name string) (*tls.Config, error) {
 	}
 	caPEM, err := os.ReadFile(filepath.Join(dir, caName+".crt"))
 	if err != nil {
-		return nil, fmt.Errorf("certificate authority: %w", err)
+		return nil, fmt.Errorf("read the certificate of the authority: %w", err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(caPEM) {

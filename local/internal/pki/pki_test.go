@@ -29,9 +29,9 @@ func issue(t *testing.T, ca *CA, name string, leaf Leaf) {
 	}
 }
 
-// handshake starts a server that requires a client certificate of the authority in dir, and connects to this server.
-// The client presents the certificate named client, and expects the server name host. handshake returns the error of
-// the connection.
+// handshake returns the error of a connection between a server and a client with certificates of one authority. The
+// server requires a client certificate. The arguments are the directory of the certificates, the server name that the
+// client expects, and the name of the certificate that the client presents.
 func handshake(t *testing.T, dir, host, client string) error {
 	t.Helper()
 	server, err := ClientConfig(dir, "ca", "server")

@@ -58,10 +58,12 @@ const (
 const alternative = `You can use another cluster instead: create one with kind, minikube or k3s, set KUBECONFIG to its kubeconfig, and build the operator's image with
 "make image". It writes a tar to load (kind load image-archive, minikube image load, k3s ctr images import) or to push.`
 
-// Check inspects this machine and returns an error that lists everything that the machine lacks for need.
+// Check inspects this machine. It returns an error that lists the requirements that the machine does not meet, or nil
+// if it meets all of them.
 func Check(need Need) error { return Judge(need, inspect(need)) }
 
-// Judge returns an error that lists everything that the machine m lacks for need.
+// Judge compares a machine with the requirements. It returns an error that lists the requirements that the machine does
+// not meet, or nil if it meets all of them.
 func Judge(need Need, m Machine) error {
 	missing := m.lacks(need)
 	if len(missing) == 0 {

@@ -141,8 +141,8 @@ func InNamespaces(inodes map[string]uint64) []int {
 	return found
 }
 
-// Namespace returns the inode number of a namespace of a process. pid is a process ID, "self" or "thread-self". kind is
-// a name in /proc/PID/ns.
+// Namespace returns the inode number of a namespace of a process. The parameter `pid` is a process ID, "self" or
+// "thread-self". The parameter `kind` is a name in /proc/PID/ns, such as "net".
 func Namespace(pid, kind string) (uint64, error) {
 	target, err := os.Readlink(filepath.Join("/proc", pid, "ns", kind))
 	if err != nil {
@@ -172,7 +172,7 @@ func KillAll(limit time.Duration, find func() []int) error {
 			}
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("processes %v still run %v after SIGKILL", remaining, limit)
+			return fmt.Errorf("the processes %v still run %v after they received SIGKILL", remaining, limit)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

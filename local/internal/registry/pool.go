@@ -79,7 +79,8 @@ const (
 )
 
 // FreePorts returns n ports of 127.0.0.1 that no cluster uses and for which the function free returns true. It searches
-// upward from firstPort+start and wraps around. The caller chooses start at random.
+// upward from the port firstPort+start, and continues at firstPort after the last port. The caller chooses `start` at
+// random.
 func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, error) {
 	taken := map[int]bool{}
 	for _, e := range entries {
