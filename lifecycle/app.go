@@ -79,7 +79,8 @@ type Thresholds struct {
 }
 
 // Shortages contains two times: when the number of running executors fell below Thresholds.Min, and when it fell below
-// Thresholds.Max. A time is zero if enough executors run, or if the phase already expresses the shortage.
+// Thresholds.Max. A time is zero if enough executors run, or if the application is already in the phase for this
+// shortage (Below or Partial).
 type Shortages struct {
 	Min, Max time.Time
 }
@@ -87,13 +88,13 @@ type Shortages struct {
 // RetainPolicy specifies after which outcomes the objects of the last attempt are kept: driver pod, ConfigMaps,
 // Services and claims. A driver that still runs after its attempt has ended is deleted under every policy.
 //
-// With the zero value, the operator does not delete the ended driver pod, so that the pod's log can be read. If
-// somebody else deletes the pod, the operator accepts that.
+// With the zero value, the operator does not delete the ended driver pod, so that the pod's log can be read. Somebody
+// else may delete the pod.
 type RetainPolicy string
 
 // The retention policies.
 const (
-	RetainAlways    RetainPolicy = "Always" // keeps the objects that exist and that nobody is deleting
+	RetainAlways    RetainPolicy = "Always" // after every outcome; objects that somebody is deleting are not kept
 	RetainNever     RetainPolicy = "Never"
 	RetainOnFailure RetainPolicy = "OnFailure" // after every outcome except Succeeded
 )

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write docs/states.md")
 const page = "../docs/states.md"
 
 // TestStatesPage checks that docs/states.md contains the tables of the state machines. After a change of a table, run
-// it with -update.
+// this test with -update, which writes the page.
 func TestStatesPage(t *testing.T) {
 	want := statesPage(t)
 	if *update {
@@ -201,8 +201,8 @@ schedules (`+"`lifecycle/schedule`"+`) decides each row when the test writes thi
 	return b.String()
 }
 
-// draw writes the diagram of a state machine. The argument out contains the last lines of the diagram, which lead out
-// of it.
+// draw writes the diagram of a state machine. The parameter `out` is the text of the transitions to the end of the
+// diagram, which are its last lines.
 func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> New\n    state Live {\n")
 	for _, e := range edges {
@@ -229,7 +229,7 @@ func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, out, "```\n")
 }
 
-// list writes a table of the transitions from several phases. The diagram combines or omits them.
+// list writes a table with the transitions that the diagram combines or omits. Each of them starts from several phases.
 func list(b *strings.Builder, edges []application.Edge) {
 	fmt.Fprint(b, "The edges from several phases, and those that the diagram omits:\n\n| to | when | from |\n|---|---|---|\n")
 	for _, e := range edges {

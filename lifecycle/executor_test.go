@@ -27,8 +27,8 @@ func TestExecutorReadiness(t *testing.T) {
 	}
 }
 
-// TestExecutorTaken checks for which pods DeletedWhileRunning returns true. These are the pods whose container still
-// runs in their last state, even if an earlier deletion of the pod had a grace period, except for the exempt pods.
+// TestExecutorTaken checks for which pods DeletedWhileRunning returns true. The container must still run in the last
+// state of the pod, even if an earlier deletion of the pod had a grace period. Some sorts of pods are exempt.
 func TestExecutorTaken(t *testing.T) {
 	deleting := func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.NewTime(noon)) }
 	grace := func(seconds int64) func(*corev1.Pod) {

@@ -177,8 +177,8 @@ func attemptOf(pod *corev1.Pod) int32 {
 }
 
 // containerStatus returns the status of the Spark container. This is the container with the given name. If there is
-// none, it is the last container of the spec. The name has priority because a webhook may have appended a sidecar. The
-// last container must be found in the spec, because the kubelet sorts the statuses by name.
+// none, it is the last container of the pod's spec. The name has priority, because a webhook may have appended a
+// sidecar. The order of the statuses is of no use, because the kubelet sorts them by name.
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	if n := len(pod.Spec.Containers); n > 0 {
 		last := pod.Spec.Containers[n-1].Name
@@ -300,8 +300,8 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	return Cause{}
 }
 
-// waitCause returns the wait reason of a pod, as far as the pod's status contains it. The pod may also run already,
-// apart from one container; the wait reason is then that of the container. The result is the zero Cause if the pod
+// waitCause returns the wait reason of a pod, as far as the pod's status contains it. If the pod already runs but one
+// of its containers waits, the result is the wait reason of that container. The result is the zero Cause if the pod
 // starts normally.
 func waitCause(pod *corev1.Pod) Cause {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -346,8 +346,8 @@ func scheduledAt(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// UnresponsiveScheduler returns the name of the pod's scheduler if the scheduler has not handled the pod. It has not if
-// it has neither chosen a node nor written the condition PodScheduled.
+// UnresponsiveScheduler returns the name of the pod's scheduler if that scheduler has not handled the pod. A scheduler
+// that has handled a pod has chosen a node or has written the condition PodScheduled.
 //
 // The result is "" if the scheduler has handled the pod. It is also "" for the default scheduler of Kubernetes, because
 // a failure of that scheduler is visible in the whole cluster. The age of the pod does not matter here, because a

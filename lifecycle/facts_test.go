@@ -592,8 +592,8 @@ func TestDriverOfASubmitter(t *testing.T) {
 }
 
 // TestCutTrace checks a stack trace whose beginning is cut off. Kubernetes keeps only the end of a long stack trace,
-// which may start in the middle of a frame. That frame may contain the name of an exception class, but it is not the
-// error from which the message must quote.
+// which may start in the middle of a frame. That frame may contain the name of an exception class, but the message must
+// not quote it as the error.
 func TestCutTrace(t *testing.T) {
 	const message = "kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n" +
 		"\tat io.fabric8.kubernetes.client.dsl.internal.OperationSupport.waitForResult(OperationSupport.java:507)\n" +

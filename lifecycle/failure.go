@@ -13,7 +13,7 @@ import (
 const maxExcerpt = 1024
 
 // headRead and tailRead are the numbers of bytes that excerpt reads at the beginning and at the end of a long text.
-// They bound the cost, because an annotation of a pod from a live read may have a quarter of a megabyte.
+// They bound the cost, because the text may come from an annotation of a pod, which may have a quarter of a megabyte.
 const headRead, tailRead = 16 << 10, 4 << 10
 
 // These are the roles of pods in messages.
@@ -26,8 +26,8 @@ const (
 // isDriverRole reports whether a pod with the given role runs Spark's driver.
 func isDriverRole(role string) bool { return role == roleDriver || role == roleServer }
 
-// failure returns why a pod failed. If the whole pod was affected, for example by an eviction, that is the reason,
-// because it explains the end of the container.
+// failure returns why a pod failed. If Kubernetes ended the whole pod, for example by an eviction, the result is that
+// reason, because it explains the end of the container.
 func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
 	if end == nil {
 		return notStarted(pod, role, taken)

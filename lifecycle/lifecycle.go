@@ -86,7 +86,7 @@ type Cause struct {
 }
 
 // Memory is the part of the state that cannot be observed again, so that one decision must pass it to the next. Each
-// dialect stores the memory in its status. A memory that was stored and read again must be the same memory.
+// dialect stores the memory in its status. Storing a memory and reading it again must not change it.
 type Memory struct {
 	Phase Phase
 	Since time.Time // when Phase was entered
@@ -322,7 +322,7 @@ type Observed struct {
 	TransientError *TransientError
 }
 
-// TransientError describes the transient errors that prevent actions now. The application does not cause them.
+// TransientError describes the transient errors that currently prevent actions. The application does not cause them.
 type TransientError struct {
 	Cause Cause
 	Since time.Time // time of the first failure after the last success
@@ -389,8 +389,9 @@ const (
 // rejects an action, the decision is made again with Observed.Rejection.
 //
 // The actions that a state machine returns can be compared: they are equal if and only if they request the same step.
-// The objects of a step are rendered when the step is carried out. If a dialect has rendered them before, it sets
-// Built. Built is compared by its address, so actions must be compared before that.
+// The objects of a step are rendered when the step is carried out. If a dialect has rendered them before, it stores
+// them in Built. Actions with Built must not be compared, because Go compares the pointers in Built and not the
+// objects.
 type Action struct {
 	Verb    Verb
 	Part    Part

@@ -27,6 +27,7 @@ func RestartRequest(annotations map[string]string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// RestartRequested reports whether the request wanted still has to be carried out. The argument done is the last
-// request that was carried out. An empty request, after the annotation was removed, requests nothing.
+// RestartRequested reports whether a restart request still has to be carried out. The parameter `done` is the last
+// request that was carried out, and the parameter `wanted` is the current request. If `wanted` is empty, because the
+// annotation was removed, the result is false.
 func RestartRequested(done, wanted string) bool { return wanted != "" && wanted != done }

@@ -7,10 +7,10 @@ import (
 )
 
 // ensureBudget ensures the PodDisruptionBudget that protects the driver from evictions. The budget exists while the
-// driver runs, if the application requests a budget. It is deleted when the driver ends, because a sidecar may keep the
-// pod running for a long time.
+// driver runs, if the application requests a budget. It is deleted when the driver ends, even if the pod continues to
+// run because of a sidecar.
 //
-// If the observation contains no driver, the budget is kept, because the read may be late. If the whole attempt is
+// If the observation contains no driver, the budget is kept, because the cache may be behind. If the whole attempt is
 // deleted, ensureBudget does nothing, because the budget is then deleted too. If the API server rejects the budget, the
 // operator tries again later. The application runs without a budget until then.
 func (s *step) ensureBudget() {

@@ -11,7 +11,8 @@ import (
 
 func budgeted(a *lifecycle.App) { a.Budget = true }
 
-// withBudgets adds budgets of the given attempts to an observation. The attempts then have remaining objects.
+// withBudgets adds budgets of the given attempts to an observation. It also adds these attempts to those that have
+// remaining objects.
 func withBudgets(o lifecycle.Observed, attempts ...int32) lifecycle.Observed {
 	o.Budgets = attempts
 	o.RemainingAttempts = append(o.RemainingAttempts, attempts...)

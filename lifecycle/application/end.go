@@ -9,8 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// end ends the current attempt with the given outcome and cause. Its result is always true, because it enters the phase
-// Ended (see move).
+// end ends the current attempt with the given outcome and cause. It always enters the phase Ended, and therefore always
+// returns true.
 func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
 	s.m.Outcome = outcome
 	s.m.EndedAt = s.notInFuture(at)
@@ -19,7 +19,7 @@ func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Tim
 }
 
 // ended handles the phase Ended. It deletes a driver that still runs (for example if the attempt exceeded a deadline),
-// and then follows the restart policy. Like move, ended reports whether the decision entered another phase.
+// and then follows the restart policy. The result reports whether the decision entered another phase.
 func (s *step) ended() bool {
 	if s.deleteRunningPods() {
 		return false
@@ -33,9 +33,9 @@ func (s *step) ended() bool {
 }
 
 // deleteRunningPods deletes a driver that still runs although its attempt has ended, and reports whether there is such
-// a driver. There are two reasons for this: the attempt exceeded a deadline, or a launch was not stored and its
-// repetition was rejected. A submitter that could still create a driver is deleted too. If the driver has ended, its
-// submitter cannot create another, so neither is deleted.
+// a driver. An attempt ends before its driver in two cases: it exceeds a deadline, or the operator died before it
+// stored a launch and the API server then rejected the repeated launch. A submitter that could still create a driver is
+// deleted too. If the driver has ended, its submitter cannot create another, so neither is deleted.
 func (s *step) deleteRunningPods() bool {
 	d, r := s.seen.Driver(s.m.Attempt), s.seen.Submitter(s.m.Attempt)
 	switch {
@@ -62,8 +62,8 @@ func (s *step) podKept() bool {
 
 // finish ends the application permanently. The retention rule may keep the driver pod, or the submitter pod of a
 // rejected submission. Such a pod is kept for its log until the retention ends, by default as long as the application
-// exists. If no pod is kept, all objects are deleted first. Like move, finish reports whether the decision entered
-// another phase.
+// exists. If no pod is kept, all objects are deleted first. The result reports whether the decision entered another
+// phase.
 func (s *step) finish() bool {
 	keeps := s.retainsObjects() && s.podKept()
 	switch {
@@ -90,7 +90,7 @@ func (s *step) finish() bool {
 
 // mayRestart reports whether the restart policy allows another attempt after the ended one.
 //
-// Failed runs and rejected submissions have separate counts, which each edit resets. A submission is counted as
+// Failed runs and rejected submissions are counted separately. An edit resets both counts. A submission is counted as
 // rejected if it did not lead to a run. A suspended run is not counted. If lifecycle.RestartLimits is set, the counts
 // in Memory.Restarts apply instead.
 func (s *step) mayRestart() bool {
@@ -158,8 +158,8 @@ func (s *step) policyDelay() time.Duration {
 }
 
 // waiting handles the phase Waiting. First it waits for the restart interval, during which the driver's log can still
-// be read. Then it waits until all objects of the last attempt are deleted. Finally it launches the next attempt. Like
-// move, waiting reports whether the decision entered another phase.
+// be read. Then it waits until all objects of the last attempt are deleted. Finally it launches the next attempt. The
+// result reports whether the decision entered another phase.
 func (s *step) waiting() bool {
 	if s.app.Suspend {
 		return s.suspend()
@@ -186,7 +186,7 @@ func (s *step) waiting() bool {
 }
 
 // finished handles a finished application. Unless the spec is edited, only two things happen: the application expires,
-// and remaining objects are deleted. Like move, finished reports whether the decision entered another phase.
+// and remaining objects are deleted. The result reports whether the decision entered another phase.
 func (s *step) finished() bool {
 	if s.m.EndedAt.IsZero() {
 		s.m.EndedAt = s.now // another operator's status may lack it
@@ -239,8 +239,8 @@ func (s *step) releaseExecutors() {
 	}
 }
 
-// releaseAttempt deletes the remaining objects of the last attempt. They were kept only because of the log of a kept
-// pod, so they are deleted after a live read has confirmed that this pod no longer exists.
+// releaseAttempt deletes the remaining objects of the last attempt. They were kept only so that the log of a kept pod
+// could be read. Therefore they are deleted when a live read has confirmed that this pod no longer exists.
 func (s *step) releaseAttempt() {
 	if s.podKept() || len(s.attemptsAt(s.m.Attempt)) == 0 || s.actionsBlocked() {
 		return

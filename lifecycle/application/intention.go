@@ -14,20 +14,21 @@ import (
 // Therefore, the reason of a deletion is stored before the deletion is requested. If the status write fails because of
 // a conflict, nothing was deleted. If the operator dies after the status write, the next pass finds the reason.
 
-// Exception describes deletions that may be requested before their reason is stored as a phase (see Unstored).
+// Exception describes deletions that may be requested before the status contains the phase that explains them. Unstored
+// lists all exceptions.
 type Exception struct {
 	Parts []lifecycle.Part
 	When  string
 	Why   string // the conclusion of the next pass if the deletion took effect and the status write failed
 }
 
-// attemptParts lists the parts whose deletion ends an attempt. A deletion of an attempt deletes either all its objects
-// at once, or the driver pod first.
+// attemptParts lists the parts of an attempt whose deletion stops its driver. The operator deletes either all objects
+// of the attempt at once, or first the driver pod alone.
 var attemptParts = []lifecycle.Part{lifecycle.Attempt, lifecycle.DriverPod}
 
-// Unstored lists the deletions that may be requested before their reason is stored as a phase. Any other deletion must
-// wait for the status write that stores its reason, and the next pass requests it. A test checks every decision of the
-// state machine against this list.
+// Unstored lists the deletions that may be requested before the status contains the phase that explains them. Any other
+// deletion must wait for the status write that stores this phase, and the next pass requests it. A test checks every
+// decision of the state machine against this list.
 var Unstored = []Exception{
 	{attemptParts, "the application is being deleted",
 		"The next pass decides the same: the API server has stored the deletion, and nobody can revert it."},
@@ -54,7 +55,8 @@ func (s *step) postponeDeletions() {
 	})
 }
 
-// deletesLeftovers reports whether a deletion removes only what remains of an attempt without a driver and a submitter.
+// deletesLeftovers reports whether a deletion removes only the remaining objects of an attempt that has neither a
+// driver nor a submitter.
 func (s *step) deletesLeftovers(a lifecycle.Action) bool {
 	if a.Part != lifecycle.Attempt || !s.seen.Confirmed || s.seen.Driver(a.Attempt) != nil || s.seen.Submitter(a.Attempt) != nil {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// checkIntention checks that each deletion in a plan is allowed. It is allowed if the stored memory already says that
-// the attempt has ended, or if an exception of Unstored applies.
+// checkIntention checks that each deletion in a plan is allowed. It is allowed if the stored memory already contains
+// its reason, or if an exception of Unstored applies.
 func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
@@ -22,8 +22,9 @@ func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen 
 	}
 }
 
-// reasonStored reports whether the reason of a deletion is already stored. It is if the stored phase says that the
-// attempt or the whole application has ended or is being stopped, and if the plan stays in that phase.
+// reasonStored reports whether the reason of a deletion was stored before the decision. This is the case if the stored
+// phase says that the attempt or the whole application has ended or is being stopped, and the plan enters no other
+// phase.
 func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action) bool {
 	switch {
 	case len(plan.Transitions) > 0:
@@ -34,7 +35,8 @@ func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action)
 	return mem.Phase != lifecycle.New && !mem.Phase.Live()
 }
 
-// exceptions maps the text When of each exception of Unstored to a function that checks whether the exception applies.
+// exceptions contains a function for each exception of Unstored, which checks whether the exception applies. The key is
+// the field When of the exception.
 var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Action) bool{
 	"the application is being deleted": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
 		return app.Deleting
@@ -53,8 +55,8 @@ var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Obse
 	},
 }
 
-// TestUnstoredIsWhatHappens checks that some plan needs each exception of Unstored, and that each has a function in
-// exceptions.
+// TestUnstoredIsWhatHappens checks that no exception of Unstored is superfluous: for each of them, a random decision
+// requests a deletion that only this exception allows. It also checks that the map exceptions has a function for each.
 func TestUnstoredIsWhatHappens(t *testing.T) {
 	if len(exceptions) != len(Unstored) {
 		t.Errorf("%d rules for %d exceptions", len(exceptions), len(Unstored))

@@ -47,8 +47,8 @@ func (w *world) begin() {
 	w.held, w.lacks = time.Time{}, lifecycle.Shortages{}
 }
 
-// advanceLatePass lets the late pass make some of its next calls, at random. It ends the late pass when its time is
-// over.
+// advanceLatePass lets the late pass make some of its next calls, at random. After the time that a late pass may last,
+// it ends the late pass.
 func (w *world) advanceLatePass() {
 	for w.late != nil {
 		if w.Now.After(w.late.until) {
@@ -65,8 +65,9 @@ func (w *world) advanceLatePass() {
 	}
 }
 
-// latePass decides and acts like the method pass. Before each API call it calls rest, which pauses the late pass. It
-// ends where pass would wait, because a requeue is lost together with the old operator's queue.
+// latePass decides and carries out its plans as world.pass does. Before each API call it pauses: it calls rest, and
+// ends if the result is false. It also ends where world.pass would wait for a requeue, because the queue is lost
+// together with the old operator.
 func (w *world) latePass(l *overtakenPass, rest func() bool) {
 	for range 5 {
 		plan := Step(l.app, l.stored, l.seen, l.now)
@@ -97,9 +98,9 @@ func (w *world) latePass(l *overtakenPass, rest func() bool) {
 	}
 }
 
-// lateCall carries out one action of the late pass, with the spec that the late pass read. The result fact may be a
-// function that adds a fact to the observation, after which the late pass decides again. The result crashed reports
-// whether the call failed.
+// lateCall carries out one action of the late pass, with the spec that the late pass read. If the action has an answer
+// (for example of a live read), the first result is a function that adds the answer to the observation, after which the
+// late pass decides again. The second result reports whether the call failed.
 func (w *world) lateCall(l *overtakenPass, action lifecycle.Action) (fact func(*lifecycle.Observed), crashed bool) {
 	app, name := w.app, w.name
 	w.app, w.name, l.acts = l.app, l.name, true
@@ -113,9 +114,9 @@ func (w *world) lateCall(l *overtakenPass, action lifecycle.Action) (fact func(*
 	return fact, crash != nil
 }
 
-// lateLives simulates up to count life cycles in which operators lose their leases during passes. If beside is true,
-// the next operator starts while the late pass still runs. lateLives stops at the first broken invariant. It returns
-// the number of lost leases, and the description of the broken invariant or "".
+// lateLives simulates up to count life cycles in which operators lose their leases during passes. The parameter
+// `beside` specifies whether the next operator starts while the late pass still runs. The function stops at the first
+// broken invariant. It returns the number of lost leases, and the description of the broken invariant or "".
 func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach string) {
 	for seed := range uint64(count) {
 		w := newWorld(seed)
@@ -148,7 +149,8 @@ func TestLateLives(t *testing.T) {
 }
 
 // TestLatePassBesideAnother shows why a pass must end when the lease is lost. A late pass may create an object after
-// the next operator has finished and cleaned up the attempt. No existing object prevents that creation.
+// the next operator has finished and cleaned up the attempt. The object's name is free again by then, so the API server
+// accepts the creation.
 func TestLatePassBesideAnother(t *testing.T) {
 	t.Parallel()
 	_, breach := lateLives(t, 20000, true)

@@ -9,7 +9,7 @@ import (
 
 // live handles the phases of a live attempt by following its driver. The order of the checks matters: an ended driver
 // is handled first, even if the application is being suspended, a deadline has passed, or the driver is being deleted.
-// Like move, live reports whether the decision entered another phase.
+// The result reports whether the decision entered another phase.
 func (s *step) live() bool {
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil {
@@ -149,7 +149,7 @@ func (s *step) justGated(why lifecycle.Cause, created time.Time) bool {
 
 // driverMissing handles a driver that is not in the cache. Shortly after the driver's creation the cache may be behind,
 // so the pass waits; later, a live read decides. While a submitter may still create the driver, driverMissing waits for
-// the submitter. Like move, it reports whether the decision entered another phase.
+// the submitter. The result reports whether the decision entered another phase.
 func (s *step) driverMissing() bool {
 	r := s.seen.Submitter(s.m.Attempt)
 	if s.m.Phase == lifecycle.Launched && r != nil && !endedPhase(r.Phase) {
@@ -192,8 +192,8 @@ func (s *step) driverMissing() bool {
 // nodeLost reports whether the driver's node counts as lost. There are two cases: Kubernetes has reported the node as
 // lost for longer than nodeLostGrace, or the driver still exists long after it should have been deleted.
 //
-// During nodeLostGrace the driver counts as running: nodeLost replaces d by a copy with the phase Running and the
-// remembered cause. After that, the node counts as lost until Kubernetes reports that it works again.
+// During nodeLostGrace the driver counts as running: nodeLost makes d point to a copy of the driver with the phase
+// Running and the remembered cause. After that, the node counts as lost until Kubernetes reports that it works again.
 func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	seen := *d
 	var since time.Time
@@ -223,8 +223,7 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 
 // lostNode enters or keeps the phase Unknown, in which the attempt waits for its lost node. The driver may still run
 // unobserved, so no other attempt is launched. The deadline of the run still applies. An attempt that exceeds it waits
-// in the phase Ended until its driver no longer exists. Like move, lostNode reports whether the decision entered
-// another phase.
+// in the phase Ended until its driver no longer exists. The result reports whether the decision entered another phase.
 func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
@@ -267,8 +266,8 @@ func (s *step) progress(d *lifecycle.Driver) {
 	}
 }
 
-// stage returns the furthest phase that a live attempt has reached. If the node is lost (phase Unknown), this is the
-// phase before the loss. If the memory does not contain that phase, stage returns Unknown.
+// stage returns the last phase that a live attempt has entered. If the node is lost (phase Unknown), this is the phase
+// before the loss. If the memory does not contain that phase, stage returns Unknown.
 func (s *step) stage() lifecycle.Phase {
 	if s.m.Phase == lifecycle.Unknown && s.m.PhaseBeforeUnknown != lifecycle.New {
 		return s.m.PhaseBeforeUnknown
@@ -342,10 +341,10 @@ func (s *step) deadlines(d *lifecycle.Driver) (lifecycle.Outcome, lifecycle.Caus
 	return s.expired(s.phaseDeadlines(d))
 }
 
-// needsLiveRead reports whether it is too early to end an attempt that has exceeded a deadline. After an outage the
-// cache may be a minute behind, and the missing pods may have started meanwhile. Therefore it is too early before a
-// live read, and if the live read found a later state than the cache. During transient errors no live read is possible,
-// so a deadline ends the attempt without one.
+// needsLiveRead reports whether a live read must confirm that an attempt has exceeded a deadline, before the deadline
+// may end the attempt. After an outage the cache may be a minute behind, and the missing pods may have started
+// meanwhile. If the live read finds a later state than the cache, the result stays true until the cache has caught up.
+// During transient errors no live read is possible, so a deadline ends the attempt without one.
 func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	looked, part := s.seen.Confirmed, lifecycle.DriverPod
 	if outcome == lifecycle.ExecutorsTimedOut {
@@ -364,8 +363,8 @@ func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	return false
 }
 
-// timedOut ends an attempt that has exceeded a deadline. Its result is always true, because it enters the phase Ended
-// (see move).
+// timedOut ends an attempt that has exceeded a deadline. It always enters the phase Ended, and therefore always returns
+// true.
 func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause lifecycle.Cause) bool {
 	if s.app.EnterMissedPhases {
 		s.progress(d) // first enters the phases that the driver has reached by the deadline
@@ -397,9 +396,9 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 	return first.outcome, first.cause, true
 }
 
-// deadlineAfter returns a list with one deadline, at the time limit after from. The list is empty if limit is 0 or
-// less, because that means no deadline. The arguments outcome, reason and what describe the end of an attempt that
-// exceeds the deadline.
+// deadlineAfter returns a list with one deadline, which passes when the given limit has passed since the time from. The
+// list is empty if the limit is 0 or less, because that means no deadline. An attempt that exceeds the deadline ends
+// with the given outcome and reason. Its message begins with the last argument, which says what did not happen in time.
 func deadlineAfter(from time.Time, limit time.Duration, outcome lifecycle.Outcome, reason, what string) []deadline {
 	if limit <= 0 {
 		return nil
@@ -428,7 +427,8 @@ func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 
 // rememberUngated stores in the memory when the scheduling gates of the driver pod were removed. Kubernetes does not
 // record that time. The stored time is when the pod was assigned to a node, which happens after the gates are removed.
-// Nothing is stored for gates that were not reported, because they delayed nothing (lifecycle.GateGrace).
+// Nothing is stored if the gates were removed so early that they were never reported as a wait reason
+// (lifecycle.GateGrace), because they caused no noticeable delay.
 func (s *step) rememberUngated(d *lifecycle.Driver) {
 	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
 	if held && !d.Gated && s.m.UngatedAt.IsZero() {
@@ -464,8 +464,8 @@ func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 	return append(s.runDeadline(), here...)
 }
 
-// deadlineStart returns the time from which a deadline counts. This is t, a time from the pod, or the start of the
-// current phase if t is zero.
+// deadlineStart returns the time from which a deadline counts. This is the given time, which was read from the pod. If
+// that time is zero, the result is the start of the current phase.
 func (s *step) deadlineStart(t time.Time) time.Time {
 	if t.IsZero() {
 		return s.m.Since

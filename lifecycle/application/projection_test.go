@@ -10,8 +10,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// projection translates the phases of an application into the states of spark.apache.org, as far as these tests need
-// them. The tests use it to check that one state machine produces the exact lists of states of both API groups.
+// projection translates the phases of an application into the states of the API group spark.apache.org, as far as these
+// tests need them. The tests use it to check that one state machine produces the exact lists of states of both API
+// groups.
 type projection struct {
 	restarts bool // restarts are requested, which may follow each state
 	states   []string
@@ -34,8 +35,8 @@ var (
 )
 
 // enter adds the state that a transition leads to. Two transitions add no state: the loss of a node, and the return
-// from a lost node to the driver's earlier phase. If a launch was not stored, enter also adds the states before the
-// launch that were not stored.
+// from a lost node to the driver's earlier phase. If the operator died before it stored a launch, enter also adds the
+// states that precede the launch and were not stored either.
 func (p *projection) enter(tr lifecycle.Transition) {
 	if len(p.states) == 0 {
 		p.states = append(p.states, "Submitted")
@@ -106,8 +107,8 @@ type observation struct {
 }
 
 // play runs the passes for a story, which is a list of observations. There is a pass at the time of each observation,
-// and at each time that a pass requests before the next observation. A live read finds what was observed. The results
-// are the entered states, the last memory and all actions.
+// and at each time that a pass requests before the next observation. A live read confirms the current observation. The
+// results are the entered states, the last memory and all actions.
 func play(t *testing.T, app lifecycle.App, story []observation) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection

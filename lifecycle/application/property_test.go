@@ -77,8 +77,8 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 }
 
 // checkTransientError checks that a plan requests nothing during transient errors, because the requests would fail.
-// There are two exceptions: requests that end a launch which has exceeded its deadline, and probes. No decision waits
-// for the answer to a probe.
+// There are two exceptions. A launch that has exceeded its deadline must end, which needs requests. A probe is
+// harmless, because no decision waits for its answer.
 func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if seen.TransientError == nil {
 		return
@@ -94,8 +94,8 @@ func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observe
 	}
 }
 
-// checkBounded checks that a plan requests another pass if time alone can end its phase. In the other phases, an event
-// of the pod or of the custom resource starts the next pass.
+// checkBounded checks that a plan requests another pass if time alone can end its phase. A phase that only a change of
+// a pod or of the custom resource can end needs no timer, because the event of that change starts the next pass.
 func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if plan.RequeueAfter < 0 {
 		t.Fatalf("requeue after %s", plan.RequeueAfter)

@@ -13,8 +13,9 @@ import (
 // are deleted, and then the next attempt is launched. The request and the phase are stored in one status write, before
 // anything is deleted. Therefore each request is carried out once, even if the operator dies.
 
-// noticeRestart carries out a new restart request. If an attempt starts anyway, the request is only marked as carried
-// out. This is the case before the first attempt, and during a suspension or an edit.
+// noticeRestart carries out a new restart request. During a suspension or an edit, it only marks the request as carried
+// out, because the next attempt starts anyway. In the phase New it does nothing, because the first launch carries out
+// the request.
 //
 // Like an edit, a restart resets the counts of failures. While the spec of a server is invalid, no new server could
 // replace the running one, so the request waits until the spec is valid.

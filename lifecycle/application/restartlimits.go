@@ -30,9 +30,9 @@ func (s *step) countRestart(outcome lifecycle.Outcome) {
 	}
 }
 
-// countUnremembered counts a restart whose launch was not stored. The outcome that it counts is that of the attempt
-// before the launch. If that attempt's end was not stored either, the outcome counts as Lost. All objects of that
-// attempt must have been deleted, because no launch is possible before that.
+// countUnremembered counts a restart whose launch was not stored, because the operator died before the status write.
+// The attempt before this launch has ended, because all its objects are deleted before a launch. If its end was stored,
+// the restart is counted with its outcome. Otherwise its outcome counts as Lost.
 func (s *step) countUnremembered() {
 	switch {
 	case s.m.Phase == lifecycle.Ended:
@@ -42,9 +42,9 @@ func (s *step) countUnremembered() {
 	}
 }
 
-// nextRestarts returns the counts after a restart that follows an attempt with the given outcome. If that attempt lived
-// for ResetAfter, the counts start again: this restart is the first, and all failures are forgotten, including the
-// failure of that attempt.
+// nextRestarts returns the counts after a restart that follows an attempt with the given outcome. If that attempt
+// lasted at least for ResetAfter, the counts start again: this restart is the first, and all failures are forgotten,
+// including the failure of that attempt.
 func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	if after := s.app.Restart.Limits.ResetAfter; after != nil && !s.m.EndedAt.IsZero() && s.m.EndedAt.Sub(s.m.SubmittedAt) >= *after {
 		return lifecycle.Restarts{Total: 1}

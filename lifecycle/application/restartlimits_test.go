@@ -136,8 +136,8 @@ func TestRestartsAreCounted(t *testing.T) {
 	}
 }
 
-// TestBackoffs checks the interval after each kind of end to the millisecond. The next attempt must not be launched
-// earlier, and needs only one pass.
+// TestBackoffs checks, to the millisecond, the interval that follows each outcome of an attempt. The next attempt must
+// not be launched earlier, and its launch must need only one pass.
 func TestBackoffs(t *testing.T) {
 	const base, failure, refusal = 30 * second, 7 * second, 90 * second
 	for _, c := range []struct {
@@ -183,8 +183,8 @@ func TestBackoffs(t *testing.T) {
 	}
 }
 
-// TestLimitsWhileWaiting changes the limit or the policy of restarts while the application waits for its next attempt.
-// If that attempt is no longer allowed, the application ends before the interval is over.
+// TestLimitsWhileWaiting checks edits of the restart limits or the restart policy while the application waits for its
+// next attempt. If that attempt is no longer allowed, the application ends before the interval is over.
 func TestLimitsWhileWaiting(t *testing.T) {
 	waiting := memoryIn(lifecycle.Waiting, outcome(lifecycle.Failed, "OOMKilled", 50), due(80), func(m *lifecycle.Memory) {
 		m.Restarts = lifecycle.Restarts{Total: 2, Failures: 2}

@@ -44,8 +44,8 @@ func (s *step) retentionOver() bool {
 }
 
 // released reports whether no object of the application's attempts is left. If objects are left, it requests their
-// deletion and keeps the remembered cause of the end. In the phases Waiting and Done it includes the next attempt,
-// because an interrupted launch may have left objects without a pod.
+// deletion and keeps the remembered cause of the end. In the phases Waiting and Done it also looks for objects with the
+// next attempt number, because an interrupted launch may have created objects but no pod.
 func (s *step) released() bool {
 	last := s.m.Attempt
 	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {
@@ -61,8 +61,8 @@ func (s *step) remove(part lifecycle.Part, attempt int32) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt, Force: s.forced(attempt)})
 }
 
-// forced reports whether an attempt must be deleted without a grace period. This is so when App.ForceAfter has passed
-// since the deletion should have begun. If ForceAfter is 0, no deletion is forced.
+// forced reports whether an attempt must be deleted without a grace period. This is the case when App.ForceAfter has
+// passed since the time at which the deletion should have begun. If ForceAfter is 0, no deletion is forced.
 func (s *step) forced(attempt int32) bool {
 	from := s.deletionStart(attempt)
 	if s.app.ForceAfter <= 0 || from.IsZero() {
@@ -76,8 +76,8 @@ func (s *step) forced(attempt int32) bool {
 }
 
 // deletionStart returns the time at which the deletion of an attempt should have begun. It returns the zero time if the
-// attempt should exist, or if that time is unknown. The end in the memory is the end of the remembered attempt, so it
-// is not used for a later attempt whose launch was not stored.
+// attempt should exist, or if that time is unknown. The memory contains the end of the remembered attempt. This end is
+// not used for a later attempt whose launch was not stored.
 func (s *step) deletionStart(attempt int32) time.Time {
 	switch {
 	case !s.m.EndedAt.IsZero() && attempt <= s.m.Attempt:

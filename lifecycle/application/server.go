@@ -40,9 +40,9 @@ func (s *step) keepsServer() bool {
 	return s.app.IsServer && s.app.Invalid != nil && !s.app.Suspend && s.m.Phase.Live()
 }
 
-// invalidServerCause returns the cause to store for an ended server. If the spec is invalid, this is the error in the
-// spec, however the server ended; in this case the hash of the invalid spec is stored in the memory too. Otherwise it
-// is the remembered cause.
+// invalidServerCause returns the cause to store after a server has ended. If the spec is invalid, this is the error in
+// the spec, even if the server ended for another reason. In that case invalidServerCause also stores the hash of the
+// invalid spec in the memory. If the spec is valid, the result is the remembered cause.
 func (s *step) invalidServerCause() lifecycle.Cause {
 	if !s.app.IsServer || s.app.Invalid == nil {
 		return s.m.Cause
@@ -61,7 +61,7 @@ func serverEndCause(d *lifecycle.Driver) lifecycle.Cause {
 		Message: fmt.Sprintf("the server in pod %s ended by itself, without an error; its log says why", d.Name)}
 }
 
-// notReadyCause returns the cause for which a server that was Ready accepts no more sessions.
+// notReadyCause returns the reason why a server that was Ready no longer accepts sessions.
 func (s *step) notReadyCause(d *lifecycle.Driver) lifecycle.Cause {
 	if cause := s.pendingCause(d); cause.Reason != "" {
 		return cause

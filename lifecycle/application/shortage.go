@@ -68,8 +68,9 @@ func (s *step) lacksExecutors() bool {
 	return exist < wanted
 }
 
-// rememberShortage stores in the memory since when too few executors exist. As long as no cause is stored, each new
-// executor restarts that time, because the creation of a thousand executors normally takes a hundred seconds.
+// rememberShortage stores in the memory since when too few executors exist. As long as the memory contains no wait
+// reason, each new executor moves this time to the creation of that executor. Otherwise a slow start would count as a
+// shortage: the creation of a thousand executors normally takes a hundred seconds.
 func (s *step) rememberShortage() {
 	switch {
 	case !s.lacksExecutors():

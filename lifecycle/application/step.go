@@ -172,7 +172,7 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 }
 
 // launchNew handles a new application. It launches the application, or enters Suspended if the spec requests a
-// suspension from the beginning. Like move, launchNew reports whether the decision entered another phase.
+// suspension from the beginning. The result reports whether the decision entered another phase.
 func (s *step) launchNew() bool {
 	if s.app.Suspend {
 		s.restartDone(s.app.RestartRequest)
@@ -182,7 +182,7 @@ func (s *step) launchNew() bool {
 }
 
 // launch creates the next attempt. If the spec is invalid or the creation was just rejected, the attempt ends instead.
-// Like move, launch reports whether the decision entered another phase.
+// The result reports whether the decision entered another phase.
 //
 // An earlier launch may not have been stored. Therefore a live read is needed first in three cases:
 //
@@ -190,9 +190,10 @@ func (s *step) launchNew() bool {
 //     rejection;
 //   - before a submitter is launched, because the driver of the earlier launch has another name and would not block the
 //     new driver;
-//   - before the first launch of an edited spec, for the same reason.
+//   - before the first launch after an edit, because the driver of the earlier launch may have another name.
 //
-// Before any later launch, a live read has already confirmed that no object of the earlier attempts is left (cleared).
+// Before any later launch, the method cleared has already confirmed by a live read that no object of the earlier
+// attempts is left.
 func (s *step) launch() bool {
 	switch {
 	case s.launchTried:
@@ -261,8 +262,8 @@ func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	s.requeueAfter(rereadDelay)
 }
 
-// submission returns the wait reason of a launch. If a submitter creates the driver pod, it is the reason for using a
-// submitter. If the operator creates the driver pod itself, it is the zero Cause.
+// submission returns the wait reason to store for a launch. If a submitter creates the driver pod, it says why a
+// submitter is used. If the operator creates the driver pod itself, it is the zero Cause.
 func (s *step) submission() lifecycle.Cause {
 	if s.app.Submitter == nil {
 		return lifecycle.Cause{}
@@ -272,8 +273,8 @@ func (s *step) submission() lifecycle.Cause {
 
 // adopt continues a launch that was not stored, because the operator died between the launch and its status write. Such
 // a launch has a pod whose attempt number is higher than the remembered number. This attempt becomes the current one,
-// whatever the memory says. The pod may also be an executor without a driver, because it proves that its driver
-// existed.
+// whatever the memory says. The pod may also be an executor whose driver no longer exists, because an executor proves
+// that its driver existed.
 func (s *step) adopt() {
 	newest := s.m.Attempt
 	take := func(attempt int32) {
@@ -326,8 +327,8 @@ func (s *step) adopt() {
 	}
 }
 
-// notInFuture returns t, or the current time if t is unknown or in the future. Such a t is possible because the clocks
-// of other machines may differ.
+// notInFuture returns t, or the current time if t is zero or in the future. A time from another machine may be in the
+// future, because the clocks of machines differ.
 func (s *step) notInFuture(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
 		return s.now
@@ -339,8 +340,9 @@ func (s *step) notInFuture(t time.Time) time.Time {
 // cannot be compared, noticeEdit stores the new hash and replaces nothing.
 //
 // An edit of a finished or a running application resets the counts. An edit during a suspension, or together with the
-// start or the end of a suspension, does not reset the counts and replaces nothing, because no run exists. A queue that
-// preempts and admits applications makes such edits: it writes node selectors and tolerations together with suspend.
+// start or the end of a suspension, does not reset the counts and replaces nothing, because the suspension stops the
+// run anyway. A queue that preempts and admits applications makes such edits: it writes node selectors and tolerations
+// together with suspend.
 //
 // A running server is not replaced if the new spec is invalid (keepsServer).
 func (s *step) noticeEdit() {

@@ -96,8 +96,8 @@ func scheduledAt(seconds int) func(*lifecycle.Driver) {
 	return func(d *lifecycle.Driver) { d.ScheduledAt = at(seconds) }
 }
 
-// deleting and the functions below change the facts of a driver, for example to those of a driver that is being deleted
-// or was evicted.
+// deleting changes a driver to one that is being deleted. The functions below make similar changes, for example to a
+// driver that was evicted.
 func deleting(d *lifecycle.Driver) { d.Deleting = true }
 func evicted(d *lifecycle.Driver)  { d.Evicted = true; why(lifecycle.ReasonEvicted)(d) }
 func dueToGo(seconds int) func(*lifecycle.Driver) {
@@ -155,8 +155,8 @@ type want struct {
 	reason  string // the remembered reason
 }
 
-// none stands for attempt number 0 in a table row. The number 0 itself stands for attempt 1, so that most rows can
-// leave out the number.
+// none stands for attempt number 0 in a table row. A row without an attempt number stands for attempt 1, because most
+// rows are about attempt 1.
 const none = -1
 
 type row struct {
@@ -194,8 +194,9 @@ func run(t *testing.T, rows []row) {
 	}
 }
 
-// stored returns the plan of a decision. If the plan postpones deletions until their reason is stored, stored makes the
-// next decision too, as after the status write, and returns the plan with the actions of that decision.
+// stored returns the plan of a decision. If the plan postpones deletions until their reason is stored, stored also
+// makes the decision that follows the status write. The returned plan then contains the actions of that second
+// decision.
 func stored(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	t.Helper()
 	plan := Step(app, mem, seen, now)
@@ -256,8 +257,8 @@ func TestLaunch(t *testing.T) {
 	})
 }
 
-// TestForgedAttempts checks that an attempt label has no effect if this operator cannot have written its number. It
-// also checks that no attempt follows the attempt with the largest possible number.
+// TestForgedAttempts checks that the operator ignores an attempt label with a number that it cannot have written
+// itself. It also checks that no attempt follows the attempt with the largest possible number.
 func TestForgedAttempts(t *testing.T) {
 	const last = math.MaxInt32
 	executor := func(n int32) lifecycle.Observed {
@@ -306,8 +307,8 @@ func executorsCreatedAt(o lifecycle.Observed, seconds int) lifecycle.Observed {
 }
 
 // TestManyExecutorsWait checks a scale-up for which the cluster first has no capacity. Later, nodes are added one by
-// one. The passes must change the memory only twice, when the first executor waits and when the last one no longer
-// does, and must emit only one event.
+// one. The passes must change the memory only twice: when the first executor begins to wait, and when the last executor
+// no longer waits. They must emit only one event.
 func TestManyExecutorsWait(t *testing.T) {
 	const many = 200
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors = 1 })

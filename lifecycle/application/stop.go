@@ -9,8 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// maxAttempt is the largest attempt number. A function whose argument is an upper bound of attempt numbers selects all
-// attempts if the bound is maxAttempt.
+// maxAttempt is the largest attempt number. As an upper bound of attempt numbers, it selects all attempts.
 const maxAttempt = math.MaxInt32
 
 // overdue is the time after which the deletion of a pod counts as stuck. It begins when the pod should have been
@@ -22,7 +21,7 @@ func (s *step) suspendedCause() lifecycle.Cause {
 }
 
 // suspend enters the phase Suspending, in which the attempt is deleted. A live run that is stopped here does not use up
-// a retry, because it did not end by itself. The result is always true, because another phase is entered (see move).
+// a retry, because it did not end by itself. It always enters another phase, and therefore always returns true.
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
 	s.enter(lifecycle.Suspending, s.suspendedCause()) // may reset the counts (resetFailures)
@@ -33,8 +32,8 @@ func (s *step) suspend() bool {
 }
 
 // suspending deletes the attempt, and enters Suspended when all its objects are deleted. It does so even if the
-// suspension was lifted meanwhile, because the phase Suspended handles that. Like move, suspending reports whether the
-// decision entered another phase.
+// suspension was lifted meanwhile, because the phase Suspended handles that. The result reports whether the decision
+// entered another phase.
 func (s *step) suspending() bool {
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
 	if !s.cleared(maxAttempt) {
@@ -43,8 +42,8 @@ func (s *step) suspending() bool {
 	return s.enter(lifecycle.Suspended, s.suspendedCause())
 }
 
-// suspended waits until the suspension is lifted, and deletes objects that appear meanwhile. Like move, suspended
-// reports whether the decision entered another phase.
+// suspended waits until the suspension is lifted, and deletes objects that appear meanwhile. The result reports whether
+// the decision entered another phase.
 func (s *step) suspended() bool {
 	if s.app.Suspend {
 		s.deleteAll(s.seenAttempts(maxAttempt))
@@ -54,7 +53,7 @@ func (s *step) suspended() bool {
 }
 
 // resuming launches the next attempt after all objects of the last attempt are deleted. The next attempt has the next
-// number. Like move, resuming reports whether the decision entered another phase.
+// number. The result reports whether the decision entered another phase.
 func (s *step) resuming() bool {
 	if s.app.Suspend {
 		return s.enter(lifecycle.Suspended, s.suspendedCause())
@@ -65,8 +64,8 @@ func (s *step) resuming() bool {
 	return s.launch()
 }
 
-// editing deletes the run of the old spec, and then launches an attempt with the new spec. Like move, editing reports
-// whether the decision entered another phase.
+// editing deletes the run of the old spec, and then launches an attempt with the new spec. The result reports whether
+// the decision entered another phase.
 func (s *step) editing() bool {
 	s.m.SpecHash = s.app.SpecHash // the spec may have been edited again
 	if s.app.Suspend {
@@ -99,8 +98,9 @@ func (s *step) cleared(upTo int32) bool {
 	return true
 }
 
-// waitForLeftovers returns why cleared waits, and the name of the pod that causes the wait. If the deletion takes no
-// longer than usual, it returns the remembered cause, so that the status still shows why the last attempt failed.
+// waitForLeftovers returns why the deletion of the given attempts is not complete yet, and the name of the pod that
+// delays it. If the deletion takes no longer than usual, it returns the remembered cause, so that the status still
+// shows why the last attempt failed.
 func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause) {
 	if s.seen.Rejection != nil {
 		return "", *s.seen.Rejection
@@ -161,7 +161,7 @@ func (s *step) deleteAll(attempts []int32) {
 }
 
 // stillStops reports whether an attempt has a pod that can still be stopped cleanly. This is a running driver, or a
-// submitter that may create a driver. If the deletion of the pod is overdue, its node counts as dead, and the pod
+// submitter that may create a driver. If the deletion of the pod is overdue, the pod's node counts as dead, so the pod
 // cannot be stopped cleanly.
 func (s *step) stillStops(attempt int32) bool {
 	goesOn := func(phase lifecycle.DriverPhase, deleting bool, goneBy time.Time) bool {
@@ -194,7 +194,8 @@ func (s *step) seenAttempts(upTo int32) []int32 {
 	return found[:min(len(found), maxDeletedAttempts)]
 }
 
-// attemptsAt returns a list with the given attempt if any object of it was observed, and an empty list otherwise.
+// attemptsAt returns a list that contains only the given attempt if any of its objects was observed, and an empty list
+// otherwise.
 func (s *step) attemptsAt(attempt int32) []int32 {
 	return s.attempts(func(other int32) bool { return other == attempt })
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// submitting waits for the driver that a submitter creates. The deadline is that of the driver's own start. If the
-// submitter's node is lost, submitting continues to wait, because the submitter may still create the driver. Like move,
-// submitting reports whether the decision entered another phase.
+// submitting waits for the driver that a submitter creates. The deadline for the start of the driver applies, and
+// includes the submitter's time. If the submitter's node is lost, submitting continues to wait, because the submitter
+// may still create the driver. The result reports whether the decision entered another phase.
 func (s *step) submitting(r *lifecycle.Submitter) bool {
 	if outcome, cause, over := s.deadlines(nil); over {
 		return !s.needsLiveRead(outcome) && s.end(outcome, cause, s.now)
@@ -28,7 +28,7 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 }
 
 // endUnsubmitted ends a launched attempt if a live read found no driver and the submitter will not create one. The
-// result ended reports whether it ended the attempt. The result entered reports whether the decision entered another
+// first result reports whether it ended the attempt. The second result reports whether the decision entered another
 // phase.
 //
 // There are two cases. A submitter that failed has submitted no driver, whatever its error was: even after the error
@@ -88,7 +88,7 @@ func (s *step) inspectMounts(d *lifecycle.Driver) mountState {
 
 // endInterrupted ends an attempt whose driver can never start. The driver is deleted later, in the phase Ended, when
 // the reason is stored. If it were deleted before, the next pass would find no driver and assume that the attempt may
-// have run. The result is always true, because another phase is entered (see move).
+// have run. It always enters another phase, and therefore always returns true.
 func (s *step) endInterrupted(d *lifecycle.Driver) bool {
 	message := fmt.Sprintf("spark-submit ended after it created driver pod %s and before it created the ConfigMap that the driver pod mounts", d.Name)
 	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Why.Message != "" {

@@ -31,7 +31,7 @@ func submitterWaits(reason string) func(*lifecycle.Submitter) {
 
 func submitterGoes(r *lifecycle.Submitter) { r.Deleting = true }
 
-// mergePods adds the submitter of the observation r to the observation d.
+// mergePods returns the observation d with the submitter that the observation r contains.
 func mergePods(r, d lifecycle.Observed) lifecycle.Observed {
 	d.Submitters = r.Submitters
 	d.Drivers[0].Submitter = "app-submit"

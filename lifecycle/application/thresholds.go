@@ -22,10 +22,10 @@ func (s *step) running() int32 {
 	return running
 }
 
-// shortageGrace is how long the number of running executors may be below a threshold before the phase changes. The
-// phase must not change at the end of a run, when the executors exit shortly before their driver and each kubelet
-// reports the end of its pods a second or two later. It must not change either if the driver replaces a lost executor
-// within seconds.
+// shortageGrace is how long the number of running executors may be below a threshold before the phase changes. Without
+// this time, the phase would change at the end of every run, because the executors exit shortly before their driver and
+// each kubelet reports the end of its pods a second or two later. The phase would also change if the driver replaces a
+// lost executor within seconds.
 const shortageGrace = 5 * time.Second
 
 // phaseByThresholds returns the phase of a driver that is Ready. The start of an attempt ends when Init executors have
@@ -51,9 +51,9 @@ func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 	return lifecycle.Running
 }
 
-// shortageLasts reports whether a shortage of executors has lasted for shortageGrace. The argument since is the start
-// of the shortage. It is zero if no earlier decision of this process observed the shortage, which then starts now. The
-// start is stored in note for the next decision.
+// shortageLasts reports whether a shortage of executors has lasted for shortageGrace. The first argument is the start
+// of the shortage as an earlier decision of this process recorded it. If it is zero, the shortage starts at the time of
+// this decision. The start is written to the second argument, from which the next decision reads it.
 //
 // A new process may therefore report a shortage up to shortageGrace late, but never early. It cannot compute the real
 // start, because the end of an executor whose pod no longer exists is unknown.
@@ -66,7 +66,8 @@ func (s *step) shortageLasts(since time.Time, note *time.Time) bool {
 	return left <= 0
 }
 
-// shortageCause returns the cause of a phase in which too few executors run, and the zero Cause for other phases.
+// shortageCause returns the cause to store if the phase says that too few executors run. For all other phases it
+// returns the zero Cause.
 func (s *step) shortageCause(phase lifecycle.Phase) lifecycle.Cause {
 	switch phase {
 	case lifecycle.Below:

@@ -117,8 +117,8 @@ func TestLackGrace(t *testing.T) {
 	}
 }
 
-// TestLackOfALostDriver checks that the 5 s of a shortage start again when the driver's lost node works again, and that
-// no shortage is recorded for a driver that is not Ready.
+// TestLackOfALostDriver checks that the grace time of a shortage, 5 s, starts again when the driver's lost node works
+// again, and that no shortage is recorded for a driver that is not Ready.
 func TestLackOfALostDriver(t *testing.T) {
 	app, mem := secondFamily(thresholds(0, 1, 2)), memoryIn(lifecycle.Running)
 	lost := Step(app, mem, withShortages(driver(lifecycle.DriverUnknown)), at(60))
@@ -245,7 +245,7 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 }
 
 // TestEnterMissedPhases checks which phases the state machine enters for a driver that ended before a pass observed it
-// in these phases. The field from of a row is the last observed phase.
+// in these phases. The column "from" of the table contains the last observed phase.
 func TestEnterMissedPhases(t *testing.T) {
 	through := func(p ...lifecycle.Phase) []lifecycle.Phase {
 		return append(p, lifecycle.Ended, lifecycle.Retained)

@@ -2,7 +2,7 @@ package application
 
 import "github.com/sparkoperator/spark-operator/lifecycle"
 
-// Edge is a transition that Step may make from each of the phases in From to the phase To.
+// Edge lists transitions to the same phase: Step may enter the phase To from each of the phases in From.
 type Edge struct {
 	From []lifecycle.Phase
 	To   lifecycle.Phase

@@ -33,7 +33,7 @@ func (w *world) checkRestarts(plan lifecycle.Plan) {
 }
 
 // restartsDone checks at the end of a life cycle that no restart request was lost. The last attempt must have been
-// created after the last request, and for this request.
+// created after the last request, and must have that request as its reason.
 func (w *world) restartsDone() {
 	request := w.app.RestartRequest
 	if w.gone || request == "" || w.app.Deleting {
@@ -57,7 +57,7 @@ func restartRequested(plan lifecycle.Plan) bool {
 	return slices.ContainsFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == lifecycle.ReasonRestartRequested })
 }
 
-// restart handles a restart request: it resets the counts of the ledger, and the next attempt may be launched now.
+// restart updates the ledger for a restart request. It resets the counts, and allows the next attempt at once.
 func (l *ledger) restart(w *world) {
 	l.counts, l.failed, l.due = [3]int64{}, false, w.Now
 }

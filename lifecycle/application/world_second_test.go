@@ -81,7 +81,7 @@ func (w *world) chooseSettings(r *rand.Rand) {
 	}
 }
 
-// stop begins the normal end of a driver. Its executors exit now, and Spark deletes some of their pods. The driver
+// stop begins the normal end of a driver. Its executors exit at once, and Spark deletes some of their pods. The driver
 // exits shortly afterwards (see finishStop).
 func (w *world) stop(p *pod) {
 	p.stopping = true
@@ -132,8 +132,8 @@ func (l *ledger) recordShortages(w *world, seen lifecycle.Observed) {
 }
 
 // checkEnd checks a run that ends successfully. In its last second, such a run must not enter a phase because of a
-// shortage of executors that had not lasted for shortageGrace. A plan that observes the end of the driver must not
-// enter such a phase at all.
+// shortage of executors, unless the shortage had lasted for shortageGrace. A plan that observes the end of the driver
+// must not enter such a phase at all.
 func (l *ledger) checkEnd(w *world, plan lifecycle.Plan) {
 	unseen := false // whether this plan entered a phase because of a shortage
 	for _, tr := range plan.Transitions {
@@ -249,9 +249,9 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	l.checkEnd(w, plan)
 }
 
-// launched updates the ledger when the phase Launched is entered. If a status write failed, the restart that led to the
-// launch is not counted yet, so launched counts it. After the phase Waiting, launched checks that the restart interval
-// has passed.
+// launched updates the ledger when the phase Launched is entered. If a status write failed, the ledger does not contain
+// the restart that led to this launch yet. In that case the method counts the restart. After the phase Waiting, it
+// checks that the restart interval has passed.
 func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Phase) {
 	switch {
 	case before.Live():
@@ -393,7 +393,7 @@ func (w *world) checkDeadlines() {
 	}
 }
 
-// ended reports whether the simulated life cycle has ended.
+// ended reports whether the simulated life cycle is over.
 func (w *world) ended() bool {
 	empty := len(w.pods) == 0 && len(w.remains) == 0
 	retained := w.stored.Phase == lifecycle.Retained && w.app.Retain.For == nil

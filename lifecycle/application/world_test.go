@@ -413,8 +413,9 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	return 0
 }
 
-// attempt carries out a plan. If a call fails, either the operator dies, or the result failed describes the failure.
-// The result fact may be a function that adds a fact to the observation, after which the pass decides again.
+// attempt carries out a plan. If an action has an answer that the decision needs (for example of a live read), the
+// first result is a function that adds the answer to the observation, after which the pass decides again. If a call
+// fails, either the operator dies, or the second result describes the failure.
 func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -662,8 +663,8 @@ func (w *world) checkRunDeadline() {
 	}
 }
 
-// launchSubmitter creates the submitter of an attempt, or adopts an existing one. The result is always nil, because
-// there is no fact to add to the observation.
+// launchSubmitter creates the submitter of an attempt, or adopts an existing one. The result is always nil, because the
+// caller already simulates a rejection by the API server.
 func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	for _, p := range w.pods {
 		if p.submits && p.attempt == attempt {
@@ -704,8 +705,9 @@ func (w *world) makeDriver(made *pod) {
 	w.pods = append(w.pods, made)
 }
 
-// create creates the objects of an attempt, and adopts existing objects. The result may be a function that adds a fact
-// to the observation, after which the pass decides again.
+// create creates the objects of an attempt, and adopts existing objects. If the API server rejects an object, or the
+// driver of another attempt already has the name, the result is a function that adds this to the observation, after
+// which the pass decides again. Otherwise it is nil.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Submitter != nil {
 		w.injectError("between the Secret and the pod")

@@ -90,8 +90,8 @@ type Plan struct {
 
 // These are the values of Cause.Reason and Notice.Reason.
 const (
-	ReasonMasterNotReady  = "MasterNotReady"  // no pod gives a reason
-	ReasonWorkersNotReady = "WorkersNotReady" // no pod gives a reason
+	ReasonMasterNotReady  = "MasterNotReady"  // if no pod has a wait reason
+	ReasonWorkersNotReady = "WorkersNotReady" // if no pod has a wait reason
 	ReasonStartTimedOut   = "MasterStartTimedOut"
 	ReasonRolloutTimedOut = "RolloutTimedOut"
 	ReasonEdited          = "SpecChanged"

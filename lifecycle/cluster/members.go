@@ -27,8 +27,8 @@ func (s *step) count() (c counts) {
 	return c
 }
 
-// gated reports whether scheduling gates of a queue block the master. After the gates were removed, it restarts the
-// time in which the master must become ready.
+// gated reports whether scheduling gates of a queue block the master. If they no longer do, the time limit for the
+// master's start counts from the time at which the master was assigned to a node.
 func (s *step) gated() bool {
 	begun := s.now
 	for i := range s.seen.Members {
@@ -89,8 +89,8 @@ type shortage struct {
 	explained bool // whether a pod gives the reason
 }
 
-// part returns what a notice about the shortage refers to. These are the pods of the cluster if one of them explains
-// the shortage, and otherwise the whole cluster.
+// part returns the object for which the operator reports the shortage. If a pod explains the shortage, these are the
+// pods of the cluster. Otherwise it is the whole cluster.
 func (l shortage) part() lifecycle.Part {
 	if l.pod != "" {
 		return lifecycle.Members
@@ -111,9 +111,9 @@ func (s *step) shortage(c counts) shortage {
 	return shortage{}
 }
 
-// withPodReason returns a shortage with the wait reason of a pod of the role. If no pod has a wait reason, the shortage
-// has the given cause. If the role has no pod at all, the message says so, because something prevents the StatefulSet
-// from creating pods.
+// withPodReason returns a shortage with the wait reason of a pod that has the given role. If no such pod has a wait
+// reason, the shortage has the given cause. If there is no such pod at all, the message says so, because something
+// prevents the StatefulSet from creating pods.
 func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortage {
 	there := false
 	for i := range s.seen.Members {

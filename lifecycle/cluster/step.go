@@ -145,7 +145,7 @@ func (s *step) waitFor(what shortage) {
 }
 
 // ensuring waits until all objects exist as wanted. It requests no retries, because the controller that creates the
-// objects also retries. Like move, ensuring reports whether the decision entered another phase.
+// objects also retries. The result reports whether the decision entered another phase.
 func (s *step) ensuring() bool {
 	switch {
 	case s.want.Invalid != nil:
@@ -164,7 +164,8 @@ func (s *step) ensuring() bool {
 	return false
 }
 
-// bound returns the time limit of the start, or the requeue interval unbound if there is no limit.
+// bound returns the time limit of the master's start. If there is no limit, it returns the constant unbound, which is
+// the requeue interval for that case.
 func (s *step) bound() time.Duration {
 	if s.want.Start > 0 {
 		return s.want.Start
@@ -173,7 +174,7 @@ func (s *step) bound() time.Duration {
 }
 
 // starting waits for the master and then for the workers. Only the wait for the master has a time limit, because a
-// cluster with too few workers is still useful. Like move, starting reports whether the decision entered another phase.
+// cluster with too few workers is still useful. The result reports whether the decision entered another phase.
 func (s *step) starting() bool {
 	counts := s.count()
 	master := counts.masters > 0
@@ -205,7 +206,7 @@ func (s *step) starting() bool {
 }
 
 // running handles the phase Running. It reports what the cluster lacks, and reports the end of a rollout. It never
-// leaves the phase, so its result is always false (see move).
+// leaves the phase, so its result is always false.
 func (s *step) running() bool {
 	counts := s.count()
 	if s.outdated() {
@@ -242,7 +243,7 @@ func (s *step) rolledOut(counts counts) {
 }
 
 func (s *step) rolloutTimedOut(lacks shortage) lifecycle.Cause {
-	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("not all pods match the cluster's spec, and for %s no pod was created from that spec", s.want.Start)}
+	cause := lifecycle.Cause{Reason: ReasonRolloutTimedOut, Message: fmt.Sprintf("the rollout makes no progress: not all pods match the cluster's spec, and no pod was created from it for %s", s.want.Start)}
 	if lacks.cause.Message != "" {
 		cause.Message += ": " + lacks.cause.Message
 	}
@@ -250,8 +251,8 @@ func (s *step) rolloutTimedOut(lacks shortage) lifecycle.Cause {
 }
 
 // overdue reports whether a rollout has exceeded its time limit. If it has not, overdue requests a pass at the end of
-// the limit. There may be many workers, and they are replaced one after the other. Each pod that is created from the
-// new spec therefore restarts the time.
+// the limit. There may be many workers, and they are replaced one after the other. The limit therefore starts again
+// with each pod that is created from the new spec.
 func (s *step) overdue() bool {
 	if !s.m.Rolling() || s.want.Start <= 0 {
 		return false
@@ -269,8 +270,8 @@ func (s *step) overdue() bool {
 	return left <= 0
 }
 
-// releasing waits until no pod and no object of a failed cluster is left. Like move, releasing reports whether the
-// decision entered another phase.
+// releasing waits until no pod and no object of a failed cluster is left. The result reports whether the decision
+// entered another phase.
 func (s *step) releasing() bool {
 	if len(s.seen.Members) == 0 && s.seen.AuxiliaryCount == 0 {
 		return s.enter(lifecycle.Done, s.m.Cause)
@@ -280,8 +281,8 @@ func (s *step) releasing() bool {
 }
 
 // over handles a finished cluster, which only an edit or a restart request can start again. If the spec was invalid and
-// is now valid without an edit, the cluster starts again too: the spec was rejected by an operator with another
-// configuration. Like move, over reports whether the decision entered another phase.
+// is now valid without an edit, the cluster starts again too. In that case the operator had another configuration when
+// it rejected the spec. The result reports whether the decision entered another phase.
 func (s *step) over() bool {
 	edited := s.m.Generation != s.want.Generation
 	cause := lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster starts again"}

@@ -130,7 +130,7 @@ func (r row) run(t *testing.T) {
 	}
 }
 
-// unasked returns an observation with the given pods. It is that of a pass which did not query for wait reasons.
+// unasked returns an observation with the given pods, in a pass that does not query for wait reasons.
 func unasked(members ...lifecycle.Member) lifecycle.Observed {
 	seen := membersOf(members...)
 	seen.QuerySkipped = true
@@ -345,7 +345,7 @@ func TestMessages(t *testing.T) {
 		{"at the deadline", memory(lifecycle.Launched), membersOf(member("master", noImage)), stand, start,
 			"no master was ready within 5m0s: the master is not ready: pod master: no such image"},
 		{"a rollout at its time limit", memory(lifecycle.Running, rolling), membersOf(member("master", noImage)), stand, start + time.Second,
-			"not all pods match the cluster's spec, and for 5m0s no pod was created from that spec: the master is not ready: pod master: no such image"},
+			"the rollout makes no progress: not all pods match the cluster's spec, and no pod was created from it for 5m0s: the master is not ready: pod master: no such image"},
 		{"a rejection", memory(lifecycle.Launched), lifecycle.Observed{}, refused, 0, quota.Message},
 	} {
 		want := two()

@@ -219,7 +219,9 @@ func (w *world) ensureObjects() Objects {
 	return stand
 }
 
-// checkDecision checks that a decision is one that a user may expect.
+// checkDecision checks the transitions of a decision. A cluster may fail only if no master was ready during its whole
+// time limit, and never while it is Running. It may start again only after an edit or a restart request, or if its spec
+// was invalid before.
 func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition, seen lifecycle.Observed) {
 	if after.Begun != before.Begun {
 		w.ready = w.Now

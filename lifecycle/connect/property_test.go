@@ -59,8 +59,8 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	}
 }
 
-// checkWoken checks that a plan requests another pass if time alone can end its phase. In the other phases, an event of
-// the pod or of the custom resource starts the next pass.
+// checkWoken checks that a plan requests another pass if time alone can end its phase. A phase that only a change of a
+// pod or of the custom resource can end needs no timer, because the event of that change starts the next pass.
 func checkWoken(t *testing.T, app lifecycle.App, seen lifecycle.Observed, plan lifecycle.Plan) {
 	m := plan.Next
 	switch {

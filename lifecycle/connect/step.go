@@ -33,9 +33,9 @@ var restart = lifecycle.Restart{
 	Policy: lifecycle.Always, FailureInterval: FirstInterval, SubmissionInterval: FirstInterval, Factor: 2, Max: MaxInterval, ResetAfter: Settled,
 }
 
-// Step makes one decision, as application.Step does. The server's pod is the driver of its attempt. Step reads only the
-// fields of app that apply to a server: UID, SpecHash, RestartRequest, Deleting, Orphan, Suspend, Invalid, MinExecutors
-// and MissingGrace.
+// Step makes one decision about a server. It calls application.Step, for which the server's pod is the driver of an
+// attempt. Step reads only the fields of app that apply to a server: UID, SpecHash, RestartRequest, Deleting, Orphan,
+// Suspend, Invalid, MinExecutors and MissingGrace.
 //
 // A server may wait for a node, an image or a quota without a time limit, because another attempt would not help.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {

@@ -273,8 +273,8 @@ func TestUnusableEdit(t *testing.T) {
 }
 
 // TestEdit checks that an edit replaces the server. The server's pod is deleted first, then the other objects of the
-// attempt, and then the new server is created. The counts of failures are reset. A hash of another version is not an
-// edit.
+// attempt, and then the new server is created. The counts of failures are reset. If another version of the operator has
+// computed the stored hash, the difference between the hashes must not count as an edit.
 func TestEdit(t *testing.T) {
 	s := running(t)
 	s.m.Runs, s.m.Submissions = 4, 6
@@ -295,7 +295,7 @@ func TestEdit(t *testing.T) {
 }
 
 // TestEditOfSettledServer checks an edit of a server that has run well for a while. The edit resets the counts of
-// failures to zero. The end of the replaced server must not set them to one afterwards (resetFailures).
+// failures to zero. They must still be zero after the replaced server has ended.
 func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
@@ -389,8 +389,8 @@ func TestShortOfExecutors(t *testing.T) {
 	s.passAfter(time.Second, there).expectActions().expect(lifecycle.Running, "")
 }
 
-// TestTransientErrors checks that the operator makes no requests during transient errors that would fail because of
-// them, and that it creates the server afterwards.
+// TestTransientErrors checks that the operator makes no requests during transient errors, because they would fail, and
+// that it creates the server afterwards.
 func TestTransientErrors(t *testing.T) {
 	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: startTime}}
 	s := tell(t).passAfter(time.Minute, bad).expectActions().expect(lifecycle.New, "")

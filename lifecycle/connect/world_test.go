@@ -270,7 +270,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 }
 
 // checkEnds fails if a plan assumes that a server ended by itself although the operator had stopped it. It also fails
-// if a plan replaces a server because of the restart request for which that server was created.
+// if a plan carries out a restart request for which the server was already created.
 func (w *world) checkEnds(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
 		if tr.From.Live() && tr.Cause.Reason == lifecycle.ReasonRestartRequested && w.carries(tr.Attempt) {
@@ -329,8 +329,9 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	return nil
 }
 
-// create creates the objects of an attempt, and adopts existing objects. The result may be a function that adds a fact
-// to the observation, after which the pass decides again.
+// create creates the objects of an attempt, and adopts existing objects. If the API server rejects an object, or the
+// server of another attempt already has the name, the result is a function that adds this to the observation, after
+// which the pass decides again. Otherwise it is nil.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Suspend || w.app.Invalid != nil {
 		w.Fail("a server is created, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)

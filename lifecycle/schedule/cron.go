@@ -42,7 +42,8 @@ type Times struct {
 }
 
 // Zones is a function that returns a time zone of the IANA database by its name, as time.LoadLocation does. The caller
-// chooses the database. The same name must always give the same result. If a Zones is nil, UTC is the only time zone.
+// chooses the database. The same name must always give the same result. If the function is nil, UTC is the only time
+// zone.
 type Zones func(name string) (*time.Location, error)
 
 // maxSpec is the maximum length of a schedule's text in bytes. No sensible schedule is longer.
@@ -50,8 +51,9 @@ const maxSpec = 1024
 
 // Parse parses a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor
 // such as @daily, or @every with a duration. A prefix such as "TZ=Europe/Vienna " or "CRON_TZ=Europe/Vienna " gives the
-// schedule its own time zone, which replaces the argument zone. Time zones have the names of the IANA database. An
-// empty zone means UTC, and so does Local (see the method Local). Every error that Parse returns is an *Error.
+// schedule its own time zone, which then applies instead of the parameter `zone`. Time zones have the names of the IANA
+// database. An empty name means UTC, and so does the name Local (see the method Local). Every error that Parse returns
+// is an *Error.
 //
 // A schedule that Parse accepts has the same meaning as in robfig/cron v3.0.1 (ParseStandard), because users of this
 // API have written their schedules for robfig/cron. Parse rejects some schedules that robfig/cron accepts but that
@@ -189,8 +191,8 @@ var descriptors = map[string]string{
 // maxEvery is the maximum interval. With this limit, sums of times cannot overflow.
 const maxEvery = 100 * 365 * 24 * time.Hour
 
-// parseEvery parses an interval. As in robfig/cron, the interval is rounded down to whole seconds, but is at least one
-// second.
+// parseEvery parses an interval. As in robfig/cron, the interval is rounded down to whole seconds. A positive interval
+// below one second becomes one second.
 func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(spec, "@every"))
 	every, err := time.ParseDuration(text)

@@ -10,7 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// base returns the time up to which the runs of all ticks have been started or skipped.
+// base returns the time of the last decided tick: the runs of all ticks up to this time were started or skipped. If
+// there is none, it returns the time at which the schedule took effect.
 func (s *step) base() time.Time {
 	if s.m.LastTick.After(s.m.Since) {
 		return s.m.LastTick
@@ -50,11 +51,11 @@ func (s *step) waitsForRetry(c candidate) bool {
 	return true
 }
 
-// request handles a change of the requested run. If the old request was still waiting, request reports that it was
-// replaced or withdrawn.
+// request stores the run that the spec requests, if it differs from the requested run in the memory. If the earlier
+// requested run was still waiting, request reports that it was replaced or withdrawn.
 //
-// If a run of the old request exists, request does not report the old request: its run was started, and only the status
-// write failed.
+// If the earlier requested run exists, request does not report it: the run was started, and only the status write
+// failed.
 func (s *step) request() {
 	name := ""
 	if s.runRequested() {
@@ -137,8 +138,9 @@ func (s *step) skipTicksBefore(tick time.Time) {
 	s.notice(ReasonMissed, "", "the runs from %s to %s are not started: the run of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.missedReason())
 }
 
-// missedReason returns why runs were not started, as the end of a message: a semicolon, and then the suspension or the
-// cause that the stored memory contains. It returns "" if the stored memory contains neither.
+// missedReason returns why runs were not started, as text that can follow a message: a semicolon, and then either the
+// suspension or the cause in the stored memory. It returns "" if the schedule was not suspended and the stored memory
+// contains no cause.
 func (s *step) missedReason() string {
 	switch {
 	case s.stored.Suspended:
@@ -165,8 +167,8 @@ func (s *step) requeueForTick(after time.Time) {
 }
 
 // startOf returns when the run of a tick should start: the tick plus its jitter. The jitter is shorter than the time
-// until the next tick. It is computed from the schedule's UID, so all runs have the same jitter if all ticks have the
-// same distance.
+// until the next tick. It is computed from the schedule's UID. If the intervals between ticks are equal, all runs have
+// the same jitter.
 func (s *step) startOf(tick time.Time) time.Time {
 	room := s.want.Jitter
 	if room < time.Second {
@@ -189,7 +191,7 @@ func (s *step) history() {
 }
 
 // ended returns the names of the ended runs with the given outcome, newest first, and deletes the runs beyond the
-// limit. The argument known contains the names that are already stored. A run is deleted only after its name and its
+// limit. The last argument contains the names that are already stored. A run is deleted only after its name and its
 // tick are stored. Otherwise its end would never be reported, and its tick would start another run.
 func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept []string) {
 	var runs []lifecycle.Run
@@ -231,9 +233,9 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 	return kept
 }
 
-// age orders runs that were created in the same second, because their creation times cannot order them. A lower result
-// means a newer run: first the last started run, then the runs whose end is not stored yet, then the stored runs by
-// their places.
+// age returns a number by which runs that were created in the same second are sorted. Their creation times do not
+// distinguish them. A newer run has a lower number. The last started run is the newest. The runs whose end is not
+// stored yet come next, and then the stored runs in the order of the stored list.
 func (s *step) age(name string, places map[string]int) int {
 	if name == s.m.LastRunName {
 		return -2
@@ -244,8 +246,9 @@ func (s *step) age(name string, places map[string]int) int {
 	return -1
 }
 
-// remembered reports whether a run can be deleted without being started again. The memory m then shows two things: the
-// run's tick is not later than the last tick, and the run does not belong to a request that has yet to be started.
+// remembered reports whether a run can be deleted without being started again afterwards. This is the case if the given
+// memory shows two things: the run's tick is not later than the last tick, and the run does not belong to a request
+// that has yet to be started.
 func (s *step) remembered(run lifecycle.Run, m Memory) bool {
 	return !TickOf(s.want.Name, run.Name).After(m.LastTick) &&
 		(s.want.Request == m.LastRequest || run.Name != RequestName(s.want.Name, s.want.UID, s.want.Request))

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// stage carries out the plans of one schedule in a cluster in which nothing else happens. Live reads find nothing new,
-// and a creation is rejected if the function refuses returns true.
+// stage carries out the plans of one schedule in a cluster in which nothing else happens. Live reads find nothing new.
+// The function in the field refuses specifies which creations are rejected.
 type stage struct {
 	want     Schedule
 	mem      Memory
@@ -50,7 +50,8 @@ func (g *stage) pass(now time.Time) Plan {
 	}
 }
 
-// runUntil runs passes at the times that the plans request. It stops at the time end, and returns the number of passes.
+// runUntil runs passes at the times that the plans request. It stops when the time reaches `end`, and returns the
+// number of passes.
 func (g *stage) runUntil(now, end time.Time) (passes int) {
 	g.reported = map[string]int{}
 	for now.Before(end) && passes < 100_000 {

@@ -8,9 +8,10 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestRequestAsBefore requests the values a, b and then a again. While the run of the first request exists, the third
-// request starts no run and reports no second RunStarted, and the time of the last run stays the same. Once that run is
-// gone, the third request starts it like a new one.
+// TestRequestAsBefore checks a third request with the same value as the first, after a second request with another
+// value. While the run of the first request exists, the third request starts no run, does not report RunStarted again,
+// and does not change the time of the last run. If that run no longer exists, the third request starts it like a new
+// request.
 func TestRequestAsBefore(t *testing.T) {
 	a, b := RequestName("etl", "u", "a"), RequestName("etl", "u", "b")
 	at := noon.Add(-10 * time.Minute)

@@ -27,7 +27,7 @@ const (
 //
 // The controller must carry out the plan's Actions before it stores Next. After a rejection or a live read, the
 // controller adds the result to seen and calls Step again. Step deletes a run only if the stored memory already
-// contains the reason: that runs are being replaced, or how the run ended.
+// contains the reason: either runs are being replaced, or the run has ended.
 func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Plan {
 	if want.Deleting {
 		return Plan{Next: mem} // the user's deletion request decides whether the runs stay
@@ -155,9 +155,9 @@ func (s *step) adopt() {
 	s.started(newest, at)
 }
 
-// finishRequest handles a request whose run already exists. The run counts as started by an earlier request with the
-// same value in two cases: the memory contains the end of the run, or the run is active and older than the last run.
-// Otherwise the run counts as started now.
+// finishRequest handles a request whose run already exists. In two cases the run counts as started by an earlier
+// request with the same value: the memory contains the end of the run, or the run is active and older than the last
+// run. Otherwise the run counts as started by this request.
 //
 // The second case can be wrong: if the operator's clock was ahead, a new run looks older than the last run.
 // finishRequest therefore stores an active run as the last run, so that the concurrency policy takes the run into
@@ -282,7 +282,7 @@ func (s *step) nothingDue() {
 	if s.m.LastTick.Sub(s.now) > maxClockSkew && !s.want.Suspend {
 		s.m.Cause = lifecycle.Cause{Reason: ReasonClock, Message: fmt.Sprintf(
 			"the operator's clock shows %s, but the run of %s was already started or skipped, and no run starts before that time; "+
-				"if the clock was wrong then and is right now, delete the schedule and create it again", s.now.Format(time.RFC3339), s.clock(s.m.LastTick))}
+				"if the clock was wrong at that time and has been corrected, delete the schedule and create it again", s.now.Format(time.RFC3339), s.clock(s.m.LastTick))}
 		s.noticeCause(ReasonClock, "")
 	}
 }
@@ -327,7 +327,8 @@ func (s *step) confirmsEdit() bool {
 // runRequested reports whether the spec requests a run that is not stored as started.
 func (s *step) runRequested() bool { return s.want.Request != "" && s.want.Request != s.m.LastRequest }
 
-// noticeCause reports the cause in the memory, unless the cause before this decision had the same reason.
+// noticeCause reports the cause in the memory, unless its reason is the same as that of the cause which was stored
+// before this decision.
 func (s *step) noticeCause(reason, run string) {
 	if s.m.Cause.Reason != s.stored.Cause.Reason {
 		s.notice(reason, run, "%s", s.m.Cause.Message)

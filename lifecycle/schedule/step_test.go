@@ -65,8 +65,8 @@ const (
 	eleven, twelve = "etl-1769943600", "etl-1769947200"
 )
 
-// TestEditIsNotLostDuringTransientError checks that an edit has no effect while transient errors prevent a live read,
-// so that the live read still happens afterwards.
+// TestEditIsNotLostDuringTransientError checks an edit during transient errors, which prevent the live read that an
+// edit requires. The edit must have no effect until the live read succeeds after the errors.
 func TestEditIsNotLostDuringTransientError(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Policy, s.Generation = Forbid, 3 })
 	mem := memoryAtEleven(want, func(m *Memory) { m.Generation = 2 })

@@ -22,8 +22,8 @@ const (
 )
 
 // Next returns the first tick after the given time, or the zero time if there is no tick in the next 50 years. The
-// argument since is the time at which the schedule took effect. The first tick of an interval is one interval after
-// since. Ticks are in UTC and in whole seconds.
+// parameter `since` is the time at which the schedule took effect; the first tick of an interval is one interval later.
+// Ticks are in UTC and in whole seconds.
 func (t *Times) Next(since, after time.Time) time.Time {
 	if t.every > 0 {
 		since = since.Truncate(time.Second)
@@ -46,7 +46,9 @@ func (t *Times) Next(since, after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Latest returns the last tick that is later than after and not later than until, or the zero time if there is none.
+// Latest returns the last tick of a period, or the zero time if the period contains no tick. The period begins just
+// after the time `after` and includes the time `until`. The parameter `since` is the time at which the schedule took
+// effect.
 func (t *Times) Latest(since, after, until time.Time) time.Time {
 	due := func(from time.Time) bool {
 		next := t.Next(since, from)
@@ -138,7 +140,9 @@ func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 // hourly reports whether a pattern allows every hour.
 func (t *Times) hourly() bool { return t.hour == 1<<24-1 }
 
-// makesUp reports whether the pattern makes up for skipped ticks after the clock has gone forward by shift.
+// makesUp reports whether a tick that a clock change skips is made up for. The parameter `shift` is how far the clock
+// has gone forward. The result is false only if the pattern allows every hour and the clock has gone forward by whole
+// hours.
 func (t *Times) makesUp(shift time.Duration) bool { return !t.hourly() || shift%time.Hour != 0 }
 
 // match returns the first full minute in the local times [from, to) that the pattern allows, or the zero time if there
@@ -167,7 +171,7 @@ func (t *Times) match(from, to time.Time) time.Time {
 }
 
 // allowsDay reports whether the pattern allows a day. If neither the day of the month nor the day of the week is a
-// star, it is enough that one of them matches.
+// star, it is enough that one of them matches. Otherwise both must match.
 func (t *Times) allowsDay(day int, weekday time.Weekday) bool {
 	inMonth, inWeek := t.day&(1<<day) != 0, t.weekday&(1<<weekday) != 0
 	if t.anyDay || t.anyWeekday {

@@ -58,7 +58,8 @@ func bruteForce(m model, zone *time.Location, begin, end time.Time) (ticks []tim
 	return ticks
 }
 
-// randomModel returns a random pattern, sparse or dense. It often chooses the early hours, in which clocks change.
+// randomModel returns a random pattern, sparse or dense. It often chooses the first hours of the day, because clocks
+// change at that time.
 func randomModel(r *rand.Rand) model {
 	m := model{day: span(1, 31), month: span(1, 12), weekday: span(0, 6), starDay: true, starWeekday: true}
 	minute, hour, day, weekday := "*", "*", "*", "*"

@@ -78,7 +78,8 @@ func (w *world) edit() {
 // configure simulates an administrator who changes the operator's configuration and restarts the operator.
 func (w *world) configure() { w.want.Precision = []Precision{"", Nanos, Seconds, Minutes}[w.IntN(4)] }
 
-// choose sets the other fields of the spec to random values.
+// choose sets random values for the fields of the spec that do not determine the ticks: the concurrency policy, the
+// history limits, the deadline and the jitter.
 func (w *world) choose() {
 	w.want.Policy = []Policy{Allow, Forbid, Forbid, Replace}[w.IntN(4)]
 	w.want.Successful, w.want.Failed = w.IntN(4), w.IntN(4)
@@ -259,9 +260,9 @@ func (w *world) reconcile() (check time.Duration) {
 	return 0
 }
 
-// attempt carries out a plan. The result fact is not nil if the pass must decide again: the function fact adds a new
-// fact to the observation. The result failed is not nil if a call failed and the operator survived, which is the usual
-// case.
+// attempt carries out a plan. If the pass must decide again, the first result is a function that adds the new
+// information (the result of a live read, or a rejection) to the observation. If a call failed and the operator
+// survived, which is the usual case, the second result describes the failure.
 func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
@@ -293,7 +294,8 @@ func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.
 	return nil
 }
 
-// deleted marks a run as deleted, and checks that the reason of the deletion is valid and stored.
+// deleted marks a run as deleted. It checks that the run was stored before, and that the memory contains the reason of
+// the deletion: either the end of the run was reported, or the run is being replaced.
 func (w *world) deleted(r *run) {
 	w.Tell("do Delete %s (%s)", r.name, r.outcome)
 	r.deleting = true
@@ -309,8 +311,9 @@ func (w *world) deleted(r *run) {
 	}
 }
 
-// create simulates the creation of a run by the API server. It checks the invariants of the schedule. If the result is
-// not nil, the pass must decide again: the returned function adds a new fact to the observation.
+// create simulates the creation of a run by the API server, and checks the invariants of the schedule. If the API
+// server rejects the run, the result is a function that adds the rejection to the observation, after which the pass
+// decides again. Otherwise it is nil.
 func (w *world) create(name string) func(*lifecycle.Observed) {
 	w.Tell("do Create %s", name)
 	if w.full {
@@ -370,7 +373,8 @@ func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.Runs, o.Confirmed = append(o.Runs, found...), true }
 }
 
-// checkShape checks the properties of a plan on which the controller depends.
+// checkShape checks the rules that every plan must keep for the controller. It creates at most one run, a live read is
+// its only action, and it requests the next pass within maxRequeue.
 func (w *world) checkShape(plan Plan, seen lifecycle.Observed) {
 	creates := 0
 	for i, a := range plan.Actions {
@@ -503,7 +507,8 @@ func (w *world) live() {
 	}
 }
 
-// checkPeace checks the rules that apply after the end of all trouble.
+// checkPeace checks the state that the schedule must reach after the last simulated fault. No more runs than allowed
+// are kept, the schedule does not wait without a reason, and no request and no tick is forgotten.
 func (w *world) checkPeace() {
 	limits := map[lifecycle.Outcome]int{lifecycle.Succeeded: w.want.Successful, lifecycle.Failed: w.want.Failed}
 	ended := map[lifecycle.Outcome]int{}
