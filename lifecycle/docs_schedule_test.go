@@ -148,8 +148,8 @@ func (s situation) becomes(plan schedule.Plan, run string, reported []string) st
 	return awaited
 }
 
-// drawRuns writes the diagram of the states of a run, and a table of its transitions. It fails the test if the state
-// machine does not make one of these transitions.
+// drawRuns writes the diagram of the states of a run, and a table of its transitions. The test fails if the state
+// machine misses one of these transitions.
 func drawRuns(t *testing.T, b *strings.Builder) {
 	t.Helper()
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> Awaited\n")

@@ -39,9 +39,9 @@ const (
 	connectServer = "connect-server"
 )
 
-// DriverFacts returns the facts of a driver pod. The argument container is the name of the Spark container. If the pod
-// has no container with that name, the last container is the Spark container, because Spark appends its own container
-// to the containers of a pod template.
+// DriverFacts returns the facts of a driver pod. The parameter `container` is the name of the Spark container. If the
+// pod has no container with that name, the last container is the Spark container, because Spark appends its own
+// container to the containers of a pod template.
 func DriverFacts(pod *corev1.Pod, container string) Driver {
 	status := containerStatus(pod, container)
 	d := Driver{
@@ -79,7 +79,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 }
 
 // SubmitterFacts returns the facts of a submitter, which is a pod that runs spark-submit to create a driver pod. The
-// argument container is the name of the container that runs spark-submit.
+// parameter `container` is the name of the container that runs spark-submit.
 func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	status := containerStatus(pod, container)
 	s := Submitter{
@@ -118,7 +118,7 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 }
 
 // DeletedWhileRunning reports whether somebody deleted an executor pod without a grace period while the executor ran.
-// The pod no longer exists. The argument pod is its last state.
+// The pod no longer exists, so the parameter `pod` contains its last state.
 //
 // If a pod exits by itself or is deleted with a grace period, the kubelet reports the end of its containers before the
 // pod disappears. The garbage collector of Kubernetes uses the grace period, and so does Spark. Spark deletes an
@@ -361,7 +361,7 @@ func UnresponsiveScheduler(pod *corev1.Pod) string {
 }
 
 // UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler is unresponsive (UnresponsiveScheduler).
-// The caller must first wait for as long as a running scheduler may need. The argument pod is the pod's name.
+// The caller must first wait for as long as a running scheduler may need. The parameter `pod` is the pod's name.
 func UnresponsiveSchedulerCause(pod, scheduler string) Cause {
 	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not handled pod %s yet; check that a scheduler of that name is installed and runs", scheduler, pod)}
 }

@@ -76,7 +76,7 @@ func notStarted(pod *corev1.Pod, role string, taken Cause) Cause {
 		sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
 }
 
-// exitReason returns the reason for the end of a container, and a text that describes the end. The argument known is
+// exitReason returns the reason for the end of a container, and a text that describes the end. The parameter `known` is
 // Spark's name of the exit code, or "" if Spark does not define the code.
 func exitReason(what string, end *corev1.ContainerStateTerminated, known string) (reason, how string) {
 	how = fmt.Sprintf("%s failed with exit code %d", what, end.ExitCode)
@@ -189,8 +189,8 @@ func excerpt(output string) string {
 	return output
 }
 
-// dropLines returns the text without the lines for which drop returns true. The arguments of drop are the preceding
-// line and the line itself.
+// dropLines returns the text without some lines. It calls the given function for each line, with the preceding line and
+// the line itself, and removes the line if the result is true.
 func dropLines(text string, drop func(before, line string) bool) string {
 	var kept strings.Builder
 	before := ""

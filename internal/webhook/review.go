@@ -185,7 +185,7 @@ func refused(req admission.Request, faults []*dialect.FieldError) admission.Resp
 }
 
 // unchecked admits an object that could not be reviewed. The answer contains a warning with the given reason, which
-// must be a clause that can follow the word "because".
+// follows the word "because".
 func unchecked(reason string) admission.Response {
 	return admission.Allowed("").WithWarnings("the object was not checked, because " + reason + "; the operator checks it before it launches anything")
 }

@@ -14,7 +14,7 @@ import (
 // overtakenPass is a pass during which the operator loses its lease. It continues for some time with the state that it
 // read before, while drivers run and end, users edit, and the next operator waits or starts.
 //
-// The late pass writes like any other pass. Its status patch contains the resourceVersion that it read. It checks
+// Such a late pass writes like any other pass. Its status patch contains the resourceVersion that it read. It checks
 // whether an object exists before it creates the object, and deletes only observed objects.
 type overtakenPass struct {
 	app     lifecycle.App

@@ -98,9 +98,9 @@ func (s *step) exceededLimit() string {
 	return limitExceededBy(rule.Limits, next, s.m.Outcome)
 }
 
-// limitExceededBy returns a text about the limit that a restart exceeds, or "" if there is none. The argument next
-// contains the counts including this restart, and outcome is the outcome of the attempt before the restart. If there is
-// a limit on rejections, it applies to rejections instead of the limit on failures.
+// limitExceededBy returns a text about the limit that a restart exceeds, or "" if there is none. The parameter `next`
+// contains the counts including this restart, and the parameter `outcome` is the outcome of the attempt before the
+// restart. If there is a limit on rejections, it applies to rejections instead of the limit on failures.
 func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
 	switch {
 	case next.Total > c.MaxRestarts:

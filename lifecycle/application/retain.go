@@ -56,7 +56,8 @@ func (s *step) released() bool {
 	return len(left) == 0
 }
 
-// remove requests a deletion. The deletion has no grace period if it is overdue (see forced).
+// remove requests a deletion. The deletion has no grace period if App.ForceAfter has passed since the attempt should
+// have been deleted.
 func (s *step) remove(part lifecycle.Part, attempt int32) {
 	s.plan.Actions = append(s.plan.Actions, lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: attempt, Force: s.forced(attempt)})
 }

@@ -53,8 +53,8 @@ func queryDelay(phase lifecycle.Phase) time.Duration {
 }
 
 // lacksExecutors reports whether fewer executors exist than the application wants. Before the application runs, it
-// wants its initial number of executors; afterwards, it wants the minimum number. Pending executors exist, and ended
-// executors do not.
+// wants its initial number of executors; afterwards, it wants the minimum number. Pending executors count as existing,
+// and ended executors do not.
 func (s *step) lacksExecutors() bool {
 	wanted, exist := s.app.InitialExecutors, int32(0)
 	if s.m.Phase.Runs() {

@@ -340,11 +340,11 @@ func (s *step) notInFuture(t time.Time) time.Time {
 // cannot be compared, noticeEdit stores the new hash and replaces nothing.
 //
 // An edit of a finished or a running application resets the counts. An edit during a suspension, or together with the
-// start or the end of a suspension, does not reset the counts and replaces nothing, because the suspension stops the
-// run anyway. A queue that preempts and admits applications makes such edits: it writes node selectors and tolerations
+// start or the end of a suspension, does not reset the counts and replaces nothing, because a suspension leaves no run
+// to replace. A queue that preempts and admits applications makes such edits: it writes node selectors and tolerations
 // together with suspend.
 //
-// A running server is not replaced if the new spec is invalid (keepsServer).
+// A running server is not replaced if the new spec is invalid, because a server with an invalid spec cannot be created.
 func (s *step) noticeEdit() {
 	switch {
 	case s.m.Phase == lifecycle.New || s.m.Phase == lifecycle.Editing || s.m.Attempt == 0:

@@ -82,7 +82,7 @@ func (w *world) chooseSettings(r *rand.Rand) {
 }
 
 // stop begins the normal end of a driver. Its executors exit at once, and Spark deletes some of their pods. The driver
-// exits shortly afterwards (see finishStop).
+// exits 0.1 s later.
 func (w *world) stop(p *pod) {
 	p.stopping = true
 	for _, q := range slices.Clone(w.pods) {
@@ -283,7 +283,7 @@ func (l *ledger) count(w *world) {
 }
 
 // checkRestart checks a decision against the restart policy and its limits, by the rules of the Apache operator. The
-// argument retry is true if the decision allows another attempt.
+// parameter `retry` reports whether the decision allows another attempt.
 func (l *ledger) checkRestart(w *world, tr lifecycle.Transition, previous lifecycle.Phase, retry bool) {
 	if previous == lifecycle.Retained {
 		return

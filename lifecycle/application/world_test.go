@@ -345,7 +345,7 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	seen.Drivers = append(seen.Drivers, d)
 }
 
-// injectError makes some calls fail at random, and so ends the pass. The argument where names the call.
+// injectError simulates a failed call at random, which ends the pass. The given text describes the place of the call.
 func (w *world) injectError(where string) {
 	often := 0.06
 	if !w.held.IsZero() {

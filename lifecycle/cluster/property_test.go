@@ -17,10 +17,10 @@ import (
 // checkPlan checks a plan against the rules that every plan must keep:
 //
 //   - the same input gives the same plan;
-//   - each transition is in the table Transitions;
+//   - the table Transitions contains each transition;
 //   - the transitions form a path from the remembered phase to the new phase;
-//   - each wait has a time limit, or ends by an event that Waits names;
-//   - a second step adds nothing.
+//   - each wait has a time limit, or ends by an event that the table Waits contains;
+//   - a second decision with the new memory enters no phase and reports nothing.
 func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))

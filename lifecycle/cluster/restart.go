@@ -6,9 +6,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// noticeRestart carries out a new restart request. It handles the phases in which the cluster's objects must exist
-// (Memory.Wants); the function over handles requests for a finished cluster. The request is part of the pods' template,
-// so Kubernetes replaces the pods as after an edit.
+// noticeRestart carries out a new restart request. It ignores a finished cluster, whose restart requests the method
+// `over` handles. The request is part of the pods' template, so Kubernetes replaces the pods as after an edit.
 //
 // A request that is made before the first pass is only marked as carried out, because there are no pods yet. While the
 // spec of a running cluster is invalid, no template can be rendered, so the request waits.

@@ -57,9 +57,9 @@ func (s *step) run() {
 	s.requeueAfter(repeatDelay) // not reached, as a test with random decisions shows
 }
 
-// noticeEdit starts the rollout of an edited spec. It handles the phases in which the cluster's objects must exist
-// (Memory.Wants); the function over handles edits of a finished cluster. If the edited spec of a running cluster is
-// invalid, the rollout starts when a later edit makes the spec valid.
+// noticeEdit starts the rollout of an edited spec. It ignores a finished cluster, whose edits the method `over`
+// handles. If the edited spec of a running cluster is invalid, the rollout starts when a later edit makes the spec
+// valid.
 func (s *step) noticeEdit() {
 	if s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
 		return

@@ -17,11 +17,11 @@ import (
 // checkPlan checks a plan against the rules that every plan must keep:
 //
 //   - the same input gives the same plan;
-//   - each transition is in the table Transitions;
+//   - the table Transitions contains each transition;
 //   - the transitions form a path from the remembered phase to the new phase;
 //   - a plan creates at most one server;
-//   - a second step adds nothing;
-//   - each wait has a time limit, or ends by an event that Waits names.
+//   - a second decision with the new memory enters no phase and reports nothing;
+//   - each wait has a time limit, or ends by an event that the table Waits contains.
 func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))

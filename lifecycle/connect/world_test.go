@@ -196,7 +196,7 @@ func add(seen *lifecycle.Observed, p *pod) {
 	})
 }
 
-// injectError makes some calls fail at random, and so ends the pass. The argument where names the call.
+// injectError simulates a failed call at random, which ends the pass. The given text describes the place of the call.
 func (w *world) injectError(where string) {
 	if !w.kind && w.Chance(0.06) {
 		lives.CutShort(where)

@@ -84,7 +84,7 @@ func Parse(spec, zone string, zones Zones) (*Times, error) {
 	return times, nil
 }
 
-// parseIn parses rest, which is a schedule without its time zone. The argument location is the time zone.
+// parseIn parses a schedule without its time zone, which is given separately.
 func parseIn(rest string, location *time.Location) (*Times, error) {
 	switch {
 	case rest == "":
@@ -243,8 +243,8 @@ func parseFields(fields []string, zone *time.Location) (*Times, error) {
 	return t, nil
 }
 
-// parse parses one field: a list of values, ranges and steps. The result star reports whether the list contains a star
-// without a step. For this purpose, */1 is a star without a step, and */2 is not.
+// parse parses one field: a list of values, ranges and steps. The second result reports whether the list contains a
+// star without a step. For this purpose, */1 is a star without a step, and */2 is not.
 //
 // As in robfig/cron, a superfluous comma (1,2,) is ignored. A list that consists only of commas is an error, because
 // such a schedule would never be due.
@@ -334,7 +334,7 @@ func digits(text string) (int, bool) {
 	return n, err == nil
 }
 
-// never is true for a pattern that allows no day at all, such as the 30th of February. Only the days of the month can
+// never reports whether the pattern allows no day at all, such as the 30th of February. Only the days of the month can
 // exclude all days, namely if they exceed the length of every allowed month. Days of the week cannot, because every
 // weekday occurs in every month.
 func (t *Times) never() bool {

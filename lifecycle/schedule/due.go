@@ -79,7 +79,7 @@ func (s *step) request() {
 // tick returns the latest tick that is due, or the zero time if no tick is due. It skips all earlier ticks, and also
 // the latest tick if its deadline has passed.
 //
-// Before tick skips ticks, it requires a live read, because the run of a skipped tick may exist: its creation may not
+// A live read is required before ticks are skipped, because the run of a skipped tick may exist: its creation may not
 // be stored in the memory, and the cache may lack it. The live read lists the runs with the schedule's label in the
 // namespace. One list is enough for a schedule that missed several ticks. Without a list, the operator cannot determine
 // how far the cache is behind.

@@ -122,8 +122,8 @@ func (s *step) forgetTickRejection() {
 	s.m.Rejected, s.m.RejectedSince, s.m.Retry = "", time.Time{}, time.Time{}
 }
 
-// adopt stores runs whose start was not stored, because the operator died between a creation and its status write.
-// adopt recognizes such runs by their names. It ignores two kinds of runs:
+// adopt stores runs whose start was not stored, because the operator died between a creation and its status write. It
+// recognizes such runs by their names. It ignores two kinds of runs:
 //
 //   - runs of future ticks, which may exist if the clock was set back; a later pass adopts them when their tick is due;
 //   - runs with Deleted set. Only the labels of their pods contain the names of such runs, and anyone could set such
@@ -290,7 +290,7 @@ func (s *step) nothingDue() {
 // needsLiveRead reports whether the cache may lack an active run that the concurrency policy must take into account. If
 // so, it requests a live read.
 //
-// For the run of a tick, a live read of only the last started run is enough. The functions tick and confirmsEdit
+// For the run of a tick, a live read of only the last started run is enough. The methods `tick` and `confirmsEdit`
 // require their own live reads for the other cases: before ticks are skipped, and after edits. For a requested run, the
 // live read covers all runs, because the cache may lack the requested run itself or the run of an earlier request.
 func (s *step) needsLiveRead(c candidate) bool {

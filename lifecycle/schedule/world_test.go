@@ -198,7 +198,7 @@ func (w *world) writtenDown(name string) bool {
 	return w.want.Request == w.stored.LastRequest || name != RequestName("etl", w.want.UID, w.want.Request)
 }
 
-// injectError makes some calls fail.
+// injectError simulates a failed call at random, which ends the pass. The given text describes the place of the call.
 func (w *world) injectError(where string) {
 	often := 0.04
 	if !w.held.IsZero() {

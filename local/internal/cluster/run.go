@@ -121,9 +121,10 @@ func (r *runner) watch(ctx context.Context) {
 	}
 }
 
-// down ends all processes of the cluster. If the cluster is unwanted (see unwanted), down also removes the cluster's
-// files. Otherwise the data and the logs stay, until `sparklocal down` removes them or `up` starts the cluster again.
-// If the start failed, the argument is the reason; down returns it together with its own errors.
+// down ends all processes of the cluster. If the cluster's owner has ended or the cluster's spec file was removed, down
+// also removes the other files of the cluster. Otherwise the data and the logs stay, until `sparklocal down` removes
+// them or `up` starts the cluster again. If the start failed, the argument is the reason; down returns it together with
+// its own errors.
 func (r *runner) down(cause error) error {
 	r.sup.Stop()
 	if r.thread != nil {

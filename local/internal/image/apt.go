@@ -86,8 +86,8 @@ func (r release) distribution(targets []aptTarget) []aptTarget {
 	return slices.DeleteFunc(slices.Clone(targets), func(t aptTarget) bool { return !own(t) })
 }
 
-// sourceLines formats package indexes as lines of a sources.list(5). The function signedBy returns the keyrings with
-// which the machine verifies a package index.
+// sourceLines formats package indexes as lines of a sources.list(5). The function `signedBy` must return the keyrings
+// with which the machine verifies a package index.
 func sourceLines(targets []aptTarget, signedBy func(aptTarget) []string) string {
 	var lines strings.Builder
 	for _, t := range targets {

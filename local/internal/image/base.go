@@ -194,8 +194,8 @@ func isDropped(name string) bool {
 
 // copyBase copies the tar of a bootstrapped system to the layer. Files of packages keep their times, because Python's
 // compiled modules contain the times of their sources. Files that the bootstrap itself wrote get the time of the
-// constant epoch instead. These are all files that are newer than one minute before its start, which is the parameter
-// `begin`.
+// constant epoch instead. These are all files whose time is later than one minute before `begin`, the start of the
+// bootstrap.
 func copyBase(w *layerWriter, r io.Reader, begin time.Time) error {
 	in := tar.NewReader(r)
 	for {

@@ -129,7 +129,7 @@ func zipClasses(dir, file string) error {
 }
 
 // unpack writes entries of a layer to a directory, and returns their names. It writes only the files for whose names
-// the function wanted returns true. It changes absolute links so that they point into the directory. It writes every
+// the given function returns true. It changes absolute links so that they point into the directory. It writes every
 // entry through an os.Root, so that no entry is written outside the directory.
 func unpack(layer, dir string, wanted func(name string) bool) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -51,8 +51,8 @@ func (o *SparkOptions) tags() []string {
 }
 
 // archive returns the ID of the archive for the given inputs. If the user set a tag, the name of the archive contains a
-// hash of the tag. Otherwise the archive would replace that of the default tags, because the store keeps only the
-// newest product of each name.
+// hash of the tag. Without the hash, it would replace the archive with the default tags, because the store keeps only
+// the newest product of each name.
 func (o *SparkOptions) archive(java int, inputs ...string) productID {
 	id := productID{kind: "archives", name: fmt.Sprintf("spark-%s-java%d", o.Version, java), ext: ".tar"}
 	if o.Tag != "" {

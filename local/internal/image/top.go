@@ -125,7 +125,7 @@ func inspect(basePath, sparkPath string) (facts, error) {
 	return f, nil
 }
 
-// write writes the layer. The directory dir contains the jars of the layer.
+// write writes the layer. The parameter `dir` is the directory that contains the jars of the layer.
 func (t *top) write(w *layerWriter, f facts, dir string) error {
 	steps := []func() error{
 		func() error { return w.symlink(javaHome, "/"+f.jvm) },

@@ -156,9 +156,9 @@ func Namespace(pid, kind string) (uint64, error) {
 	return inode, nil
 }
 
-// KillAll kills every process that the function find returns, except this process. It repeats this until find returns
-// no other process, because a process may fork before it dies. If processes still exist after the limit, the error
-// lists them.
+// KillAll kills every process that the given function returns, except this process. It repeats this until the function
+// returns no other process, because a process may fork before it dies. If processes still exist after the limit, the
+// error lists them.
 func KillAll(limit time.Duration, find func() []int) error {
 	end := time.Now().Add(limit)
 	for {

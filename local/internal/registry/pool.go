@@ -78,9 +78,9 @@ const (
 	lastPort  = 31999
 )
 
-// FreePorts returns n ports of 127.0.0.1 that no cluster uses and for which the function free returns true. It searches
-// upward from the port firstPort+start, and continues at firstPort after the last port. The caller chooses `start` at
-// random.
+// FreePorts returns n ports of 127.0.0.1 that no cluster uses and for which the given function returns true. It
+// searches upward from the port firstPort+start, and continues at firstPort after the last port. The caller chooses
+// `start` at random.
 func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, error) {
 	taken := map[int]bool{}
 	for _, e := range entries {
