@@ -63,7 +63,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	defer func() {
 		if fault := recover(); fault != nil {
 			r.Log.Error(fmt.Errorf("panic: %v", fault), "Review failed", "kind", r.Kind.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
-			response = unchecked("of a fault of the operator (see its log)")
+			response = unchecked("the operator failed with an internal error (see its log)")
 		}
 	}()
 	cfg := r.Settings()

@@ -228,7 +228,7 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 	cause := orReason(d.Why, lifecycle.ReasonNodeLost, "the "+s.noun("driver")+"'s node does not answer")
 	if d.Phase != lifecycle.DriverUnknown {
 		cause = lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
-			"%s pod %s should have been deleted by %s, but its node does not carry out the deletion; the operator waits until the pod is gone",
+			"%s pod %s should have been deleted before %s, but its node does not carry out the deletion; the operator waits until the pod is gone",
 			s.noun("driver"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 	}
 	if before := s.m.Phase; before != lifecycle.Unknown {

@@ -909,7 +909,7 @@ func TestExpiry(t *testing.T) {
 // the time at which the driver should have been deleted, and is the same in every pass.
 func TestStuckDeletion(t *testing.T) {
 	stuck := driver(lifecycle.DriverRunning, dueToGo(60))
-	want := "driver pod app-driver should have been deleted by 2026-03-01T12:01:00Z, so its node may be dead; the next attempt starts when the pod is gone"
+	want := "driver pod app-driver should have been deleted before 2026-03-01T12:01:00Z, so its node may be dead; the next attempt starts when the pod is gone"
 	for _, mem := range []lifecycle.Memory{memoryIn(lifecycle.Editing), memoryIn(lifecycle.Suspending), memoryIn(lifecycle.Resuming)} {
 		app := appWith(func(a *lifecycle.App) { a.Suspend = mem.Phase == lifecycle.Suspending })
 		first := Step(app, mem, stuck, at(100))

@@ -130,7 +130,7 @@ func (s *step) stuckPodCause(what string, phase lifecycle.DriverPhase, deleting 
 	}
 	if deleting && !goneBy.IsZero() && s.now.Sub(goneBy) > overdue {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf(
-			"%s should have been deleted by %s, so its node may be dead; the next attempt starts when the pod is gone",
+			"%s should have been deleted before %s, so its node may be dead; the next attempt starts when the pod is gone",
 			what, goneBy.UTC().Format(time.RFC3339))}
 	}
 	return lifecycle.Cause{}
