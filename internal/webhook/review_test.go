@@ -439,7 +439,7 @@ func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 	answer := r.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"pi"}}`)},
 	}})
-	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.Contains(answer.Warnings[0], "a fault of the operator") || !strings.Contains(lines.String(), "at the disco") {
+	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.Contains(answer.Warnings[0], "an internal error") || !strings.Contains(lines.String(), "at the disco") {
 		t.Errorf("%+v, logged %s", answer, lines)
 	}
 }

@@ -76,8 +76,8 @@ func (s *step) rememberWait(d *lifecycle.Driver) {
 // pendingExecutor returns the wait reason of the attempt's executors, and the name of an executor that has this wait
 // reason.
 //
-// If any executor still has the wait reason in the memory, pendingExecutor returns that one. Otherwise a burst of
-// executors that all wait for capacity would cause a burst of status writes.
+// If any executor still has the wait reason that the memory contains, pendingExecutor returns this wait reason again.
+// Otherwise a burst of executors that all wait for capacity would cause a burst of status writes.
 //
 // Two sorts of executors are skipped: those that are being removed from their node (evicted, preempted, or on a lost
 // node), and, while the application runs, those that were created shortly before.

@@ -60,8 +60,8 @@ func (p *projection) enter(tr lifecycle.Transition) {
 }
 
 // successors lists, for each state, the states that may follow it. Its source is the reference of spark.apache.org,
-// with two additions. A running application may have fewer executors than its minimum from the start of its run, if the
-// start does not wait for executors. A submission may fail in a separate pod after the driver was requested.
+// with two additions. If an application does not wait for executors at its start, it may have too few executors from
+// the beginning. A submission may fail in a separate pod after the driver was requested.
 var successors = func() map[string][]string {
 	ends := []string{"Succeeded", "Failed", "DriverEvicted"}
 	running := []string{"RunningHealthy", "RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors"}

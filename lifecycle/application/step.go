@@ -51,8 +51,8 @@ const (
 // Step makes one decision. It reads nothing but its arguments and is deterministic.
 //
 // The plan's Next is the memory after the decision. The controller must carry out the plan's Actions before it stores
-// Next. A plan that enters a phase deletes nothing that still runs, with the exceptions in Unstored. The pass after the
-// status write requests such deletions.
+// Next. A plan that enters a phase requests only the deletions that Unstored allows. The pass after the status write
+// requests the others.
 //
 // If Step is called again with mem = plan.Next and otherwise the same arguments, it enters no phase and requests only
 // live reads and deletions.

@@ -81,8 +81,8 @@ func (s *step) editing() bool {
 // their deletion.
 //
 // The cache may be late, so cleared requires a live read of the drivers before it returns true. Otherwise an old driver
-// could still exist, and the API server would create the next driver too if it has another name. No live read is needed
-// before the first attempt, except after an edit of the spec, which launch handles.
+// could still exist, and the API server would create the next driver too if it has another name. Before the first
+// attempt, cleared requires no live read. If the spec was edited before that attempt, the method `launch` requires one.
 func (s *step) cleared(upTo int32) bool {
 	left := s.seenAttempts(upTo)
 	if len(left) > 0 {
