@@ -49,8 +49,8 @@ const applications = "../../dialect/sparkoperator/application/testdata/refusals.
 const unusable = `spec: {executor: {cores: 2, coreLimit: "1"}}`
 
 // TestEachRowOfThePageIsRefused checks, for each row of docs/validation.md, that the API server refuses the custom
-// resource. The row specifies whether the definition or the webhook refuses it. In a refusal by the webhook, the
-// message is the one that a pass reports.
+// resource. The row specifies whether the CustomResourceDefinition or the webhook refuses it. If the webhook refuses
+// it, the message is the one that a pass reports.
 func TestEachRowOfThePageIsRefused(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
@@ -104,8 +104,8 @@ func TestTemplateIsRefusedLikeItsRuns(t *testing.T) {
 	}
 }
 
-// refused checks the refusal of one custom resource: whether the definition or the webhook refuses it, the message, and
-// the field.
+// refused checks the refusal of one custom resource: whether the CustomResourceDefinition or the webhook refuses it,
+// the message, and the field.
 func (h *hooked) refused(r refusal.Row, pieces ...string) {
 	h.T.Helper()
 	object := h.object(pieces...)
@@ -177,8 +177,9 @@ func TestRefusalListsEveryFault(t *testing.T) {
 	}
 }
 
-// TestKubeflowCases checks applications that the webhook of kubeflow's operator admits or refuses. With our definition
-// and our webhook, the API server must decide in the same way, both in a dry run and in a real creation.
+// TestKubeflowCases checks applications that the webhook of kubeflow's operator admits or refuses. With this project's
+// CustomResourceDefinition and webhook, the API server must decide in the same way, both in a dry run and in a real
+// creation.
 func TestKubeflowCases(t *testing.T) {
 	t.Parallel()
 	h := hook(t)

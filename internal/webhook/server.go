@@ -39,8 +39,8 @@ func NewServer(address string, handler http.Handler, serving *certs.Serving, del
 	return s, nil
 }
 
-// Serve serves reviews until ctx ends, and continues for the delay after that. During the delay, the API server is
-// informed that it must call other replicas. Finally Serve waits for the reviews that are still running.
+// Serve serves reviews until ctx ends, and continues for the delay after that. The delay gives Kubernetes time to
+// direct new requests of the API server to other replicas. Finally Serve waits for the reviews that are still running.
 func (s *Server) Serve(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
@@ -57,7 +57,7 @@ func (s *Server) Serve(ctx context.Context) error {
 }
 
 // closing returns a handler that closes connections when the server is about to stop. The API server reuses its
-// connections. If they stayed open, it would call this replica until the end.
+// connections. Open connections would make it call this replica until the server stops.
 func (s *Server) closing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		if s.stopping.Load() {

@@ -80,8 +80,8 @@ func TestNothingIsRetainedBetweenAttempts(t *testing.T) {
 	}
 }
 
-// TestForce checks, to the second, when the operator begins to delete the remaining objects without a grace period. It
-// never deletes an attempt that should exist in this way.
+// TestForce checks, to the second, when the operator begins to delete the remaining objects without a grace period. An
+// attempt that should exist is never deleted without a grace period.
 func TestForce(t *testing.T) {
 	app := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanupInterval = 100*second, 0 })
 	never := secondFamily(func(a *lifecycle.App) { a.ForceAfter, a.CleanupInterval = 0, 0 })

@@ -16,8 +16,8 @@ const (
 )
 
 // missingExecutorsCause returns why the pods of wanted executors do not exist. To find the reason, the operator sends
-// the API server a probe, which is the creation of a similar pod. The reason is the API server's answer. It appears
-// nowhere else, because Spark only receives "forbidden" and tries again.
+// the API server a probe, which is the creation of a similar pod as a dry run. The API server's answer is the reason.
+// No pod status contains it, and Spark only receives "forbidden" and tries again.
 //
 // If the reason is the same as before, the remembered message is kept. The numbers in the message of a quota change
 // with every pod that is created or deleted.

@@ -905,8 +905,8 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestStuckDeletion checks the message about a driver that cannot be deleted. It contains the name of the driver and
-// the time at which the driver should have been deleted, and is the same in every pass.
+// TestStuckDeletion checks the message about a driver that cannot be deleted. The message contains the name of the
+// driver and the time at which the driver should have been deleted. It is the same in every pass.
 func TestStuckDeletion(t *testing.T) {
 	stuck := driver(lifecycle.DriverRunning, dueToGo(60))
 	want := "driver pod app-driver should have been deleted before 2026-03-01T12:01:00Z, so its node may be dead; the next attempt starts when the pod is gone"
