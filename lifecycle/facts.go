@@ -162,7 +162,7 @@ func MemberFacts(pod *corev1.Pod) Member {
 	return m
 }
 
-// stopSignal reports whether a container ended because it was asked to stop. That is, SIGTERM ended it or, after the
+// stopSignal reports whether a container ended because somebody stopped it. In this case SIGTERM ended it or, after the
 // grace period, SIGKILL.
 func stopSignal(end *corev1.ContainerStateTerminated) bool {
 	return (end.ExitCode == 143 || end.ExitCode == 137) && end.Reason != "OOMKilled"

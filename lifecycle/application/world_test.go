@@ -636,8 +636,8 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 	return func(o *lifecycle.Observed) { o.ProbeResult = &answer }
 }
 
-// checkShortageReported checks the report of a shortage of executors with a known reason. It must begin after
-// queryDelay and end with the shortage.
+// checkShortageReported checks the report of a shortage of executors with a known reason. The report must begin when
+// the shortage has lasted for the time that queryDelay returns, and must end with the shortage.
 func (w *world) checkShortageReported() {
 	m := w.stored
 	reported := m.Cause.Reason == "QuotaExceeded"
@@ -684,8 +684,8 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	return nil
 }
 
-// makeDriver simulates the creation of a driver pod by the API server. It fails if the attempt had a driver before, or
-// if another driver still exists.
+// makeDriver simulates the creation of a driver pod by the API server. It reports a broken invariant if the attempt had
+// a driver before, or if another driver still exists.
 func (w *world) makeDriver(made *pod) {
 	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
 		w.Fail("attempt %d is started twice", made.attempt)

@@ -177,8 +177,8 @@ func (s *step) finishRequest(run lifecycle.Run) {
 	s.notice(ReasonHonored, run.Name, "was started for this request before; use another value to request another run")
 }
 
-// notInFuture returns t, or the current time if t is unknown or in the future. Such a t is possible because the clocks
-// of other machines may differ.
+// notInFuture returns t, or the current time if t is zero or in the future. A time from another machine may be in the
+// future, because the clocks of machines differ.
 func (s *step) notInFuture(t time.Time) time.Time {
 	if t.IsZero() || t.After(s.now) {
 		return s.now

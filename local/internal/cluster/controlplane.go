@@ -113,7 +113,7 @@ rules:
 - level: Metadata
 `
 
-// auditPolicyBodies logs the same as auditPolicy, and also the bodies of writes by clients that are not Kubernetes
+// auditPolicyBodies logs the metadata of each request, and also the bodies of writes by clients that are not Kubernetes
 // components. It omits the bodies of Secrets, tokens and authentication requests.
 const auditPolicyBodies = `apiVersion: audit.k8s.io/v1
 kind: Policy

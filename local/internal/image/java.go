@@ -66,8 +66,8 @@ func isCompileJar(name string) bool {
 		func(prefix string) bool { return strings.HasPrefix(path.Base(name), prefix) })
 }
 
-// jar compiles the sources and writes their classes to a jar. The keys of sources are paths, and the values are
-// contents.
+// jar compiles the sources and writes their classes to a jar. In the map `sources`, the keys are paths and the values
+// are contents.
 func (c *compiler) jar(ctx context.Context, sources map[string]string, file string) error {
 	c.tasks++
 	in, out := filepath.Join(c.dir, fmt.Sprint("source", c.tasks)), filepath.Join(c.dir, fmt.Sprint("classes", c.tasks))
