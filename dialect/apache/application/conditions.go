@@ -56,8 +56,9 @@ func set(app *sparkv1.SparkApplication, c metav1.Condition, now time.Time) {
 	dialect.SetCondition(&app.Status.Conditions, c, app.Generation, now)
 }
 
-// shortageOf returns why a running application is degraded. This is its wait reason if there is one; otherwise it is
-// the number of executors that should run but do not. The result is empty if the application is not degraded.
+// shortageOf returns why a running application is degraded. This is the application's wait reason if it has one.
+// Otherwise, if fewer executors run than a threshold requires, the result names the threshold. The result is empty if
+// the application is not degraded.
 func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	var reason string
 	switch {
@@ -73,7 +74,8 @@ func shortageOf(wanted lifecycle.App, m lifecycle.Memory) lifecycle.Cause {
 	return lifecycle.Cause{Reason: reason, Message: thresholdMessage(liveStates[m.Phase], wanted.Thresholds) + "; status.executors has the counts"}
 }
 
-// uncounted reports whether the spec was edited since the last status write. It compares the generations.
+// uncounted reports whether the spec was edited since the last status write: whether the generation in metadata differs
+// from the observedGeneration in the status.
 func uncounted(app *sparkv1.SparkApplication) bool {
 	seen := app.Status.ObservedGeneration
 	return seen != 0 && seen != app.Generation

@@ -30,7 +30,8 @@ const (
 
 // sparkConf returns the Spark configuration of an application. As this API specifies, the operator's values override
 // the user's values, and defaults apply to keys that neither of them sets. The result does not contain the keys that
-// submit derives from a submit.Request later; those override the whole configuration.
+// package submit adds later from the other fields of the request (submit.Request). Those keys override all keys of the
+// result.
 func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)

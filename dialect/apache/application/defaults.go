@@ -14,15 +14,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// declared describes the merge of the platform's defaults into a spec.
+// declared describes how the platform's defaults were merged into a spec.
 type declared struct {
 	conf   map[string]string // the user's sparkConf, before the merge
 	filled []string          // the names of the default settings that merge wrote into the spec's templates or fields
 }
 
-// launching returns a copy of the application with the platform's defaults in its spec, and the Applications value with
-// which callers must render this copy. Callers use the copy only to render it. If there are no defaults, or if they are
-// merged already, launching returns its receiver and its argument unchanged.
+// launching merges the platform's defaults into a copy of the application, for the launch of an attempt. It returns the
+// copy, and an Applications value that knows which settings are defaults. Callers must render the copy with this value
+// and must not use the copy for anything else. If there are no defaults, or if they are merged already, launching
+// returns its receiver and its argument unchanged.
 func (a Applications) launching(app *sparkv1.SparkApplication) (Applications, *sparkv1.SparkApplication) {
 	if a.Defaults == nil || a.declared != nil {
 		return a, app
@@ -33,9 +34,9 @@ func (a Applications) launching(app *sparkv1.SparkApplication) (Applications, *s
 	return a, &merged
 }
 
-// asLaunched restores the defaults with which the attempt in the status was launched: it merges them into the sparkConf
-// of app. The returned Applications value has the default deadlines of this attempt. The caller must call restore,
-// which resets sparkConf.
+// asLaunched merges into the sparkConf of app the defaults with which the current attempt was launched. They may differ
+// from the present defaults. The returned Applications value has the default timeouts of that launch. The caller must
+// call the returned function restore afterwards, which resets sparkConf to the user's value.
 func (a Applications) asLaunched(app *sparkv1.SparkApplication) (launched Applications, restore func()) {
 	settings := a.Defaults
 	if o := app.Status.Operator; o != nil && o.Attempt > 0 {

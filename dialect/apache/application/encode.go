@@ -50,10 +50,10 @@ func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecyc
 	}
 }
 
-// endedAttempt returns the summary of the attempt that has ended when the next attempt is scheduled. Usually the status
-// contains this summary. If the attempt both started and ended in this decision, the status does not contain it.
-// endedAttempt then computes the summary from the counters in next, and subtracts the restart that they already
-// include.
+// endedAttempt returns the summary of the attempt after which a next attempt is scheduled. Usually the status contains
+// this summary as the summary of its current attempt. If the attempt both started and ended in this decision, the
+// status does not contain it. endedAttempt then computes the summary from the counters of restarts in the argument
+// next. These counters already include the restart that is being scheduled, so endedAttempt subtracts it.
 func endedAttempt(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lifecycle.Restarts) sparkv1.AttemptInfo {
 	over := sparkv1.AttemptInfo{
 		ID: int64(max(t.Attempt-1, 0)), RestartCounter: max(next.Total-1, 0),
@@ -77,7 +77,8 @@ func submittedAt(app *sparkv1.SparkApplication, now time.Time) time.Time {
 	return now
 }
 
-// driverSnapshot returns the driver pod's status to store with a state that is a failure, and nil for other states.
+// driverSnapshot returns the driver pod's status in the form in which the history stores it. It returns nil unless the
+// given state is a failure.
 func driverSnapshot(state sparkv1.ApplicationStateSummary, driver *lifecycle.Driver) *runtime.RawExtension {
 	var status *corev1.PodStatus
 	if driver != nil && failed(state) {

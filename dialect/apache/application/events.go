@@ -54,8 +54,9 @@ func transitionEvent(app *sparkv1.SparkApplication, plan lifecycle.Plan, t lifec
 	return dialect.Event{}, false
 }
 
-// countsFromZero returns a text that explains the number in a driver pod's name. This number is one less than the
-// number of the attempt in messages. The text is "" if the name contains no such number.
+// countsFromZero returns a note for messages that name a driver pod: " (names count attempts from 0)". The pod's name
+// counts attempts from 0 and messages count them from 1, so the two numbers differ by one. The result is "" if the
+// pod's name contains no number of an attempt.
 func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
 	if !strings.HasPrefix(driver, app.Name+"-") || app.Spec.SparkConf[confAppID] != "" || app.Spec.SparkConf[confDriverPodName] != "" {
 		return ""
@@ -64,8 +65,11 @@ func countsFromZero(app *sparkv1.SparkApplication, driver string) string {
 }
 
 // launchEvent returns the event of a submission. Its message says whether spark-submit or the operator itself submits
-// the driver. If the launch was not stored and the driver was found later, this is unknown, and the message does not
-// say it. The second result is false if nothing was launched, because the driver's node was lost and is back.
+// the driver. If the operator stopped before it stored the launch, and a later pass found the driver, the message does
+// not say which of them submitted it.
+//
+// The second result is false if the transition launched nothing: the driver's node did not respond for a while, and now
+// responds again.
 func launchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver string) (dialect.Event, bool) {
 	switch {
 	case t.From == lifecycle.Unknown:

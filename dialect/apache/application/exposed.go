@@ -152,9 +152,10 @@ func (d exposedEntry) spec(tree map[string]any, port int64) map[string]any {
 	return expose.WithRule(tree, rule)
 }
 
-// clashes returns an error for each entry that gives an object a name that is already taken. An object of an earlier
-// entry may have taken the name, or the Service by which executors find the driver (driverService). Entries may share a
-// Service if all of them describe the Service in the same way.
+// clashes returns an error for each entry whose Service, Ingress or route has a name that is already taken. The name is
+// taken if an earlier entry uses it for an object of the same kind. A Service's name is also taken if it equals
+// driverService, the name of the Service by which executors find the driver. Several entries may use one Service if all
+// of them describe it in the same way.
 func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldError) {
 	services, others := map[string]*namedService{}, map[string]exposedEntry{}
 	for _, d := range all {
@@ -177,8 +178,8 @@ func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldEr
 	return wrong
 }
 
-// namedService is the first entry that names a Service. It keeps the decoded spec of the Service, so that the spec is
-// decoded only once even if many entries use this name.
+// namedService is the first entry that uses a Service's name. It caches the decoded spec of the Service, so that the
+// spec is decoded only once even if many entries use this name.
 type namedService struct {
 	exposedEntry
 	read bool

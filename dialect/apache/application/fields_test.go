@@ -20,8 +20,8 @@ const fieldsDocument = "../../../docs/fields-apache.md"
 
 var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
 
-// fieldSamples has a sample for each field of an application's spec. The string value is YAML of a spec that sets the
-// field. The string with is YAML of other settings, without which the field has no effect.
+// fieldSamples has a sample for each field of an application's spec. A sample consists of two YAML texts: value sets
+// the field, and with contains the other settings that the field needs to have an effect.
 var fieldSamples = map[string]struct{ value, with string }{
 	"mainClass":                    {value: `mainClass: Other`},
 	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},
@@ -46,8 +46,8 @@ var fieldSamples = map[string]struct{ value, with string }{
 	"configMapSpecs": {value: `configMapSpecs: [{name: a, data: {b: c}}]`},
 }
 
-// steeringFields lists fields, or prefixes of fields, that control the operator and change no pod. The string does
-// describes what they control.
+// steeringFields lists fields, or prefixes of fields, that control the operator and change no pod. Each entry contains
+// a path and a description of what these fields control.
 var steeringFields = []struct{ path, does string }{
 	{"deploymentMode", "`ClientMode` makes the application fail: the operator runs drivers only in the cluster"},
 	{"applicationTolerations.restartConfig.", "whether and when the operator makes another attempt"},
@@ -94,7 +94,8 @@ func asList(v any) []submit.Object {
 	return list
 }
 
-// generatedConfig returns the names of the ConfigMaps that contain the configuration and the executors' template.
+// generatedConfig returns the names of the ConfigMaps that the operator generates for the first attempt: one contains
+// the Spark configuration, the other the executors' pod template.
 func generatedConfig(app *sparkv1.SparkApplication) []string {
 	id := appID(app, 1)
 	return []string{id + "-spark-drv-conf-map", id + "-driver-podspec-conf-map"}

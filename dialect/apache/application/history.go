@@ -95,9 +95,9 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	}
 }
 
-// rollOver prepares the status for the next attempt: the given summary of the ended attempt becomes the summary of the
-// previous attempt. If trim is true, the states of the ended attempt move from the history of the status into that
-// summary.
+// rollOver prepares the status for the next attempt: it stores the given summary of the ended attempt as
+// previousAttemptSummary. If trim is true, it also moves the states of the ended attempt from the history in the status
+// into previousAttemptSummary.
 func rollOver(s *sparkv1.ApplicationStatus, ended sparkv1.AttemptInfo, trim bool) {
 	previous := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &ended}
 	if trim {

@@ -113,9 +113,10 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	return s
 }
 
-// checkBuilt checks that Render returns the same objects for a launch, whether or not the action contains the objects
-// that the decision has built. It calls Render twice, because the caller may change the result of the first call. It
-// also calls Render for a later time, at which Render must build the objects again.
+// checkBuilt checks that a launch has the same objects in two cases: Render reuses the objects that the decision has
+// built (Action.Built), or Render builds them itself. It calls Render twice for the time of the decision, because the
+// caller may change the objects of the first call. It also calls Render for a later time, for which Render must not
+// reuse the built objects.
 func checkBuilt(t *testing.T, l *life) {
 	for _, launch := range l.plan.Actions {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
@@ -141,9 +142,9 @@ func checkBuilt(t *testing.T, l *life) {
 	}
 }
 
-// checkConcluded checks that a pass that does not requeue leaves nothing to do. Another pass over the stored status
-// must have no action, transition or notice, because no other pass will follow: the watch event of the stored status
-// starts none (Kind.Concludes).
+// checkConcluded checks that a pass leaves nothing to do if it does not requeue. Another pass over the stored status
+// must then have no action, transition or notice, because there will be no other pass: the watch event of the
+// operator's own status write does not start one (Kind.Concludes).
 func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	next := l.a.Decide(l.app.DeepCopy(), seen, l.now)
 	if l.plan.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {
@@ -151,8 +152,8 @@ func checkConcluded(t *testing.T, l *life, seen lifecycle.Observed) {
 	}
 }
 
-// checkAtRest checks that a second decision about the stored status and the same observation does not change the
-// status. It accepts a change if the second decision enters another phase or requests a live read.
+// checkAtRest runs a second decision about the stored status, with the same observed objects, and checks that it does
+// not change the status. It accepts a change if the second decision enters another phase or requests a live read.
 func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 	if seen.Rejection != nil {
 		return // a rejection is valid only in its own pass

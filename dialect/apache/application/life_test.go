@@ -58,8 +58,9 @@ func begin(t testing.TB, a Applications, change ...func(*sparkv1.SparkApplicatio
 	return &life{TB: t, a: a, app: pi(change...), now: t0}
 }
 
-// pass runs a pass after some time, as the controller does. If the pass requests a live read, the live read finds the
-// same objects. It returns the life cycle itself, so that calls can be chained.
+// pass runs a pass as the controller does, when the given duration has passed since the previous pass. If the pass
+// requests a live read, the live read finds the same objects. It returns the life cycle itself, so that calls can be
+// chained.
 func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)

@@ -20,7 +20,7 @@ import (
 // of the custom resource to correct.
 func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
-		return submit.Objects{}, fmt.Errorf("the action %v renders no objects", action)
+		return submit.Objects{}, fmt.Errorf("no objects can be rendered for the action %v; this is a bug of the operator, report it", action)
 	}
 	if wrong := dialect.Invalid(slices.Concat(Validate(app), a.refused(app, action.Attempt))); wrong != nil {
 		return submit.Objects{}, errors.New(wrong.Message)
@@ -36,10 +36,13 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 }
 
 // Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,
-// but sends it to the API server in a dry run. Some values are known only to the driver; submit.Executor says which.
+// but sends it to the API server in a dry run. The pod differs from the real one in values that only a running driver
+// has (see submit.Executor).
+//
 // The arguments id and driver are the executor's id and the driver's UID. An error is a *dialect.FieldError that names
-// the field to correct, or a *submit.Error with NotNative if the operator cannot build the submission and only
-// spark-submit can.
+// the field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the
+// submission and only spark-submit can, or that the platform's defaults have changed since the launch
+// (dialect.ErrDefaultsChanged).
 func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !a.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged
@@ -47,7 +50,8 @@ func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id 
 	return a.executor(app, attempt, id, driver, now)
 }
 
-// executor does the same as Executor, but always renders with the platform's present defaults.
+// executor returns the executor pod that the driver of an attempt would create if the attempt were launched with the
+// platform's present defaults.
 func (a Applications) executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	a, app = a.launching(app)
 	r, err := a.request(app, attempt, now)

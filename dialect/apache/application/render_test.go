@@ -207,8 +207,8 @@ spec: {driverSpec: {podTemplateSpec: {spec: {
 }
 
 // TestTemplates checks that a pod keeps all fields of its template, including unknown ones. A template file in
-// sparkConf is ignored if the spec has a template. Otherwise only spark-submit may read it, in the application's image,
-// and never the operator.
+// sparkConf is ignored if the spec has a template. If the spec has none, the operator must never read the file. Only
+// spark-submit may read it, in a pod with the application's image.
 func TestTemplates(t *testing.T) {
 	const template = `
 spec:
@@ -311,8 +311,8 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// TestTheSameAsAnyoneBuilds checks that Render returns the same objects as submit.Build for the same configuration,
-// except for the documented settings that this dialect adds.
+// TestTheSameAsAnyoneBuilds checks that Render returns the same objects as a direct call of submit.Build with the same
+// configuration. The only differences are the documented settings that this API adds.
 func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	for _, spec := range []string{
 		"", "spec: {runtimeVersions: {sparkVersion: 3.5.7}}", "spec: {runtimeVersions: {sparkVersion: 4.3.0}, driverArgs: [a, b], proxyUser: eve}",

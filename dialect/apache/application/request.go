@@ -77,8 +77,9 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 	return r, nil
 }
 
-// master returns the driver's spark.master. This is the user's URL of an API server if there is one, and otherwise the
-// URL in the operator's configuration. The driver does not connect to it, but to spark.kubernetes.driver.master.
+// master returns the driver's spark.master. This is the user's spark.master if it is the URL of an API server (k8s://),
+// and otherwise the URL in the operator's configuration. The driver itself connects to the API server at another URL,
+// spark.kubernetes.driver.master.
 func (a Applications) master(app *sparkv1.SparkApplication) string {
 	if master := app.Spec.SparkConf[confMaster]; strings.HasPrefix(master, "k8s://") {
 		return master

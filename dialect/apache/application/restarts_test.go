@@ -35,8 +35,8 @@ func (l *life) rejected() *life {
 	return l.pass(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
 }
 
-// endNextAttempt runs passes until the next attempt has been launched and its driver is ready. Then it applies the
-// change end to that driver, which ends the attempt. It returns the life cycle itself.
+// endNextAttempt runs passes until the next attempt has been launched and its driver is ready. Then it calls the given
+// function, which changes the driver so that the attempt ends. It returns the life cycle itself.
 func (l *life) endNextAttempt(end func(*lifecycle.Driver)) *life {
 	l.Helper()
 	return l.passWithoutObjects(10*time.Second).passWithDriver(time.Second, ready).passWithDriver(time.Second, end)

@@ -39,8 +39,8 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 	}
 }
 
-// pods returns the driver pod and the executor pods with which the application starts. If driver is nil, pods renders
-// the driver pod too.
+// pods returns the pods with which the application starts, for the check of quotas: the driver pod and the executor
+// pods. The argument driver is the rendered driver pod; if it is nil, pods renders the driver pod itself.
 func (a Applications) pods(app *sparkv1.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
 	a, app = a.launching(app)
 	r, err := a.request(app, 1, now)

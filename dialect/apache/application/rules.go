@@ -16,7 +16,8 @@ import (
 )
 
 // ruleFaults returns the violations of the platform's rules by an attempt. The argument objects holds the attempt's
-// objects. The argument submitter is set if objects.Driver is the pod that runs spark-submit.
+// objects. The argument submitter is not nil if spark-submit creates the driver pod; objects.Driver is then the pod
+// that runs spark-submit.
 func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
 	if a.Rules == nil {
 		return nil
@@ -45,7 +46,7 @@ func (a Applications) exposureFaults(d exposedEntry) []*dialect.FieldError {
 	return a.Rules.ExposureFaults(d.exposing())
 }
 
-// exposing returns the parts of an entry to which the platform's rules apply.
+// exposing returns the parts of an Ingress or route to which the platform's rules apply.
 func (d exposedEntry) exposing() *dialect.Exposing {
 	asked := &dialect.Exposing{Kind: d.kind.Kind, Annotations: d.meta.Annotations, AnnotationsField: d.field + "." + d.metaField + ".annotations"}
 	spec := d.field + "." + d.specField
@@ -79,8 +80,8 @@ func (d exposedEntry) exposing() *dialect.Exposing {
 	return asked
 }
 
-// settings returns the Spark configuration that results from the spec, with the field that sets each key. If the
-// configuration cannot be computed, it returns nothing, because the method request reports the fault.
+// settings returns the Spark configuration that results from the spec. Each key comes with the field that sets it. If
+// the configuration cannot be computed, settings returns nothing; another function (request) reports the reason.
 func settings(app *sparkv1.SparkApplication) (all []dialect.Setting) {
 	p, wrong := programOf(&app.Spec)
 	if wrong != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
-// maxSnapshot is the maximum size, in bytes, of the driver pod's status when it is stored with a state. maxText is the
-// maximum size, in bytes, of each message in it.
+// maxSnapshot is the maximum size, in bytes, of the driver pod's status in an entry of the history. maxText is the
+// maximum size, in bytes, of each message in this pod status.
 const (
 	maxSnapshot = 8 << 10
 	maxText     = 512
 )
 
-// snapshot returns the driver pod's status to be stored with a state. It contains the fields that the cache keeps,
-// without null values (such as a condition's lastProbeTime), because the CRD of the Apache Spark project's operator
-// does not allow null values. If the result is too large, snapshot drops its least useful parts.
+// snapshot returns the driver pod's status in the form in which the history stores it. It contains the fields that the
+// cache keeps, without null values (such as a condition's lastProbeTime), because the CRD of the Apache Spark project's
+// operator does not allow null values. If the result is too large, snapshot drops its least useful parts.
 func snapshot(status *corev1.PodStatus) *runtime.RawExtension {
 	if status == nil {
 		return nil

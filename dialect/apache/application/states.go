@@ -55,9 +55,10 @@ func stateRank(state sparkv1.ApplicationStateSummary) int {
 	return -1
 }
 
-// statesBetween returns the states that follow the current state, up to and including the target. The result is empty
-// if the driver has already reached the target. It includes states of the ladder that no pass observed. Passes miss
-// states only while the driver's node does not respond; otherwise the state machine enters each phase separately.
+// statesBetween returns the states that an attempt enters on its way from the current state to the target, with the
+// target as the last one. The result is empty if the current state is the target or follows it. The result includes
+// states of the ladder that no pass observed. Passes miss states only while the driver's node does not respond;
+// otherwise the state machine enters each phase separately.
 func statesBetween(current, target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
 	if current == target || stateRank(target) < stateRank(current) {
 		return nil

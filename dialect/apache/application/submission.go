@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// modeSetting is the first part of messages about the submission mode. Only the operator's configuration sets the mode,
-// because this API has no field for it. Each message adds the mode and closes the parenthesis.
+// modeSetting is the beginning of the name of the submission mode in messages. Only the operator's configuration sets
+// the mode, because this API has no field for it. Each message appends the mode's value and the closing parenthesis.
 const modeSetting = "the operator's configuration (submission.mode"
 
 // submission returns the objects of an attempt in the configured submission mode: the driver pod itself, or a pod that
@@ -73,11 +73,13 @@ func (a Applications) runner(app *sparkv1.SparkApplication, r submit.Request) (s
 	return objects, err
 }
 
-// nextAttempt renders an attempt into built. If spark-submit has to create the driver pod, submitter is the reason. If
-// the spec has a fault that no restart can fix, invalid is this fault.
+// nextAttempt validates the application and renders an attempt. The result built contains the attempt's objects. If
+// spark-submit has to create the driver pod, the result submitter is the reason. If the spec has a fault that no
+// restart can fix, the result invalid is this fault.
 //
-// Other faults reject only this attempt. built and invalid are then nil, and Render reports the fault later. The
-// restart policy decides whether another attempt follows, which uses the spec as edited by then.
+// Other faults reject only this attempt. The results built and invalid are then nil, and Render reports the fault
+// later. The restart policy decides whether another attempt follows. That attempt uses the spec as it is then, with the
+// user's edits.
 func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(app)); invalid != nil {
 		return nil, nil, invalid
@@ -92,7 +94,8 @@ func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, 
 	return &dialect.Built{Attempt: attempt, ID: appID(app, attempt), At: now, Objects: objects}, submitter, nil
 }
 
-// launchWarnings returns the warnings about a launch that submit.Build does not return.
+// launchWarnings returns warnings about fields of the spec that have no effect on a launch. The warnings of
+// submit.Build are not among them.
 func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
 	p, _ := programOf(&app.Spec)
 	warnings = p.unused(&app.Spec)

@@ -124,8 +124,8 @@ func entered(history map[string]sparkv1.ApplicationState, state sparkv1.Applicat
 
 // lastEnd reads from the status how the last attempt ended, and writes the result into the memory. It searches the
 // history for the newest state in which an attempt has ended. If the history was trimmed, it searches the history of
-// the previous attempt too. If there is no such state, because the application was deleted or the other operator died,
-// the outcome is Lost.
+// the previous attempt too. There may be no such state, because the other operator stopped or the application was
+// deleted before the end was stored. The outcome is then Lost.
 func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	past := statesOf(s.StateTransitionHistory)
 	if s.PreviousAttemptSummary != nil && m.Phase == lifecycle.Waiting {

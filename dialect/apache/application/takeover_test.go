@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// inheritedStatus returns a change that gives an application a status as the other operator writes it: the given states
-// at intervals of one second, the last one 10 s ago, in that operator's time format.
+// inheritedStatus returns a change that gives an application a status as the other operator writes it. The history has
+// the given states at intervals of one second, in that operator's time format. The last state is 10 s old.
 func inheritedStatus(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkApplication) {
 	return func(app *sparkv1.SparkApplication) {
 		s := &app.Status
@@ -48,7 +48,7 @@ func path(target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSumm
 	return append(way, target)
 }
 
-// inheritedDriver returns an observation with one inherited driver pod, in the form in which Adopt returns its copy.
+// inheritedDriver returns an observation of one inherited driver pod, to which the given changes are applied.
 func (l *life) inheritedDriver(change ...func(*lifecycle.Driver)) lifecycle.Observed {
 	d := lifecycle.Driver{Name: "pi-2-driver", Attempt: 3, AppID: "pi-2", AttemptID: "pi-2", Phase: lifecycle.DriverRunning, CreatedAt: t0.Add(-time.Minute)}
 	for _, c := range change {

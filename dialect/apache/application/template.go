@@ -67,8 +67,8 @@ func child(tree map[string]any, key string) (map[string]any, bool) {
 	return object, ok
 }
 
-// leavesEscalation reports whether a container sets neither allowPrivilegeEscalation nor a field that implies its
-// value.
+// leavesEscalation reports whether a container leaves allowPrivilegeEscalation open: it sets neither this field nor
+// another field that determines its value.
 func leavesEscalation(container map[string]any) bool {
 	var typed corev1.Container
 	text, err := json.Marshal(container)

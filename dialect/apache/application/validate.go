@@ -46,8 +46,8 @@ func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	return nil
 }
 
-// refused returns faults that reject one attempt. It leaves out the faults that Validate returns, and those that
-// submit.Build finds by Spark's own rules.
+// refused returns faults that reject one attempt. It does not return the faults that other functions report: those of
+// Validate, which fail the application permanently, and those that submit.Build reports when it renders the attempt.
 func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wrong []*dialect.FieldError) {
 	all := exposedEntries(&app.Spec)
 	for _, d := range all {

@@ -16,8 +16,9 @@ import (
 // LabelClusterName is the label of every object of a cluster that has the name of the SparkCluster as its value.
 const LabelClusterName = standalone.LabelClusterName
 
-// Adopt returns copies of those candidates that another operator created for the cluster. Each copy has the labels that
-// identify our own pods. Candidates are pods without our labels that name the cluster (LabelClusterName).
+// Adopt returns copies of those candidates that another operator created for the cluster. The candidates are pods that
+// do not have our own labels, but name the cluster in the label LabelClusterName. Each copy has the label by which we
+// identify our own pods.
 //
 // A pod belongs to the cluster if the StatefulSet of its role controls it. The caller must check the owner of this
 // StatefulSet, because anybody may create a StatefulSet with the same name. While the StatefulSet is being replaced,

@@ -122,8 +122,8 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.wantEvents(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
 }
 
-// TestClusterLoopIsTakenOver checks the take-over of a cluster whose history has thousands of states. A fault of the
-// other operator (W1) makes a history grow until somebody stops the operator.
+// TestClusterLoopIsTakenOver checks the take-over of a cluster whose history has thousands of states. The other
+// operator has a bug that makes a history grow until somebody stops that operator.
 func TestClusterLoopIsTakenOver(t *testing.T) {
 	states := []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}
 	for range 5000 {

@@ -47,10 +47,10 @@ type Clusters struct{ Options }
 // maxClusterWarnings is the maximum number of warnings about a spec that become events.
 const maxClusterWarnings = 5
 
-// Decide reads the cluster, runs the state machine, and writes the result into the status of sc in memory. It uses the
-// state of the objects that the last pass stored. Later in the same pass, when the objects have been updated,
-// AuxiliaryObjects.Decide runs the state machine again with their new state. The status of a cluster that is being
-// deleted does not change.
+// Decide reads the cluster, runs the state machine, and writes the result into the status of the argument sc in memory.
+// Its input is what the last pass stored about the cluster's objects (whether they exist and match the spec). Later in
+// the same pass, when the objects have been updated, AuxiliaryObjects.Decide runs the state machine again with the new
+// state of the objects. The status of a cluster that is being deleted does not change.
 func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	want, made, _ := c.want(sc)
 	memory := decodeCluster(sc, seen)
@@ -93,8 +93,8 @@ func asPlan(plan cluster.Plan) lifecycle.Plan {
 		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
 }
 
-// want returns the desired state of the cluster and the rendered objects. made contains the objects by their role, and
-// all lists the same objects. If the spec is invalid, both are empty.
+// want returns the desired state of the cluster and the rendered objects, in two forms: the result made has a field for
+// each object, and the result all is a list of the same objects. If the spec is invalid, both are empty.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
 	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, RestartRequest: lifecycle.RestartRequest(sc.Annotations), Start: c.MasterStart}
 	if want.Deleting {
@@ -134,10 +134,10 @@ func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
 	return dialect.AsFaults(err)
 }
 
-// AuxiliaryObjects returns the objects of a cluster after Decide wrote its status. In phases in which the cluster's
-// objects must exist (Memory.Wants), these are all objects of the spec. In other phases the set is empty, so the
-// operator deletes all objects. If an edited spec is invalid, the operator does not change the objects of a running
-// cluster.
+// AuxiliaryObjects returns the objects that a cluster should have according to the status that Decide wrote. In phases
+// in which the cluster's objects must exist (Memory.Wants), these are all objects of the spec. In other phases the set
+// is empty, so the operator deletes all objects. If an edited spec is invalid, the operator does not change the objects
+// of a running cluster.
 //
 // Inherited StatefulSets are kept, because their selectors are equal to those of the wanted StatefulSets. Their pods
 // run unchanged until the cluster is edited. If a StatefulSet cannot be updated to match an edit, another StatefulSet

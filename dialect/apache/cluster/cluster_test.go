@@ -49,7 +49,7 @@ func autoscaledCluster(least, most int64) func(*sparkv1.SparkCluster) {
 	}
 }
 
-// editTo returns a change that edits the spec.
+// editTo returns a change that edits the spec: it sets the number of workers and the sparkConf.
 func editTo(workers int64, conf map[string]string) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
 		sc.Generation++
@@ -91,7 +91,7 @@ func (w *clusterWorld) observePods(workers int) {
 	}
 }
 
-// results returns the state of each object in s, as the API server would report it.
+// results returns the state that the API server would report for each of the given objects.
 func (w *clusterWorld) results(s dialect.AuxiliaryObjects) []lifecycle.AuxiliaryObject {
 	var states []lifecycle.AuxiliaryObject
 	for i, object := range s.Objects {

@@ -24,7 +24,8 @@ const (
 	ConditionObjects = "ObjectsApplied"
 )
 
-// Reasons of conditions for which no lifecycle.Cause exists.
+// Reasons of conditions that the operator derives from the phase of the cluster. If the memory contains a cause
+// (lifecycle.Cause), the condition has the reason of that cause instead.
 const (
 	reasonClusterRunning = "Running"
 	reasonMaking         = "MakingObjects"
@@ -40,7 +41,8 @@ var passingConditions = []string{dialect.ConditionReconciling, dialect.Condition
 // ownConditions are all conditions that the operator writes for a cluster.
 var ownConditions = append([]string{ConditionObjects, ConditionProgressing, dialect.ConditionReady}, passingConditions...)
 
-// encodeClusterConditions sets the conditions that apply to the cluster, and removes the others of passingConditions.
+// encodeClusterConditions sets the conditions that apply to the cluster. It removes those conditions of
+// passingConditions that do not apply.
 func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed, objects cluster.Objects, now time.Time) {
 	var before []metav1.Condition
 	if seen.TransientError != nil {
@@ -80,8 +82,8 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
 }
 
-// holdRunning adds the conditions of a cluster in the phase Running to hold, which maps condition types to causes. It
-// reports whether an edit is being rolled out.
+// holdRunning adds the conditions of a cluster that is in the phase Running to the map hold, which has condition types
+// as keys and causes as values. The result is true if an edit is being rolled out.
 func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluster.Memory, objects cluster.Objects) (moves bool) {
 	why := clusterAccount(m)
 	late := m.Cause.Reason == cluster.ReasonRolloutTimedOut
@@ -124,8 +126,8 @@ func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycl
 	setCluster(sc, dialect.ConditionReady, ready, why, now)
 }
 
-// clusterAccount returns why the cluster is not in its desired state. If it is, the cause says that the cluster is
-// complete.
+// clusterAccount returns why the cluster is not in its desired state. If the cluster is in its desired state, the
+// reason of the cause is Complete.
 func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	if m.Cause.Reason != "" {
 		return m.Cause
@@ -172,7 +174,8 @@ func stalledReported(sc *sparkv1.SparkCluster, why lifecycle.Cause) bool {
 	return stalled != nil && stalled.Message == why.Message
 }
 
-// setCluster sets a condition of the type kind. Its transition time changes only if its status (True or False) changes.
+// setCluster sets the condition whose type is the argument kind. The condition's transition time changes only if its
+// status (True or False) changes.
 func setCluster(sc *sparkv1.SparkCluster, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
 	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: dialect.UsableReason(cmp.Or(why.Reason, kind)), Message: why.Message,

@@ -163,7 +163,7 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	case action.Verb == lifecycle.Create && action.Part == lifecycle.DriverBudget:
 		return driverBudget(app, action.Attempt), nil
 	case action.Verb != lifecycle.Create || action.Part != lifecycle.Submission:
-		return submit.Objects{}, fmt.Errorf("the action %v renders no objects", action)
+		return submit.Objects{}, fmt.Errorf("no objects can be rendered for the action %v; this is a bug of the operator, report it", action)
 	}
 	objects, err := dialect.Launched(action, submissionID(app, action.Attempt), now, func() (submit.Objects, *lifecycle.Cause, error) {
 		return d.BuildAttempt(app, action.Attempt, now)
