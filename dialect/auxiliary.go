@@ -10,8 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// AuxiliaryObjects describes the auxiliary objects that an application should have besides its driver, such as Services
-// and Ingresses. A SparkCluster has no driver, so all its objects are auxiliary.
+// AuxiliaryObjects describes the auxiliary objects that an application should have, such as the Services and Ingresses
+// of its driver. A SparkCluster has no driver, so all its objects are auxiliary.
 type AuxiliaryObjects struct {
 	// Objects are the wanted objects. The label lifecycle.ContentLabel of each object contains a digest of the object.
 	Objects []submit.Object

@@ -30,8 +30,9 @@ func (b *Built) AttachTo(plan lifecycle.Plan) {
 	}
 }
 
-// Launched returns the objects of a launch. If the action contains objects that were built for the same attempt, id and
-// submission time, it returns a copy of them. Otherwise it calls build.
+// Launched returns the objects of a launch. The action may contain objects that the decision has built already (Built).
+// If these are for the same attempt, id and submission time, Launched returns a copy of them. Otherwise it calls the
+// function build.
 func Launched(action lifecycle.Action, id string, at time.Time, build func() (submit.Objects, *lifecycle.Cause, error)) (submit.Objects, error) {
 	if b, ok := action.Built.(*Built); ok && b.Attempt == action.Attempt && b.ID == id && b.At.Equal(at) {
 		return b.Objects.DeepCopy(), nil

@@ -29,9 +29,10 @@ const (
 	ConditionExposed = "Exposed"
 )
 
-// ReasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready, in
-// which the driver is ready but no executor was observed. In other phases the reason is the name of the phase, but here
-// a condition Ready=False with the reason Ready would confuse.
+// ReasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready. In
+// this phase the driver is ready, but no executor was observed. In other phases the name of the phase is the reason of
+// these conditions. In the phase Ready this would result in Ready=False with the reason Ready, which would confuse
+// users.
 const ReasonAwaitingExecutors = "AwaitingExecutors"
 
 // PhaseCondition is the type and the status of a condition that a phase requires.
@@ -40,8 +41,8 @@ type PhaseCondition struct {
 	Status metav1.ConditionStatus
 }
 
-// PhaseConditions returns the conditions that an application has in the phase and with the outcome of a memory. The
-// status must contain no other conditions of the operator, except those that other functions set (Degraded, Exposed).
+// PhaseConditions returns the conditions of an application that has the given memory. They depend on the phase and the
+// outcome. The operator sets no other conditions, except those of other functions (Degraded, Exposed).
 func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	submitted := PhaseCondition{ConditionSubmitted, yes}
@@ -88,9 +89,9 @@ func UsableReason(reason string) string {
 // because every pass copies and compares each condition.
 const maxOthers = 64
 
-// KeepConditions removes outdated conditions. own lists the types of the operator's conditions, and the function
-// outdated reports whether to remove a condition of such a type. Of other writers' conditions, KeepConditions keeps
-// only the first maxOthers.
+// KeepConditions removes outdated conditions from a status. The argument own lists the types of the conditions that the
+// operator writes. The function outdated reports for such a type whether its condition must be removed. KeepConditions
+// also limits the conditions of other writers to the first maxOthers.
 func KeepConditions(conditions *[]metav1.Condition, own []string, outdated func(kind string) bool) {
 	others := 0
 	*conditions = slices.DeleteFunc(*conditions, func(c metav1.Condition) bool {
@@ -172,13 +173,11 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation
 	meta.SetStatusCondition(conditions, c)
 }
 
-// EncodeTransientError sets a condition with the transient error that delays the operator: Ready=False or, while the
-// application runs, Degraded=True. The error is not stored in the memory, so the first pass without it removes the
-// condition.
+// EncodeTransientError sets a condition that reports a transient error: Ready=False or, if the application runs,
+// Degraded=True. The memory does not contain the error, so the first pass without it removes the condition.
 //
-// The argument before holds the conditions of the previous status. If the previous condition has the same reason, its
-// message is kept. Otherwise the status would change in every pass, because the text of one error differs from failure
-// to failure.
+// The argument before holds the conditions before this pass. If they contain the same condition with the same reason,
+// its message is kept. Otherwise the status would change in every pass, because the error's text differs each time.
 func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase, transient *lifecycle.TransientError, before []metav1.Condition, generation int64, now time.Time) {
 	if transient == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return

@@ -13,8 +13,9 @@ import (
 // propertiesFile is the key of Spark's configuration in the ConfigMap of a driver.
 const propertiesFile = "spark.properties"
 
-// ErrDefaultsChanged is returned if an executor of a running attempt is to be rendered, but the defaults have changed
-// since the attempt was launched. It is not a fault of the custom resource.
+// ErrDefaultsChanged is the error of a method Executor if the platform's defaults have changed since the attempt was
+// launched. An executor that is rendered with the present defaults would differ from the executors of the attempt. The
+// error is not a fault of the custom resource.
 var ErrDefaultsChanged = &submit.Error{Field: "Conf", Message: "the platform's defaults have changed since the launch", NotNative: true}
 
 // AnnotateDefaults adds annotations to the driver's ConfigMap: the version of the platform's defaults, and the origins
@@ -32,9 +33,9 @@ func AnnotateDefaults(objects submit.Objects, s *platform.Settings, used []strin
 	}
 }
 
-// ExplainDefaults extends the message of each fault that a default has caused. Such a fault names a configuration key
-// that the platform's defaults set, and the custom resource (own) does not. The added text names the origin: the entry
-// of the operator's configuration that sets the key.
+// ExplainDefaults extends the message of each fault that one of the platform's defaults has caused: a fault of a
+// configuration key that the custom resource itself does not set. The argument own is the sparkConf of the custom
+// resource. The added text names the entry of the operator's configuration that contains the default.
 func ExplainDefaults(faults []*FieldError, s *platform.Settings, own map[string]string) {
 	for i, fault := range faults {
 		key, isKey := strings.CutPrefix(fault.Field, "spec.sparkConf[")

@@ -42,9 +42,9 @@ func (t Tally) Encode() *statusv1.OperatorExecutors {
 	}
 }
 
-// ExecutorsOf returns the observed executors that belong to the attempt in the memory. If the driver succeeded,
-// executors that still run count as completed at once. This saves one status write for each application, because the
-// counts do not change again when Kubernetes has deleted the executors.
+// ExecutorsOf returns the observed executors of the memory's current attempt. If the driver succeeded, executors that
+// still run count as completed at once. This saves one status write for each application, because the counts do not
+// change again when Kubernetes has deleted the executors.
 func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Executor {
 	over := m.Outcome == lifecycle.Succeeded && !m.Phase.Live()
 	var pods []lifecycle.Executor
@@ -86,10 +86,12 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 	return counts, notices
 }
 
-// Next adds the existing pods to the tally. It returns the new tally and the new counts. If the pod of an executor no
-// longer exists, the executor counts as failed if it had failed or was leaving when it was last observed, and as
-// completed otherwise. This is correct because the operator observes a failure before the pod is deleted, and pods
-// without a failure are deleted when Spark or the operator no longer needs them.
+// Next adds the existing pods to the tally. It returns the new tally and the new counts.
+//
+// Executors whose pods no longer exist are counted by their last observation. If the executor had failed or was leaving
+// (IsLeaving), it counts as failed. Otherwise it counts as completed. This is correct because the operator observes a
+// failure before the pod is deleted, and pods without a failure are deleted when Spark or the operator no longer needs
+// them.
 func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Tally, statusv1.ExecutorCounts) {
 	now := Tally{seen: t.seen, failedAndGone: t.failedAndGone + t.Failed.len() + t.Leaving.len()}
 	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Exposed is the input from which Record computes an application's condition Exposed.
+// Exposed contains the data from which the method Record computes an application's condition Exposed.
 type Exposed struct {
 	// Objects are the auxiliary objects that the application should have.
 	Objects []submit.Object

@@ -12,8 +12,8 @@ import (
 // server rejected an executor's pod.
 const MaxRanges = 500
 
-// MaxID is larger than every executor number. ParseIDs ignores larger numbers. Another client could write them into a
-// status, and arithmetic on them could overflow.
+// MaxID is larger than every executor number. ParseIDs ignores numbers above it: another client may have written them
+// into the status, and arithmetic on them could overflow.
 const MaxID = 1 << 40
 
 // An IDSet is a set of executor numbers. It consists of ranges in ascending order, with a gap between any two of them.
@@ -55,7 +55,8 @@ func (s IDSet) String() string {
 	return strings.Join(parts, ",")
 }
 
-// find returns the index of the first range that does not end before id, and reports whether this range contains id.
+// find returns the index of the first range whose end is at least id. The result in is true if this range contains id.
+// If no range ends at id or above, the index is the number of ranges.
 func (s IDSet) find(id int64) (at int, in bool) {
 	at, _ = slices.BinarySearchFunc(s, id, func(r idRange, id int64) int { return cmp.Compare(r.to, id) })
 	return at, at < len(s) && s[at].from <= id

@@ -24,7 +24,8 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Cause = EncodeCause(m.Cause)
 }
 
-// DecodeMemory copies the values that EncodeMemory stored from o to m.
+// DecodeMemory restores the memory m from o, the operator's part of a status. It restores only the values that
+// EncodeMemory stored there.
 func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), DecodeTime(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = DecodeTime(o.SubmittedAt), DecodeTime(o.EndedAt), DecodeTime(o.NextAttemptTime)

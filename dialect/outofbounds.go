@@ -19,14 +19,15 @@ func OutOfBounds(text string) []*FieldError {
 	return []*FieldError{{Field: field, Message: message}}
 }
 
-// UnreadableSpec returns the desired state for a decision about a custom resource whose spec could not be decoded. The
-// argument app is the desired state according to the empty spec, and fault is the custom resource's field OutOfBounds.
-// The argument edited reports whether the spec was edited after the last status write.
+// UnreadableSpec returns the desired state that follows from a custom resource whose spec could not be decoded, because
+// the spec exceeds a limit. The argument app is the desired state that results from an empty spec. The argument fault
+// is the custom resource's field OutOfBounds. The argument edited is true if the spec was edited after the last status
+// write.
 //
 // If nobody edited the spec, a running attempt continues, because its spec may have been valid before a new version of
-// the operator introduced the limit. The desired state has no restarts, and its only deadline is that of the whole run
-// from the operator's configuration, because the spec's own settings are unknown. After an edit, the hash of the fault
-// stands for the hash of the spec, so that the operator notices and reports the edit.
+// the operator introduced the limit. The attempt is not restarted. The spec's own deadlines are unknown, so the only
+// deadline is that of the whole run from the operator's configuration. After an edit, the hash of the fault takes the
+// place of the hash of the spec, so that the operator notices and reports the edit.
 func UnreadableSpec(app lifecycle.App, fault string, edited bool, m lifecycle.Memory) lifecycle.App {
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
 	app.Deadlines = lifecycle.Deadlines{Run: app.Deadlines.Run}

@@ -16,8 +16,8 @@ type Pods struct {
 	Count int32
 }
 
-// DriverAndExecutors returns the pods of a submission: the driver, and the given number of executors. If driver is nil,
-// it renders the driver pod too. It leaves out pods that cannot be rendered.
+// DriverAndExecutors returns the pods of a submission: the driver, and the given number of executors. If the argument
+// driver is nil, DriverAndExecutors renders the driver pod itself. It leaves out pods that cannot be rendered.
 func DriverAndExecutors(r submit.Request, driver *corev1.Pod, executors int32) (pods []Pods) {
 	if driver == nil {
 		var err error

@@ -19,12 +19,13 @@ const maxOrigins = 16 << 10
 // room.
 const restOfOrigins = "..."
 
-// ConfSetting returns the name of the setting that is the default of a Spark configuration key.
+// ConfSetting returns the name of the setting that contains the default value of a Spark configuration key.
 func ConfSetting(key string) string { return "sparkConf[" + key + "]" }
 
-// Used returns the names of the settings that an attempt uses: the settings that Fill wrote into its templates
-// (filled), and the defaults in its Spark configuration. The function value returns the value of a key in this
-// configuration, and isOwn reports whether the custom resource itself sets a key.
+// Used returns the names of the settings that an attempt uses. These are the settings in the argument filled, which
+// Fill wrote into the attempt's pod templates, and the defaults in the attempt's Spark configuration. The function
+// value returns the value of a key in this configuration. The function isOwn reports whether the custom resource itself
+// sets a key.
 func (s *Settings) Used(filled []string, value func(key string) (string, bool), isOwn func(key string) bool) []string {
 	if s == nil {
 		return nil

@@ -81,9 +81,10 @@ type Timeouts struct {
 	RunSeconds *int64 `json:"runSeconds,omitempty"`
 }
 
-// Image returns the default image for a version of Spark, and the name of the setting that contains it. Both are "" if
-// there is no such image. The version "4.1.4" gets the image of the line "4.1", in which it replaces
-// "{{SPARK_VERSION}}".
+// Image returns the default image for a version of Spark, and the name of the setting that contains the image. Settings
+// may contain an image for a line of versions: the version "4.1.4" belongs to the line "4.1". If there is none for the
+// line, the general default image applies. In both images the version replaces "{{SPARK_VERSION}}". Both results are ""
+// if there is no default image.
 func (s *Settings) Image(version string) (image, setting string) {
 	if s == nil {
 		return "", ""
@@ -103,9 +104,10 @@ func (s *Settings) Image(version string) (image, setting string) {
 	return image, setting
 }
 
-// Conf returns own, the application's Spark configuration, with the defaults added. It leaves out a default if own has
-// the key, or if another field of the application sets it (isSet, which may be nil). If there are no defaults, the
-// result is own itself.
+// Conf adds the defaults to an application's Spark configuration (the argument own) and returns the result. It leaves
+// out a default if the configuration already contains the key. It also leaves it out if another field of the
+// application sets the key, which the function isSet reports. The argument isSet may be nil. If there are no defaults,
+// Conf returns its argument.
 func (s *Settings) Conf(own map[string]string, isSet func(key string) bool) map[string]string {
 	if s == nil || len(s.SparkConf) == 0 {
 		return own

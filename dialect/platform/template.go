@@ -35,8 +35,9 @@ type Taken struct {
 }
 
 // Fill adds the defaults to a pod template, except for fields that the template sets itself. It returns the new
-// template as JSON, and the names of the settings that it used. Most names begin with the given role. If raw is not a
-// JSON object, Fill returns it unchanged, because validation reports this fault.
+// template as JSON, and the names of the settings that it used. Most of these names begin with the role, as in
+// "driver.labels[team]". If the template is not a JSON object, Fill returns it unchanged, because validation reports
+// this fault.
 func (s *Settings) Fill(raw []byte, role string, container Container, taken Taken) (filled []byte, used []string) {
 	if s == nil {
 		return raw, nil
@@ -56,8 +57,8 @@ func (s *Settings) Fill(raw []byte, role string, container Container, taken Take
 	return text, used
 }
 
-// FillTree adds the defaults to a decoded pod template in place, by the same rules as Fill. It returns the names of the
-// settings that it used.
+// FillTree adds the defaults to a decoded pod template in place, except for fields that the template sets itself. It
+// returns the names of the settings that it used.
 func (s *Settings) FillTree(tree map[string]any, role string, container Container, taken Taken) []string {
 	if s == nil {
 		return nil
@@ -87,7 +88,7 @@ func (s *Settings) FillTree(tree map[string]any, role string, container Containe
 	return f.used
 }
 
-// The roles of pods, which are the first parts of the names of their settings.
+// The roles of pods. The names of most settings of a pod begin with its role.
 const (
 	Driver   = "driver"
 	Executor = "executor"
@@ -101,8 +102,9 @@ func (s *Settings) Pod(role string) *Pod {
 	return &s.Driver
 }
 
-// FillFields returns a copy of own, a struct of the Kubernetes API, in which unset fields have their defaults. It also
-// returns the names of the settings that it used. If own or defaults is nil, it returns own.
+// FillFields adds defaults to a struct of the Kubernetes API, such as a security context. It returns a copy of the
+// argument own in which unset fields have the values of the argument defaults, and the names of the settings that it
+// used. If one of the two arguments is nil, it returns own.
 func FillFields[T any](setting string, own, defaults *T) (*T, []string) {
 	if own == nil || defaults == nil {
 		return own, nil

@@ -38,9 +38,9 @@ func clusterAttempt(s *sparkv1.ClusterStatus) int32 {
 }
 
 // takeClusterOver computes a memory from another operator's status. If the status has the state RunningHealthy, the
-// phase is Running. The next decision checks the pods, because the other operator never did so. If the other operator
-// failed to create objects, our operator tries again. If the status has no state but pods exist, the other operator has
-// created them without storing a status.
+// phase is Running, although the other operator never checked the pods. The next decision checks them. If the other
+// operator failed to create objects, our operator tries again. If the status has no state but pods exist, the other
+// operator has created them without storing a status.
 func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Memory {
 	left := sc.Status.CurrentState
 	if left == nil || left.CurrentStateSummary == "" {
@@ -60,8 +60,8 @@ func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.
 	return m
 }
 
-// knownObjects returns the state of the objects that the last pass stored in the condition ObjectsApplied. It is empty
-// if the spec was edited since.
+// knownObjects reads from the condition ObjectsApplied what the last pass stored about the cluster's objects: all of
+// them match the spec, or the API server rejected one. The result is empty if the spec was edited since then.
 func knownObjects(sc *sparkv1.SparkCluster) cluster.Objects {
 	known := meta.FindStatusCondition(sc.Status.Conditions, ConditionObjects)
 	switch {

@@ -13,9 +13,11 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// settings returns the platform's defaults with which the objects of a cluster are rendered. Until all objects of a new
-// or edited spec exist, and when a failed cluster starts again, these are the present defaults. From then on, these are
-// the defaults in the status, so that a change of the defaults does not replace the pods of a running cluster.
+// settings returns the platform's defaults with which the objects of a cluster are rendered. These are the present
+// defaults if the cluster is new, if its spec was edited and not all objects match the edit yet, or if the cluster
+// failed and starts again. In all other cases these are the defaults that the status stores, so that a change of the
+// defaults does not replace the pods of a running cluster. A cluster is taken over from another operator without any
+// defaults.
 func (c Clusters) settings(sc *sparkv1.SparkCluster) *platform.Settings {
 	o := sc.Status.Operator
 	switch {
@@ -27,8 +29,9 @@ func (c Clusters) settings(sc *sparkv1.SparkCluster) *platform.Settings {
 	return c.Defaults.WithoutSecrets()
 }
 
-// withDefaults returns a copy of a cluster with the platform's defaults in its spec. filled are the names of the
-// default settings that it wrote into the pod templates. If there are no defaults, it returns sc itself.
+// withDefaults returns a copy of a cluster with the platform's defaults in its spec. The result filled contains the
+// names of those defaults that withDefaults wrote into the pod templates. If there are no defaults, the result merged
+// is the argument sc itself.
 func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *sparkv1.SparkCluster, filled []string) {
 	if s == nil {
 		return sc, nil

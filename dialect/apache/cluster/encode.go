@@ -153,8 +153,8 @@ func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	s.CurrentAttemptSummary.AttemptInfo = &sparkv1.ClusterAttemptInfo{ID: number, RestartCounter: number}
 }
 
-// encodeMembers writes the numbers of desired and existing pods. If the spec is invalid, the desired number of workers
-// is unknown, so encodeMembers keeps the stored number.
+// encodeMembers writes the numbers of desired and existing pods into the status. If the spec is invalid, the desired
+// number of workers is unknown, so the status keeps the number that it already contains.
 func encodeMembers(s *sparkv1.ClusterStatus, want cluster.Cluster, m cluster.Memory, seen lifecycle.Observed) {
 	masters, workers := sparkv1.MemberCounts{}, sparkv1.MemberCounts{}
 	if m.Wants() {

@@ -29,8 +29,8 @@ const (
 	EventClusterWarning           = "SparkClusterWarning"
 )
 
-// Events returns the events of a plan, oldest first. The plan contains what Decide and AuxiliaryObjects.Decide
-// returned.
+// Events returns the events of a plan, oldest first. The plan consists of the results of both decisions of a pass:
+// Decide and AuxiliaryObjects.Decide.
 func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []dialect.Event) {
 	tell := plan.Notices
 	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // the event of the take-over precedes the transitions
@@ -76,8 +76,8 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 	return dialect.Event{}, false
 }
 
-// goodNews maps the reason of a notice to the reason of its event, for events of the type Normal. They require no
-// action of the user.
+// goodNews contains the notices that become events of the type Normal, because they require no action of the user. Its
+// keys are the reasons of the notices, and its values are the reasons of the events.
 var goodNews = map[string]string{
 	cluster.ReasonEdited:    EventClusterSpecChanged,
 	cluster.ReasonRestarted: EventClusterRestartRequested,
@@ -86,7 +86,8 @@ var goodNews = map[string]string{
 	EventClusterTakenOver:   EventClusterTakenOver,
 }
 
-// badNews maps the reason of a notice to the reason of its event, for events of the type Warning.
+// badNews contains notices that become events of the type Warning. Its keys are the reasons of the notices, and its
+// values are the reasons of the events.
 var badNews = map[string]string{
 	cluster.ReasonRolloutTimedOut: EventClusterRolloutTimedOut,
 	EventClusterInvalid:           EventClusterInvalid,

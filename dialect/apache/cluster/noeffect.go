@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// withoutEffect returns a warning for each field that is set but does not change the cluster's objects. It omits fields
-// for which standalone.Build returns a warning. If the objects could not be built, it returns nil.
+// withoutEffect returns a warning for each field that is set but does not change the cluster's objects. It returns no
+// warning for the fields about which standalone.Build warns. If the objects could not be built, it returns nil.
 func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings []string) {
 	if built.Master == nil || built.Workers == nil {
 		return nil
@@ -39,8 +39,8 @@ func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings
 
 // setWithoutEffect returns warnings about the fields replicas and podManagementPolicy of a statefulSetSpec. The
 // operator ignores these fields, so it warns if the user's value differs from the value in the built StatefulSet. The
-// argument field is the path of the statefulSetSpec. The argument replicas is the last part of the warning about
-// replicas, which says how to set the number of pods.
+// argument field is the path of the statefulSetSpec. The argument replicas is a text that ends the warning about the
+// field replicas. It says how to set the number of pods.
 func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.StatefulSet, replicas string) (warnings []string) {
 	var written struct {
 		Replicas            *int32                         `json:"replicas"`

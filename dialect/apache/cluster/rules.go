@@ -40,8 +40,8 @@ func (c Clusters) ruleFaults(sc *sparkv1.SparkCluster, objects standalone.Object
 	})
 }
 
-// podOf describes the pods of a StatefulSet for the rules of the platform. The Spark container has the name of the
-// role.
+// podOf describes the pods of a StatefulSet, so that the rules of the platform can be applied to them. The name of the
+// pods' Spark container is the role.
 func podOf(role, field, statefulSet string, template *corev1.PodTemplateSpec) dialect.Pod {
 	p := dialect.PodOf(role, field, &template.ObjectMeta, &template.Spec)
 	p.AccountField = statefulSet + ".template.spec.serviceAccountName"

@@ -103,8 +103,9 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	return plan
 }
 
-// nextAttempt renders an attempt into built. If spark-submit has to create the driver pod, submitter is the reason. If
-// the spec cannot be launched, invalid is the reason. It does not depend on the attempt or the time, so every other
+// nextAttempt validates the application and renders an attempt. The result built contains the attempt's objects. If
+// spark-submit has to create the driver pod, the result submitter is the reason. If no attempt can be launched from the
+// spec, the result invalid is the reason. This reason does not depend on the attempt or the time, so every other
 // attempt would fail too.
 func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
 	objects, submitter, faults := d.tryAttempt(app, attempt, now)
@@ -129,9 +130,13 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 }
 
 // Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,
-// but sends it to the API server in a dry run. Some values are known only to the driver; submit.Executor says which. id
-// is the executor's id, and driver is the driver pod's UID. An error is a *FieldError that names the field to correct,
-// or a *submit.Error with NotNative if the operator cannot build the submission and only spark-submit can.
+// but sends it to the API server in a dry run. The pod differs from the real one in values that only a running driver
+// has (see submit.Executor).
+//
+// The arguments id and driver are the executor's id and the driver pod's UID. An error is a *FieldError that names the
+// field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the submission
+// and only spark-submit can, or that the platform's defaults have changed since the launch
+// (dialect.ErrDefaultsChanged).
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !d.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged
@@ -139,7 +144,8 @@ func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, 
 	return d.executor(app, attempt, id, driver, now)
 }
 
-// executor does the same as Executor, but always renders with the platform's present defaults.
+// executor returns the executor pod that the driver of an attempt would create if the attempt were launched with the
+// platform's present defaults.
 func (d Dialect) executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	d, app = d.launching(app)
 	r, err := d.request(app, attempt, now)

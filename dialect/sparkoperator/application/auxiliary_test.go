@@ -23,7 +23,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// standingIn puts an application into the given phase of its first attempt, and returns it.
+// standingIn writes a status into the application, as if its first attempt were in the given phase. It returns the
+// application.
 func standingIn(app *v1beta2.SparkApplication, phase lifecycle.Phase) *v1beta2.SparkApplication {
 	encodeMemory(&app.Status, lifecycle.Memory{Phase: phase, Attempt: 1, AttemptID: lifecycle.AttemptID(string(app.UID), 1), Runs: 1, Submissions: 1, SubmittedAt: t0})
 	return app
@@ -300,8 +301,8 @@ func TestAuxiliaryObjectsByPhase(t *testing.T) {
 	}
 }
 
-// TestContentTellsDifferences checks that two objects have the same digest if they are equal, and different digests
-// otherwise.
+// TestContentTellsDifferences checks the digest of an object's content: equal objects must have the same digest, and
+// different objects must have different digests.
 func TestContentTellsDifferences(t *testing.T) {
 	d := Dialect{Options{UI: fullUI()}}
 	digests := func(change ...func(*v1beta2.SparkApplication)) (all []string) {

@@ -106,9 +106,9 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}
 }
 
-// schedule sets the scheduler of the request's pods, and the labels and annotations that make the pods a gang. It uses
-// configuration keys, because they override a pod template. If the application itself sets the group of its driver, the
-// pods keep their own groups.
+// schedule sets the scheduler of the request's pods, and the labels and annotations that make the pods a gang. It sets
+// them by configuration keys, because these override a pod template. If the application itself sets the group of its
+// driver, the pods keep their own groups.
 func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) error {
 	scheduler, kind, err := d.gangOf(app)
 	if err != nil || scheduler == "" {
@@ -131,9 +131,9 @@ func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) erro
 	return nil
 }
 
-// joinGroup sets the label or annotation that makes the driver and the executors members of a group, unless the
-// application sets the driver's group itself. what is "label" or "annotation", and key is the key of the label or
-// annotation.
+// joinGroup makes the driver and the executors members of a group, by a label or an annotation. It does nothing if the
+// application itself sets the driver's group. The argument what is "label" or "annotation", and the argument key is the
+// key of the label or annotation.
 func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
 	if ownGroup(app, what, key) {
 		return
@@ -144,15 +144,15 @@ func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group str
 	}
 }
 
-// ownGroup reports whether the application itself determines its driver's group. It may set the label or annotation
-// that names the group, or enable Spark's own feature step for Volcano, which creates a group. what is "label" or
-// "annotation".
+// ownGroup reports whether the application itself determines its driver's group. It does so if it sets the label or
+// annotation that names the group, or if it enables Spark's own feature step for Volcano, which creates a group. The
+// argument what is "label" or "annotation".
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
 	return setsKey(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }
 
-// setsKey reports whether the spec sets a label or an annotation of a role's pods in a typed field, a template or
-// sparkConf.
+// setsKey reports whether the spec sets a label or an annotation of a role's pods, in a typed field, a template or
+// sparkConf. The argument what is "label" or "annotation".
 func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	pod := &spec.Driver.SparkPodSpec
 	if role == "executor" {
@@ -196,8 +196,8 @@ func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	return nil
 }
 
-// tasksOf returns two tasks: the driver, and the executors with which the application starts. If the application starts
-// without executors, the second task is empty.
+// tasksOf returns the two tasks of a gang: the first one consists of the driver pod, and the second one of the executor
+// pods with which the application starts. The second task is empty if the application starts without executors.
 func tasksOf(app *v1beta2.SparkApplication, r submit.Request) ([2]gang.Task, error) {
 	driver, err := submit.Driver(r)
 	if err != nil {
@@ -323,8 +323,9 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 	return warnings
 }
 
-// mayMake reports whether the operator may create the given object for one of Spark's own feature steps. Its RBAC rules
-// allow this only for a PodGroup of Volcano (VolcanoFeatureStep), and only if batch scheduling is enabled.
+// mayMake reports whether the operator may create an object that one of Spark's own feature steps requires. The
+// operator's RBAC rules allow this only for a PodGroup of Volcano (VolcanoFeatureStep), and only if batch scheduling is
+// enabled.
 func (b Batch) mayMake(object submit.Object) bool {
 	return b.Enabled && object.GetObjectKind().GroupVersionKind() == gang.VolcanoKind
 }

@@ -107,8 +107,8 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkRender measures the cost of rendering the objects of a launch whose action contains none that were built in
-// advance (Action.Built).
+// BenchmarkRender measures the cost of rendering the objects of a launch. The action contains no objects that were
+// built before (Action.Built), so Render has to build them.
 func BenchmarkRender(b *testing.B) {
 	app := sample()
 	b.ReportAllocs()

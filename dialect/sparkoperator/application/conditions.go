@@ -36,9 +36,9 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 	return counts.Running+counts.Completed < wanted.InitialExecutors
 }
 
-// encodeConditions sets the conditions that apply now and removes the others, except Exposed. dialect.ConditionCause
-// returns the reason and message of a condition. Only the conditions about overwritten fields, monitoring and the Spark
-// version have their own reasons and messages.
+// encodeConditions sets the conditions that apply now and removes the others, except Exposed. The conditions about
+// overwritten fields, monitoring and the Spark version have their own reasons and messages. All other conditions have
+// the reason and message that dialect.ConditionCause returns.
 func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	s := &app.Status
 	hold := dialect.PhaseConditions(m)

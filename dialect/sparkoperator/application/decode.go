@@ -124,8 +124,8 @@ func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	return least
 }
 
-// number returns the value of a typed field or, if the field is not set, of its key in sparkConf. The result found is
-// false if neither is set.
+// number returns the value of a typed field. If the field is not set, it returns the value of the corresponding key in
+// sparkConf. The result found is false if neither of them is set.
 func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, found bool) {
 	if field != nil {
 		return *field, true
