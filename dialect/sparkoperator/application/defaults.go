@@ -23,9 +23,10 @@ type declared struct {
 	filled []string          // the settings of the defaults that templates and typed fields use
 }
 
-// launching returns a copy of the application with the platform's defaults merged into its spec, and a Dialect that can
-// render the copy. The copy is only for rendering. If there are no defaults, or if they are merged already, launching
-// returns d and app unchanged.
+// launching merges the platform's defaults into a copy of the application, for the launch of an attempt. It returns the
+// copy, and a Dialect that knows which settings are defaults. Callers must render the copy with this Dialect and must
+// not use the copy for anything else. If there are no defaults, or if they are merged already, launching returns its
+// receiver and its argument unchanged.
 func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.SparkApplication) {
 	if d.Defaults == nil || d.declared != nil {
 		return d, app
@@ -36,9 +37,9 @@ func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.Spa
 	return d, &merged
 }
 
-// asLaunched merges defaults into app.Spec.SparkConf until the caller calls restore. It uses the defaults with which
-// the attempt in the status was launched, because the platform's defaults may have changed since. The returned Dialect
-// has the deadlines of that attempt.
+// asLaunched merges into app.Spec.SparkConf the defaults with which the current attempt was launched. They may differ
+// from the present defaults. The returned Dialect has the deadlines of that launch. The caller must call the returned
+// function restore afterwards, which resets sparkConf to the user's value.
 func (d Dialect) asLaunched(app *v1beta2.SparkApplication) (launched Dialect, restore func()) {
 	settings := d.Defaults
 	if o := app.Status.Operator; o != nil && o.Attempt > 0 {
@@ -74,9 +75,9 @@ func (d Dialect) specHash(app *v1beta2.SparkApplication) string {
 	return Hash(&app.Spec)
 }
 
-// merge merges defaults into a spec. It returns the names of those defaults that ended up in a typed field or in a pod
-// template. merge replaces the fields that it changes and does not modify the maps and lists of the original spec.
-// labels are the labels of the application, which are labels of its pods too.
+// merge merges defaults into a spec. It returns the names of those defaults that it wrote into a typed field or a pod
+// template. It replaces the fields that it changes and does not modify the maps and lists of the original spec. The
+// argument labels contains the labels of the application, which its pods get too.
 func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
 	if image, setting := s.Image(spec.SparkVersion); image != "" && sparkoperator.StringValue(spec.Image) == "" {
@@ -114,7 +115,8 @@ func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *plat
 	return slices.Compact(filled)
 }
 
-// ownLimits returns the time-outs and the time to live that a spec sets, by the names of the platform's settings.
+// ownLimits returns the timeouts and the time to live that a spec sets. Its keys are the names of the corresponding
+// platform settings.
 func ownLimits(spec *v1beta2.SparkApplicationSpec) map[string]*int64 {
 	own := v1beta2.Timeouts{}
 	if spec.Timeouts != nil {
@@ -127,8 +129,8 @@ func ownLimits(spec *v1beta2.SparkApplicationSpec) map[string]*int64 {
 	}
 }
 
-// takenBy returns the settings of a role's pods that the application sets itself, outside of the pod template. Defaults
-// must not override these settings.
+// takenBy returns which settings of a role's pods the application sets outside of the pod template, in typed fields or
+// in sparkConf. Defaults must not override these settings.
 func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role string, pod *v1beta2.SparkPodSpec) platform.Taken {
 	taken := platform.TakenByConf(spec.SparkConf, role)
 	byConf, keyByConf := taken.Env, taken.Key
@@ -148,9 +150,9 @@ func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role 
 	return taken
 }
 
-// typedSets reports whether a default of the given configuration key would override a typed field that the spec sets.
-// This is possible for the few keys that have precedence over their field. All other typed fields override their keys
-// (sparkConf).
+// typedSets reports whether the spec has a typed field that a default of the given configuration key would override.
+// Few fields can be overridden in this way, because usually a typed field has precedence over its key (sparkConf).
+// typedSets checks the fields for which the key has precedence.
 func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 	switch key {
 	case "spark.kubernetes.container.image.pullPolicy":

@@ -42,9 +42,10 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	return notices
 }
 
-// applicationID returns Spark's application id of an attempt: the id of the attempt's driver if the driver has one, or
-// else the stored id (known), or else an id that the operator computes. If spark-submit creates the driver, it also
-// generates the id, so the operator computes none. In this case the id is empty until the driver exists.
+// applicationID returns Spark's application id of an attempt. This is the id of the attempt's driver if the driver has
+// one. Otherwise it is the id in the status (the argument known). If the status contains none, the operator computes
+// the id. An exception are attempts whose driver spark-submit creates: spark-submit generates the id, so the result is
+// "" until the driver exists.
 func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Observed, known string) string {
 	if driver := seen.Driver(m.Attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID
@@ -73,8 +74,8 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	dialect.EncodeMemory(s.Operator, m)
 }
 
-// hasAttempt reports whether the status describes an attempt, for example by its driver's name. This is the case while
-// an attempt runs and after it has finished, but not while its objects are being deleted.
+// hasAttempt reports whether the status contains the fields that describe an attempt, such as its driver's name. It
+// contains them while an attempt runs and after it has finished, but not while its objects are being deleted.
 func hasAttempt(m lifecycle.Memory) bool {
 	if m.AttemptID == "" {
 		return false

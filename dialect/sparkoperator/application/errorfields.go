@@ -51,8 +51,8 @@ var specFields = map[string]string{
 	"spark.jars.repositories": "spec.deps.repositories",
 }
 
-// roleFields maps the end of a configuration key, after spark.ROLE. or spark.kubernetes.ROLE., to the field of the
-// driver or executor that sets the key.
+// roleFields maps configuration keys of a role to the fields of the driver or executor that set them. The keys of the
+// map lack the prefix "spark.ROLE." or "spark.kubernetes.ROLE.".
 var roleFields = map[string]string{
 	"cores": "cores", "memory": "memory", "memoryOverhead": "memoryOverhead",
 	"request.cores": "coreRequest", "limit.cores": "coreLimit", "container.image": "image", "master": "kubernetesMaster",
@@ -60,8 +60,8 @@ var roleFields = map[string]string{
 	"securityContext.allowPrivilegeEscalation": "securityContext.allowPrivilegeEscalation",
 }
 
-// families lists the fields that are maps. Each entry of such a field sets a configuration key with the given prefix.
-// ROLE in a prefix stands for "driver" or "executor".
+// families lists the fields of the spec whose values are maps, such as nodeSelector. Each entry of such a map sets a
+// configuration key that begins with the given prefix. ROLE in a prefix or a field stands for "driver" or "executor".
 var families = []struct{ prefix, field string }{
 	{"spark.kubernetes.node.selector.", "spec.nodeSelector"},
 	{"spark.kubernetes.ROLE.node.selector.", "spec.ROLE.nodeSelector"},
@@ -87,8 +87,9 @@ func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkop
 	return &sparkoperator.FieldError{Field: field, Message: refused.Message}
 }
 
-// overlayField returns the field of the custom resource that sets a part of an overlay. name is the part, for example
-// Driver.Volumes. Some parts are set by fields of the spec, and the others by fields of the driver or executor.
+// overlayField returns the field of the custom resource that sets the given part of an overlay, for example
+// "spec.volumes" for Driver.Volumes. Some parts are set by fields of the spec, and the others by fields of the driver
+// or executor.
 func overlayField(name string) string {
 	role, part, _ := strings.Cut(name, ".")
 	whole := specFields[role]

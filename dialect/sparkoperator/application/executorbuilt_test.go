@@ -72,7 +72,7 @@ func TestExecutorOfAnApplication(t *testing.T) {
 	}
 }
 
-// claimNumber matches the suffix of a claim's name, which contains the index of the volume.
+// claimNumber matches the end of a claim's name: "-pvc-" and the index of the volume.
 var claimNumber = regexp.MustCompile(`-pvc-[0-9]+$`)
 
 // settled returns the content of a pod with a fixed text for each random part, and with its lists in a fixed order.

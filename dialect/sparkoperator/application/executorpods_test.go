@@ -267,8 +267,8 @@ func TestOverwrittenIsTold(t *testing.T) {
 	}
 }
 
-// changedBy returns those fields of an application's executors that still change the given pod when the operator
-// applies them to it.
+// changedBy returns the fields of an application's executors that the given pod lacks or has with another value. To
+// find them, it applies each field to a copy of the pod and checks whether the copy changes.
 func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fields []string) {
 	t.Helper()
 	whole, err := podOverlay(app, "executor", &app.Spec.Executor.SparkPodSpec)

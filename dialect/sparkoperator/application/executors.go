@@ -10,8 +10,8 @@ import (
 )
 
 // trackExecutors updates status.executorState and the counts of executors. It returns a notice for each executor that
-// failed after the previous pass. pods contains the executors whose pods exist, and gone those whose pods were deleted
-// before they were counted.
+// failed after the previous pass. The argument pods contains the executors whose pods exist. The argument gone contains
+// the executors whose pods were deleted before they were counted.
 //
 // The counts include all executors of the attempt (dialect.Tally). The map executorState has at most limit entries. The
 // executors whose pods exist come first, then the others with their last state.
@@ -36,8 +36,9 @@ func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods,
 	return notices
 }
 
-// lastState returns the final state of an executor whose pod no longer exists. old is its last observed state. leaving
-// is true if its node was lost, or its pod was being evicted or preempted (dialect.IsLeaving).
+// lastState returns the final state of an executor whose pod no longer exists. The argument old is the executor's last
+// observed state. The argument leaving is true if the executor's node was lost, or if its pod was being evicted or
+// preempted (dialect.IsLeaving).
 func lastState(old v1beta2.ExecutorState, leaving bool) v1beta2.ExecutorState {
 	if old == v1beta2.ExecutorStateFailed || old != v1beta2.ExecutorStateCompleted && leaving {
 		return v1beta2.ExecutorStateFailed

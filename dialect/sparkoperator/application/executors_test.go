@@ -31,7 +31,8 @@ func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, 
 	return trackBoth(t, s, m, pods, nil, limit)
 }
 
-// trackBoth is like track, but it also takes the executors whose pods no longer exist (gone).
+// trackBoth calls trackExecutors with existing executors (pods) and with executors whose pods no longer exist (gone).
+// Then it converts the status to JSON and back, as the API server does.
 func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
 	if s.Operator == nil {
@@ -42,7 +43,7 @@ func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memo
 	return notices
 }
 
-// asStates returns executors with the given names whose phases correspond to the given states.
+// asStates returns one executor for each given name. The executor's phase corresponds to the state of this name.
 func asStates(states map[string]v1beta2.ExecutorState) (pods []lifecycle.Executor) {
 	for name, state := range states {
 		for phase, word := range dialect.ExecutorStates {

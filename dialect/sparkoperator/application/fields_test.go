@@ -25,8 +25,9 @@ const (
 	refusalsStart  = "[validation.md](validation.md) lists the values that are refused."
 )
 
-// fieldSample is a sample value of a field. with contains the other fields that must be set for the value to have an
-// effect. Both are YAML of the object that contains the field: the spec, the driver or the executor.
+// fieldSample is a sample of a field. It consists of two YAML texts: value sets the field, and with contains the other
+// settings that the field needs to have an effect. Both texts describe the object that contains the field: the spec,
+// the driver or the executor.
 type fieldSample struct{ value, with string }
 
 // specSamples contains a sample for each field of the spec, except those of driver and executor.
@@ -123,8 +124,8 @@ var podSamples = map[string]fieldSample{
 	"deleteOnTermination":           {value: `deleteOnTermination: false`},
 }
 
-// steering lists the fields that affect no pod, and describes what each of them does. path is the beginning of the
-// field's path.
+// steering lists the fields, or the beginnings of the paths of fields, that affect no pod. Each entry also describes
+// what these fields do.
 var steering = []struct{ path, does string }{
 	{"suspend", "whether the application is kept from starting, or stopped"},
 	{"type", "nothing: the operator reads the language from the extension of `mainApplicationFile`; an event reports a different `type`"},
@@ -143,8 +144,8 @@ var steering = []struct{ path, does string }{
 // whole lists the parts of the spec that docs/fields.md describes as one field, although they contain several.
 var whole = []string{"batchSchedulerOptions", "sparkUIOptions", "driverIngressOptions", "monitoring.prometheus", "driver", "executor"}
 
-// place lists the parts of the created objects that a field affects. If the value is rejected, it contains the error
-// instead.
+// place lists the parts of the created objects that change if a field is set. If the operator rejects the field's
+// sample, it contains the error instead.
 type place struct {
 	conf             []string
 	driver, executor []string

@@ -169,8 +169,8 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 	}
 }
 
-// checkConcluded checks that a plan requests a requeue if the next pass has something to do without any new facts. The
-// requeue is necessary because the operator's own status write starts no pass (Progress.Concludes).
+// checkConcluded checks that a plan requests a requeue if the next pass has something to do although nothing has
+// changed. The requeue is necessary because the operator's own status write starts no pass (Progress.Concludes).
 func checkConcluded(t *testing.T, d Dialect, app *v1beta2.SparkApplication, first lifecycle.Plan, seen lifecycle.Observed, now time.Time) {
 	next := d.Decide(app.DeepCopy(), seen, now)
 	if first.RequeueAfter == 0 && len(next.Transitions)+len(next.Actions)+len(next.Notices) > 0 {

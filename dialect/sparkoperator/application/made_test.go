@@ -28,7 +28,8 @@ type launchObjects struct {
 	warnings                           []string
 }
 
-// role returns the pod of a role and the Spark container in it. For executors, the pod is their template.
+// role returns the pod of a role and the Spark container in it. The operator creates no executor pods, so for executors
+// it returns their template.
 func (m launchObjects) role(name string) (pod, container map[string]any) {
 	if name == "driver" {
 		return m.driver, m.driverContainer

@@ -127,7 +127,7 @@ func imagePath(text string) string { return strings.TrimPrefix(text, "local://")
 func metricsConfigName(app *v1beta2.SparkApplication) string { return app.Name + metricsConfigSuffix }
 
 // withMonitoring adds the metrics ConfigMap to the objects that are created before an attempt's driver or runner pod.
-// It also adds a warning if no process can read some metrics.
+// If some of the requested metrics cannot be read by any process, it also adds a warning.
 func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, attempt int32) {
 	for _, t := range monitoringProblems(app) {
 		objects.Warnings = append(objects.Warnings, t.message)
@@ -198,9 +198,9 @@ const servletNamespace = "spark"
 // servletConf enables Spark's metrics servlets. It also sets the annotations by which Prometheus finds them, unless the
 // annotations already name the exporter.
 //
-// An object can have only one path in these annotations. If the driver serves its own metrics and those of the
-// executors, the driver pod names the path of its own metrics, and the driver's Service names the path of the
-// executors' metrics. Spark's users usually configure it in this way.
+// The annotations of an object can name only one path. If the driver serves its own metrics and those of the executors,
+// the annotations of the driver pod name the path of the driver's metrics, and the annotations of the driver's Service
+// name the path of the executors' metrics. Users of Spark usually configure Prometheus in this way.
 func servletConf(c *conf.Conf, m monitoring) {
 	if !m.servlet() {
 		return
@@ -251,8 +251,8 @@ func ownMetricsConf(c *conf.Conf) bool {
 	return false
 }
 
-// uiPort returns the port of the driver's web server. known is false if the web server is disabled. Port 0, which means
-// any free port, is rejected elsewhere.
+// uiPort returns the port of the driver's web server. The result known is false if the web server is disabled or its
+// port is unknown. Port 0, which means any free port, is rejected elsewhere.
 func uiPort(c *conf.Conf) (port int, known bool) {
 	enabled, err := c.Bool(confUIEnabled, true)
 	if err != nil || !enabled {

@@ -204,8 +204,8 @@ func TestMetricsBySparkSubmit(t *testing.T) {
 	}
 }
 
-// TestScrapePortIsOpen checks executors that a NetworkPolicy of Spark isolates. Prometheus must be able to connect to
-// the exporter's port, and to no other port.
+// TestScrapePortIsOpen checks executors to which a NetworkPolicy of Spark restricts the connections. Prometheus must be
+// able to connect to the exporter's port, and to no other port.
 func TestScrapePortIsOpen(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -22,8 +22,9 @@ const ConditionFieldsOverwritten = "FieldsOverwritten"
 // reasonSetBySpark is the reason of the condition ConditionFieldsOverwritten.
 const reasonSetBySpark = "SetBySpark"
 
-// overwrittenWays maps the names in submit.Overwritten and submit.OverwrittenByConf to the field of the custom
-// resource, and to the advice what to do instead.
+// overwrittenWays contains the advice for each part of the executors' overlay that Spark overrides. The keys are the
+// names that submit.Overwritten and submit.OverwrittenByConf return. The values are the field of the custom resource
+// that sets this part, and the text that says what to do instead.
 var overwrittenWays = map[string]struct{ field, way string }{
 	"MemoryLimit":     {"spec.executor.memoryLimit", "Spark limits executors to heap and overhead; set memoryOverhead instead"},
 	"Lifecycle":       {"spec.executor.lifecycle", "spark.decommission.enabled adds Spark's own hook; spark.kubernetes.decommission.script sets the script that this hook runs"},
@@ -39,9 +40,10 @@ var overwrittenWays = map[string]struct{ field, way string }{
 // admissionHint says how to make the operator apply fields that Spark overwrites.
 const admissionHint = "; such fields work if webhook.enable and webhook.executors.enable are true in the values of the operator's chart"
 
-// overwritten returns a text for each field of an application's executors that has no effect, with advice what to do
-// instead. The last text ends with admissionHint. Fields that the operator applies when an executor is admitted
-// (admissionSettings) have an effect, so they have no text.
+// overwritten returns a text for each field of an application's executors that has no effect, because Spark overrides
+// it. The text says what to do instead. If the webhook for executors is disabled, the last text ends with
+// admissionHint. There is no text for fields that the operator applies when an executor is admitted
+// (admissionSettings), because these fields have an effect.
 func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) {
 	const most = 20 // because the length of a condition's message is limited
 	if !mayBeOverwritten(app) {
@@ -78,8 +80,8 @@ func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) 
 }
 
 // overwrittenMessage returns the message of the condition ConditionFieldsOverwritten, or "" if the application does not
-// have the condition. If the webhook or policy is enabled while an attempt runs, the attempt keeps the condition,
-// because its executors' template does not change.
+// have the condition. If an administrator enables the webhook or the policy while an attempt runs, the attempt keeps
+// the condition, because its executors' template does not change.
 func (d Dialect) overwrittenMessage(app *v1beta2.SparkApplication) string {
 	message := strings.Join(d.overwritten(app), "; ")
 	if message != "" || d.Admission == (admit.Available{}) || !mayBeOverwritten(app) {
@@ -98,9 +100,10 @@ func mayBeOverwritten(app *v1beta2.SparkApplication) bool {
 	return executor.MemoryLimit != nil || executor.Lifecycle != nil || executor.GPU != nil || len(executor.Env) > 0 || app.Spec.HadoopConfigMap != nil
 }
 
-// admissionSettings returns the settings that Spark overwrites on the executors and that are therefore applied when an
-// executor is admitted. lost contains the names of the fields (submit.Overwritten) that cannot be applied then. c is
-// the application's configuration, and o is the overlay of its executors.
+// admissionSettings returns those settings of the executors that Spark overrides and that the operator therefore
+// applies when an executor is admitted. The result lost contains the names (submit.Overwritten) of the overridden
+// fields that cannot be applied at admission either. The argument c is the application's configuration, and the
+// argument o is the overlay of its executors.
 func (d Dialect) admissionSettings(app *v1beta2.SparkApplication, c *conf.Conf, o overlay.Overlay) (settings admit.Settings, lost []string) {
 	if !mayBeOverwritten(app) {
 		return admit.Settings{}, nil
@@ -126,8 +129,9 @@ func (d Dialect) admissionSettings(app *v1beta2.SparkApplication, c *conf.Conf, 
 	})
 }
 
-// overwrittenPart returns the named fields of an overlay. Of the spec's ConfigMaps it returns only the variables that
-// name their directories, because the template already mounts the ConfigMaps.
+// overwrittenPart returns an overlay that contains only the given fields of o. For spec.sparkConfigMap and
+// spec.hadoopConfigMap it contains only the environment variables that name their directories, because the template
+// already mounts these ConfigMaps.
 func overwrittenPart(o overlay.Overlay, fields []string) (part overlay.Overlay) {
 	last := make(map[string]corev1.EnvVar, len(o.Env))
 	for _, v := range o.Env {

@@ -139,8 +139,9 @@ func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitBelowTheRequestIsRefused checks a memory limit that is below the memory that executors request. The
-// limit is an error if the webhook would apply it to executors. Otherwise it has no effect.
+// TestMemoryLimitBelowTheRequestIsRefused checks a memory limit of executors that is below the memory that they
+// request. The limit is an error if the webhook would apply it to executors. Without the webhook it has no effect and
+// is accepted.
 func TestMemoryLimitBelowTheRequestIsRefused(t *testing.T) {
 	for limit, refused := range map[string]bool{"1g": true, "1407m": true, "1408m": false, "4g": false} {
 		app := appOf(t, "spec: {executor: {memory: 1g, memoryLimit: "+limit+"}}")

@@ -16,8 +16,9 @@ import (
 
 const validationDocument = "../../../docs/validation.md"
 
-// refusals contains the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit contains
-// those that are rejected only if the configuration does not allow spark-submit.
+// refusals contains the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit contains the
+// applications of this file that only spark-submit can submit. They are rejected if the configuration does not allow
+// spark-submit.
 var refusals, onlyBySparkSubmit = func() (always, native []refusal.Row) {
 	file, err := refusal.Read("testdata/refusals.yaml")
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Review returns the errors, the warnings and the pods that the application would have if it were launched now.
+// Review returns the faults and warnings that the operator would report if it launched the application now, and the
+// pods of this launch.
 func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Review {
 	objects, submitter, faults := d.tryAttempt(app, 1, now)
 	if len(faults) > 0 {
@@ -33,8 +34,8 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 	}
 }
 
-// pods returns the driver and the executors with which the application starts. If driver is nil, pods renders the
-// driver too.
+// pods returns the pods with which the application starts: the driver pod and the executor pods. The argument driver is
+// the rendered driver pod; if it is nil, pods renders the driver pod itself.
 func (d Dialect) pods(app *v1beta2.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
 	d, app = d.launching(app)
 	r, err := d.request(app, 1, now)

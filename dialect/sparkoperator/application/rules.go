@@ -17,8 +17,9 @@ func (d Dialect) Faults(app *v1beta2.SparkApplication, now time.Time) []*dialect
 	return faults
 }
 
-// ruleFaults returns the errors that the rules of the platform find in an attempt. objects contains the objects of the
-// attempt. If spark-submit creates the driver, objects contains the pod that runs spark-submit, and submitter is set.
+// ruleFaults returns the violations of the platform's rules by an attempt. The argument objects contains the objects of
+// the attempt. The argument submitter is not nil if spark-submit creates the driver pod; objects.Driver is then the pod
+// that runs spark-submit.
 func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
 	if d.Rules == nil {
 		return nil
@@ -39,8 +40,8 @@ func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now ti
 	return append(faults, d.exposure(app, lifecycle.Memory{Attempt: attempt}).Refused...)
 }
 
-// settings returns the Spark configuration of the application, each key with the field that sets it. If the
-// configuration is invalid, it returns nothing, because Dialect.request reports the error.
+// settings returns the Spark configuration of the application. Each key comes with the field that sets it. If the
+// configuration is invalid, settings returns nothing; another function (Dialect.request) reports the error.
 func settings(app *v1beta2.SparkApplication) (all []dialect.Setting) {
 	c, err := sparkConf(app)
 	if err != nil {
@@ -110,7 +111,8 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 	return append(pods, pod), nil
 }
 
-// ofRole returns the pod with the names of the fields that set its image and its service account.
+// ofRole completes the description of a pod: it adds the fields of the custom resource that set the pod's image and
+// service account.
 func ofRole(app *v1beta2.SparkApplication, role string, spec *v1beta2.SparkPodSpec, pod dialect.Pod) dialect.Pod {
 	pod.AccountField = "spec." + role + ".serviceAccount"
 	switch {

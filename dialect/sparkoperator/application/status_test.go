@@ -255,9 +255,9 @@ func TestDegraded(t *testing.T) {
 	}
 }
 
-// TestDegradedByACause checks that a running application is Degraded if one of its executors has to wait or its driver
-// is being removed. The condition contains the cause. The application stays Ready, also with dynamic allocation, and
-// one event reports the cause.
+// TestDegradedByACause checks that a running application is Degraded if one of its executors cannot start yet or its
+// driver is being removed. The condition contains the cause. The application stays Ready, also with dynamic allocation,
+// and one event reports the cause.
 func TestDegradedByACause(t *testing.T) {
 	d := Dialect{Options{MissingGrace: 10 * time.Second, MaxTrackedExecutors: 10}}
 	for _, dynamic := range []bool{false, true} {

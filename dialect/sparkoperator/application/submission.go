@@ -104,10 +104,12 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 // pod.
 const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
 
-// foreignKind returns the kind of the first object that the operator has no right to create, or an empty text.
+// foreignKind returns the kind of the first object that the operator has no right to create. It returns "" if the
+// operator may create all objects.
 //
-// This concerns the PodGroup of Spark's VolcanoFeatureStep, because the operator may create PodGroups only if batch
-// schedulers are enabled. spark-submit can still create the PodGroup if its pod's service account has the right.
+// The only such object is the PodGroup of Spark's VolcanoFeatureStep, because the operator may create PodGroups only if
+// batch schedulers are enabled. spark-submit can still create the PodGroup if the service account of its pod has the
+// right to do so.
 func (d Dialect) foreignKind(objects submit.Objects) string {
 	for _, object := range objects.Before {
 		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {

@@ -35,11 +35,12 @@ func withConf(pairs ...string) func(*v1beta2.SparkApplication) {
 	}
 }
 
-// step is a change that adds a feature step that only a JVM can run. So only spark-submit can build the driver.
+// step is a change that adds a feature step of Spark that only a JVM can run. Therefore only spark-submit can build the
+// driver.
 var step = withConf("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 
-// volcanoStep is a change that adds a feature step that submit.Build can run. But the step creates an object that the
-// operator has no right to create.
+// volcanoStep is a change that adds a feature step of Spark that submit.Build supports. However, the step creates an
+// object that the operator has no right to create.
 var volcanoStep = withConf("spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 
 // demand is a change that adds a volume for which Spark would create a PersistentVolumeClaim for the driver.

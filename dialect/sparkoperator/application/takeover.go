@@ -126,8 +126,8 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 	return m
 }
 
-// dateLaunch sets the submission time of an attempt if it is missing. Otherwise deadlines would count from the zero
-// time.
+// dateLaunch sets the submission time of an attempt if the other operator's status does not contain it. Without a
+// submission time, deadlines would count from the zero time.
 func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	switch {
 	case !m.SubmittedAt.IsZero():
@@ -138,11 +138,11 @@ func dateLaunch(m *lifecycle.Memory, driver *lifecycle.Driver, now time.Time) {
 	}
 }
 
-// adoptDriverFacts corrects a memory in which the attempt has ended by the facts about the attempt's driver. If the
-// driver is running, the application counts as running.
+// adoptDriverFacts corrects a memory according to which the attempt has ended. If the attempt's driver is running, the
+// attempt counts as running again.
 //
-// The other operator stores a wrong end in two cases: it does not find the driver, or a second submission fails because
-// the driver of the first submission still exists.
+// The other operator's status may wrongly report the end of an attempt in two cases. Either that operator did not find
+// the driver, or its second submission failed because the driver of the first submission still existed.
 func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 	switch {
 	case driver != nil && driver.Phase == lifecycle.DriverRunning && !driver.Deleting:
@@ -228,7 +228,7 @@ func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Ob
 	return group
 }
 
-// current reports whether a driver belongs to the attempt in the status. The driver and the status must have the same
+// current reports whether a driver pod belongs to the attempt in the status. The pod and the status must have the same
 // submission id. If the other operator wrote the status, the same driver name is enough, because that operator
 // identifies its driver by name.
 func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
@@ -238,8 +238,8 @@ func current(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	return pod.Labels[sparkoperator.LabelSubmissionID] == s.SubmissionID || s.Operator == nil && pod.Name == s.DriverInfo.PodName
 }
 
-// unrecorded reports whether a driver belongs to an attempt whose launch was not stored. If it does not, it belongs to
-// an earlier attempt. The driver must not be current.
+// unrecorded reports whether a driver pod belongs to an attempt whose launch was not stored. Otherwise the pod belongs
+// to an earlier attempt. Callers must check first that the pod does not belong to the attempt in the status (current).
 func unrecorded(pod *corev1.Pod, s *v1beta2.SparkApplicationStatus) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if pod.DeletionTimestamp != nil || s.Operator == nil && s.SubmissionID != "" && ended {
