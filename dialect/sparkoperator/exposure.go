@@ -72,8 +72,8 @@ const (
 	ReasonInvalidSpec    = "InvalidSpec"
 )
 
-// Exposure contains the auxiliary objects of an attempt's driver. It also contains the problems: requests of the custom
-// resource that the operator cannot fulfill.
+// Exposure contains the auxiliary objects of an attempt's driver. It also contains problems: reasons why the operator
+// cannot create an object that the custom resource requests.
 type Exposure struct {
 	Objects  []submit.Object
 	Problems []lifecycle.Cause
@@ -94,8 +94,8 @@ type Link struct {
 	Address    expose.Address
 }
 
-// AddProblem adds a request that cannot be fulfilled. The message begins with the field. format and args contain the
-// rest of the message, which must say what to do.
+// AddProblem adds the reason why the operator cannot create an object that the custom resource requests. The message
+// consists of the field's path and the formatted text. The text must also say what to do.
 func (e *Exposure) AddProblem(reason, field, format string, args ...any) {
 	e.Problems = append(e.Problems, lifecycle.Cause{Reason: reason, Message: field + ": " + fmt.Sprintf(format, args...)})
 }
@@ -114,7 +114,8 @@ func (e *Exposure) Allowed(asked *dialect.Exposing) bool {
 	return len(faults) == 0
 }
 
-// TLSHosts returns the hosts in TLS settings. field is the field that contains the settings.
+// TLSHosts returns the host names in the TLS settings of an Ingress, each with its path in the spec. The argument field
+// is the path of the TLS settings.
 func TLSHosts(field string, settings []networkingv1.IngressTLS) (hosts []dialect.FieldValue) {
 	for i := range settings {
 		for _, host := range settings[i].Hosts {
@@ -191,9 +192,9 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	e.Links = append(e.Links, Link{object.GetKind(), object.GetName(), address})
 }
 
-// exposing returns the host names in the custom resource, which the rules of the platform check. If the custom resource
-// lists no host names but sets an address, it returns the host of the address. Hosts of the operator's configuration
-// are not checked.
+// exposing returns the host names of a route that the rules of the platform check. These are the host names that the
+// custom resource lists. If it lists none but sets an address, the result contains the host of this address. Hosts that
+// come from the operator's configuration are not checked.
 func (w RouteRequest) exposing(hostnames []string, host string) *dialect.Exposing {
 	asked := &dialect.Exposing{Kind: "HTTPRoute"}
 	for _, name := range hostnames {
@@ -206,8 +207,8 @@ func (w RouteRequest) exposing(hostnames []string, host string) *dialect.Exposin
 	return asked
 }
 
-// routeAddress returns the address of a route. If the address cannot be used, it adds a problem and returns false. A
-// driver serves its UI at only one path, so the Ingress and the route must have the same path.
+// routeAddress returns the address of a route. If the address cannot be used, it adds a problem and returns false. An
+// address cannot be used if its path differs from the Ingress's path, because a driver serves its UI at only one path.
 func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 	address := expose.Address{Scheme: "http"}
 	if w.Format != "" {
@@ -224,8 +225,9 @@ func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 	return address, true
 }
 
-// RouteFormat returns the address of routes in the operator's configuration, or "" if it sets none. Without an address
-// for routes, it is the address of Ingresses.
+// RouteFormat returns the address of routes from the operator's configuration. If the configuration sets no address for
+// routes, the address of Ingresses applies to routes too. The result is "" if there is no such address, or if routes
+// are disabled.
 func (u UI) RouteFormat() string {
 	switch {
 	case u.Route == nil:

@@ -29,6 +29,6 @@ const (
 	ExecutorContainer = overlay.ExecutorContainer
 )
 
-// KueuePrefix is the prefix of labels that must not be copied from a workload to its pods (Kueue's contract with job
-// integrations).
+// KueuePrefix is the prefix of Kueue's labels. Kueue requires that these labels are not copied from a workload to its
+// pods.
 const KueuePrefix = "kueue.x-k8s.io/"

@@ -44,8 +44,8 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 
 // applicationID returns Spark's application id of an attempt. This is the id of the attempt's driver if the driver has
 // one. Otherwise it is the id in the status (the argument known). If the status contains none, the operator computes
-// the id. An exception are attempts whose driver spark-submit creates: spark-submit generates the id, so the result is
-// "" until the driver exists.
+// the id. If spark-submit creates the driver, spark-submit generates the id, so the result is "" until the driver
+// exists.
 func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Observed, known string) string {
 	if driver := seen.Driver(m.Attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID

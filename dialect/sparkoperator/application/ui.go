@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// uiPortName and defaultUIPort are the name and the default number of the port of the web UI's Service.
+// uiPortName is the name of the port of the web UI's Service. defaultUIPort is the number of this port if spark.ui.port
+// is not set.
 const (
 	uiPortName    = "spark-driver-ui-port"
 	defaultUIPort = int32(4040) // spark.ui.port
@@ -105,8 +106,8 @@ func uiEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	return !strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.ui.enabled"]), "false")
 }
 
-// exposedUIPort returns the port of the driver's UI. If the port is invalid or unknown, it adds the problem to e and
-// returns false.
+// exposedUIPort returns the port of the driver's UI. If the port is invalid or unknown, it adds a problem to the
+// exposure and returns false.
 func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (int32, bool) {
 	const field = "spec.sparkConf[spark.ui.port]"
 	text, set := app.Spec.SparkConf["spark.ui.port"]

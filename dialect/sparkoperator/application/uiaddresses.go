@@ -118,8 +118,8 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	}
 }
 
-// portIngress adds the Ingress of an entry of driverIngressOptions. entry is the path of this field. addresses contains
-// the addresses of the previous entries, which no other entry may use.
+// portIngress adds the Ingress of an entry of driverIngressOptions. The argument entry is the path of this entry in the
+// spec. The argument addresses contains the addresses of the previous entries, which no other entry may use.
 func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplication, option *v1beta2.DriverIngressConfiguration, entry string, service expose.Service,
 	addresses map[string]int, id string, attempt int32,
 ) {

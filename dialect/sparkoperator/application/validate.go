@@ -79,11 +79,11 @@ var deniedFolded = func() map[string]string {
 	return folded
 }()
 
-// mountedPrefix is the prefix of the credential keys (CredentialPrefix) that users may set. These keys name files that
-// are mounted into the driver's own pod.
+// mountedPrefix is the prefix of those credential keys (sparkoperator.CredentialPrefix) that users may set. They name
+// files that are mounted into the driver's own pod.
 //
-// Users may also set submit.RunnerAccountKey, the service account of the pod that runs spark-submit. Like the driver's
-// account, it is in the user's namespace.
+// There is one other credential key that users may set: submit.RunnerAccountKey, the service account of the pod that
+// runs spark-submit. Like the driver's service account, it is in the user's namespace.
 const mountedPrefix = "spark.kubernetes.authenticate.driver.mounted."
 
 // validSparkConf rejects the keys that users may not set, in any letter case. Spark's keys are case-sensitive. A key in
@@ -96,7 +96,7 @@ func validSparkConf(app *v1beta2.SparkApplication) (wrong []*sparkoperator.Field
 			continue
 		}
 		if strings.HasPrefix(folded, sparkoperator.CredentialPrefix) && !strings.HasPrefix(folded, mountedPrefix) && key != submit.RunnerAccountKey {
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: "is not allowed: drivers and executors use the service accounts of spec.driver.serviceAccount and spec.executor.serviceAccount"})
+			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: "is not allowed: drivers and executors use the service accounts of spec.driver.serviceAccount and spec.executor.serviceAccount; remove the key"})
 			continue
 		}
 		if value := app.Spec.SparkConf[key]; folded == "spark.kubernetes.namespace" && value != app.Namespace {

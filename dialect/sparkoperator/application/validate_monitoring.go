@@ -95,8 +95,8 @@ func portOfName(ports []v1beta2.Port, name string) (int32, bool) {
 // application runs in any case. Each attempt emits one warning event.
 const ConditionMonitoringImpaired = "MonitoringImpaired"
 
-// These are the reasons of ConditionMonitoringImpaired. If there are several problems, the first one determines the
-// reason.
+// These are the reasons of the condition ConditionMonitoringImpaired. If spec.monitoring has several problems, the
+// condition has the reason of the first one.
 const (
 	reasonNoExporter      = "NoExporter"     // no exporter serves the metrics
 	reasonNothingExposed  = "NothingExposed" // neither role exposes metrics
@@ -106,8 +106,9 @@ const (
 	firstLineWithServlets = 3
 )
 
-// mostTroubles limits the number of containers that the messages name because they also use the exporter's port. It
-// bounds the size of messages and the number of events.
+// mostTroubles is the maximum number of problems about the exporter's port for each role. Many containers may use this
+// port too. Without a limit, the size of the messages and the number of events would grow with the number of
+// containers.
 const mostTroubles = 10
 
 // problem is the reason and the message of one problem with spec.monitoring.
@@ -166,8 +167,9 @@ func servletProblems(app *v1beta2.SparkApplication, c *conf.Conf) []problem {
 	return nil
 }
 
-// portProblems returns a problem for everything else that listens on the exporter's port. The exporter gets the port,
-// because the JVM starts it first. Spark then uses the next free port, but a sidecar fails to listen on its port.
+// portProblems returns a problem for each Spark port and each container port that has the same number as the exporter's
+// port. The exporter gets the port, because the JVM starts it first. Spark then uses the next free port, but a sidecar
+// fails to listen on its port.
 func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (found []problem) {
 	port := monitoringOf(&app.Spec).agentPort()
 	taken := func(user, then string) {

@@ -11,7 +11,8 @@ import (
 )
 
 // ConditionSparkVersionMismatch is True if the pods of the attempt run a release line of Spark, such as 4.1, that
-// differs from that of spec.sparkVersion. Otherwise the condition is absent. One event has the same reason.
+// differs from that of spec.sparkVersion. Otherwise the condition is absent. When the mismatch is found, one event with
+// the reason SparkVersionMismatch reports it.
 const ConditionSparkVersionMismatch = "SparkVersionMismatch"
 
 // reasonAnotherVersion is the reason of the condition ConditionSparkVersionMismatch.
@@ -62,7 +63,8 @@ func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lif
 		declared, runs, runs)
 }
 
-// mismatchNotice returns a notice if the status does not contain this mismatch yet.
+// mismatchNotice returns a notice of the given mismatch, the message that versionMismatch returned. It returns no
+// notice if there is no mismatch, or if the previous status already reports one.
 func mismatchNotice(before *v1beta2.SparkApplicationStatus, attempt int32, mismatch string) []lifecycle.Notice {
 	if mismatch == "" || meta.FindStatusCondition(before.Conditions, ConditionSparkVersionMismatch) != nil {
 		return nil

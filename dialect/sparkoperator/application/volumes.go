@@ -41,7 +41,7 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 		kind, options, readOnly := localVolumeOptions(volumes[at])
 		if kind == "" {
 			return &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf(
-				"volume %q is a Spark local directory by its name; use an emptyDir, hostPath, nfs or persistentVolumeClaim, or a name without the prefix %q",
+				"Spark uses the volume %q as a local directory, because its name begins with %q; use an emptyDir, hostPath, nfs or persistentVolumeClaim, or another name",
 				mount.Name, localVolumePrefix)}
 		}
 		prefix := fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.", role, kind, mount.Name)
@@ -70,8 +70,8 @@ func volumePlaces(volumes []corev1.Volume) map[string]int {
 }
 
 // localVolumeOptions returns Spark's volume type and options for a volume (MountVolumesFeatureStep). The type is "" if
-// Spark does not support the volume's source. A read-only source has no option in Spark, so readOnly reports it, and
-// the caller sets mount.readOnly.
+// Spark does not support the volume's source. The result readOnly is true if the source is read-only. Spark has no
+// volume option for this, so the caller sets mount.readOnly.
 func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string, readOnly bool) {
 	options = map[string]string{}
 	switch {
@@ -99,8 +99,9 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 	return "", nil, false
 }
 
-// mounts adds the mounts of a pod to an overlay, and each mounted volume once. If the template defines the volume of a
-// mount, mounts adds no volume for it. localVolumes has already rejected mounts of unknown volumes.
+// mounts adds the volume mounts of a pod and the mounted volumes to an overlay. A volume with several mounts is added
+// only once. A volume that the pod template defines is not added. Mounts of unknown volumes do not occur here, because
+// localVolumes rejects them before.
 func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
 	if len(pod.VolumeMounts) == 0 {
 		return

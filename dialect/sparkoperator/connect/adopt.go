@@ -17,10 +17,10 @@ import (
 // have the labels by which our operator finds pods. Candidates are pods without our labels that name the SparkConnect
 // (LabelConnectName).
 //
-// A server pod must have the SparkConnect as its controller. Its UID serves as its attempt id. If the status contains
-// this id, the pod belongs to the attempt in the status. Otherwise its launch was not stored, and it belongs to the
-// next attempt. The pod has no hash of a spec, so the operator does not replace the server until somebody edits the
-// spec. Executors belong to their server's attempt.
+// A server pod must have the SparkConnect as its controller. The pod's UID serves as the attempt id. If the status
+// contains this id, the pod belongs to the attempt in the status. Otherwise the launch of the pod was not stored, and
+// the pod belongs to the next attempt. The pod has no hash of a spec, so the operator does not replace the server until
+// somebody edits the spec. Executors belong to their server's attempt.
 func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []corev1.Pod {
 	m := decodeConnect(&sc.Status)
 	attempts := map[string]int32{} // by the server's UID

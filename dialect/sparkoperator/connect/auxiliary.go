@@ -125,8 +125,9 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 	return notices
 }
 
-// servingService returns the name of the Service through which clients reach the server, or an empty text if there is
-// none. This Service may differ from the wanted one. ui is the name of the web UI's Service, which does not count.
+// servingService returns the name of the Service through which clients reach the server, or "" if there is none. This
+// Service may differ from the wanted one. The argument ui is the name of the web UI's Service, which does not serve
+// clients.
 func servingService(live []lifecycle.AuxiliaryObject, ui string) string {
 	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool {
 		return s.Kind == "Service" && s.Name != ui && (s.Current || s.Outdated)
@@ -137,8 +138,8 @@ func servingService(live []lifecycle.AuxiliaryObject, ui string) string {
 	return live[i].Name
 }
 
-// isNewCause reports whether a cause is new: the stored condition of the type kind is not False, or has another reason
-// or message than why.
+// isNewCause reports whether the status does not report the cause yet: the condition of the given type is not False, or
+// it has another reason or message than the cause.
 func isNewCause(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
 	before := meta.FindStatusCondition(sc.Status.Conditions, kind)
 	return before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message

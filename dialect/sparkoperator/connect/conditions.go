@@ -34,7 +34,7 @@ const (
 	reasonComplete   = "ServerReady"
 )
 
-// passing contains the types of the conditions that are removed when they are no longer True.
+// passing contains the types of those conditions that the operator removes instead of setting them to False.
 var passing = []string{sparkoperator.ConditionReconciling, sparkoperator.ConditionStalled, sparkoperator.ConditionSuspended, sparkoperator.ConditionDegraded}
 
 // ownConditions contains the types of all conditions of a server.
@@ -43,8 +43,8 @@ var ownConditions = append([]string{
 }, passing...)
 
 // encodeConnectConditions sets the conditions of a phase, except those about auxiliary objects
-// (Connects.AuxiliaryObjects). specFault is the error in an edited spec if the server of the previous spec continues
-// (keptDespite), and nil otherwise. If this error is new, encodeConnectConditions returns a notice.
+// (Connects.AuxiliaryObjects). The argument specFault is not nil if the edited spec is invalid and the server of the
+// previous spec continues; it contains the error. If this error is new, encodeConnectConditions returns a notice.
 func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, specFault *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
 	why := connectAccount(m, transient, sc.Status.Conditions)
 	hold := map[string]lifecycle.Cause{}
@@ -120,9 +120,9 @@ func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 // underWay contains the phases in which a server starts.
 var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Resuming, lifecycle.Waiting, lifecycle.Ended}
 
-// encodeProgress sets the condition Progressing. It is True in the phases in which the operator works towards a ready
-// server: the previous server is being stopped, or the next server starts or waits for its start. It is False if the
-// server is or was ready.
+// encodeProgress sets the condition Progressing. It is True while the operator starts or replaces a server: the
+// previous server is being stopped, or the next server starts or waits for its start. Otherwise it is False, for
+// example if the server is ready, if it was ready and its pod still runs, or if it is suspended.
 func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, specFault *lifecycle.Cause, now time.Time) {
 	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
 	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
@@ -149,7 +149,8 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 	setCondition(sc, ConditionProgressing, status, why, now)
 }
 
-// awaitedServer contains a message for each phase that says what has to happen next. It is used if there is no error.
+// awaitedServer contains a message for each phase in which a server is not ready. The message says what the operator
+// does or waits for. It is used if the memory contains no cause.
 var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.New:        "the server will be created",
 	lifecycle.Launched:   "the server's pod has not started yet",
@@ -163,11 +164,12 @@ var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.Editing:    "the server of the previous spec is being stopped",
 }
 
-// connectAccount returns the reason why a server is not Ready, or why a Ready server is Degraded, or else the zero
-// Cause.
+// connectAccount returns the reason why a server is not Ready, or why a Ready server is Degraded. It returns the zero
+// Cause if neither applies.
 //
-// If a transient error has the same reason as before, connectAccount returns the previous message. The API server may
-// word each answer differently, and a different wording must not cause a write of the status.
+// If the status already reports a transient error with the same reason, connectAccount returns the message in the
+// status. The API server may word each answer differently, and a different wording must not cause a write of the
+// status.
 func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before []metav1.Condition) lifecycle.Cause {
 	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := transient.Cause

@@ -133,9 +133,9 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 	}
 }
 
-// invalid returns the reason why the spec can never start a server, or nil. It also returns a reason if the server
-// could never create executors, because no pod's status would show this error. The reason depends neither on the
-// attempt nor on the time.
+// invalid returns the reason why a server can never work with this spec, or nil. Either the server itself can never
+// start, or it could never create executors. The second case is checked too, because the status of the server's pod
+// would not show this error. The reason depends neither on the attempt nor on the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	_, faults := c.tryServer(sc)
 	return dialect.Invalid(faults)
@@ -256,9 +256,9 @@ func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (con
 	return made, c.Own.Reject("spec.server.template.spec.serviceAccountName", sc.Namespace, &made.Server.Spec)
 }
 
-// Executor returns the executor pod that the server of an attempt would create, except for the values that only the
-// running server knows (connect.Executor). The operator never creates this pod. id is the executor's id, and server is
-// the UID of the server's pod.
+// Executor returns the executor pod that the server of an attempt would create, except for values that only the running
+// server has (see connect.Executor). The operator never creates this pod. The argument id is the executor's id, and the
+// argument server is the UID of the server's pod.
 func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, _ time.Time) (*corev1.Pod, error) {
 	if o := sc.Status.Operator; o != nil && o.Attempt == attempt && !c.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged

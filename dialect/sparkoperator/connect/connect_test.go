@@ -53,8 +53,9 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 	return &stay{t: t, sc: sc, now: connectBegan, connects: Connects{Options{MissingGrace: 10 * time.Second}}}
 }
 
-// pass makes a pass after the duration d. auxiliary contains the states of the auxiliary objects. If it is empty, all
-// wanted objects exist. pass also checks that a second pass with the same facts changes nothing.
+// pass makes a pass when the given duration has passed since the previous pass. The argument auxiliary contains the
+// states of the auxiliary objects. If it is empty, all wanted objects exist. The function also checks that a second
+// pass with the same facts changes nothing.
 func (s *stay) pass(d time.Duration, seen lifecycle.Observed, auxiliary ...lifecycle.AuxiliaryObject) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
@@ -174,7 +175,7 @@ const (
 	progressing = "Progressing=True "
 )
 
-// runningConnect returns a SparkConnect after the passes until its server accepts sessions.
+// runningConnect creates a SparkConnect and runs passes until its server accepts sessions.
 func runningConnect(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
 	s := stays(t, aConnect(mods...)).pass(0, noServer).wantEvents(EventServerCreated)
 	return s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)

@@ -21,9 +21,10 @@ type declared struct {
 	filled []string          // the settings of the defaults that templates use
 }
 
-// launching returns a copy of the SparkConnect with the platform's defaults merged into its spec, and a Connects value
-// that can render the copy. The copy is only for rendering. If there are no defaults, or if they are merged already,
-// launching returns c and sc unchanged.
+// launching merges the platform's defaults into a copy of the SparkConnect, for the creation of a server. It returns
+// the copy, and a Connects value that knows which settings are defaults. Callers must render the copy with this value
+// and must not use the copy for anything else. If there are no defaults, or if they are merged already, launching
+// returns its receiver and its argument unchanged.
 func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.SparkConnect) {
 	if c.Defaults == nil || c.declared != nil {
 		return c, sc
@@ -34,8 +35,9 @@ func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.Spar
 	return c, &merged
 }
 
-// asLaunched merges defaults into sc.Spec.SparkConf until the caller calls restore. It uses the defaults with which the
-// current server was created, because the platform's defaults may have changed since.
+// asLaunched merges into sc.Spec.SparkConf the defaults with which the current server was created. They may differ from
+// the present defaults. The caller must call the returned function restore afterwards, which resets sparkConf to the
+// user's value.
 func (c Connects) asLaunched(sc *v1alpha1.SparkConnect) (launched Connects, restore func()) {
 	settings := c.Defaults
 	if o := sc.Status.Operator; o != nil && o.Attempt > 0 {
@@ -60,15 +62,15 @@ func (c Connects) specHash(sc *v1alpha1.SparkConnect) string {
 	return Hash(&sc.Spec)
 }
 
-// typedSets reports whether the spec disables the feature of the given key in a typed field. A default of the key must
-// not enable the feature again.
+// typedSets reports whether a default of the given configuration key would override a typed field. This is the case for
+// the keys of dynamic allocation if spec.dynamicAllocation disables it: a default must not enable it again.
 func typedSets(spec *v1alpha1.SparkConnectSpec, key string) bool {
 	return strings.HasPrefix(key, "spark.dynamicAllocation.") && spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
 }
 
-// merge merges defaults into a spec. It returns the names of those defaults that ended up in a pod template. merge
-// replaces the fields that it changes and does not modify the maps and lists of the original spec. labels are the
-// labels of the SparkConnect, which are labels of its pods too.
+// merge merges defaults into a spec. It returns the names of the default image and of those defaults that it wrote into
+// a pod template. It replaces the fields that it changes and does not modify the maps and lists of the original spec.
+// The argument labels contains the labels of the SparkConnect, which its pods get too.
 func merge(spec *v1alpha1.SparkConnectSpec, labels map[string]string, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
 	user := *spec

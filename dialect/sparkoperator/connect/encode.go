@@ -32,7 +32,8 @@ func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions = m.AttemptID, m.Runs, m.Submissions
 }
 
-// stampChange calls change, and sets lastUpdateTime if change has modified the status.
+// stampChange calls the given function, which may change the status. If the status has changed, stampChange sets
+// lastUpdateTime.
 func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 	before := sc.Status.DeepCopy()
 	change()
@@ -98,8 +99,9 @@ func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecyc
 	return notices
 }
 
-// connectState returns the state of this API for a server. before is the stored state. If the server's pod runs but is
-// not ready, the state is NotReady if the server was ready before, and Provisioning if it was not.
+// connectState returns the state of this API for a server. The argument before is the state in the stored status. If
+// the server's pod runs but is not ready, the result depends on it: NotReady if the server was ready before, and
+// Provisioning if it was not.
 func connectState(before v1alpha1.SparkConnectState, m lifecycle.Memory) v1alpha1.SparkConnectState {
 	switch m.Phase {
 	case lifecycle.Running:

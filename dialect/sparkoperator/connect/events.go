@@ -32,7 +32,8 @@ const (
 	EventServerBackOff      = "SparkServerBackOff"
 )
 
-// Events returns the events of a plan, oldest first. sc must have the status that Decide wrote.
+// Events returns the events of a plan, oldest first. The argument sc must already contain the status that Decide has
+// written.
 func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []sparkoperator.Event {
 	var out []sparkoperator.Event
 	for _, t := range plan.Transitions {

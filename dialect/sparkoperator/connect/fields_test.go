@@ -21,8 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// connectSample is a sample value of a field. with contains the other fields that must be set for the value to have an
-// effect.
+// connectSample is a sample of a field. It consists of two YAML texts: value sets the field, and with contains the
+// other settings that the field needs to have an effect.
 type connectSample struct{ value, with string }
 
 // connectSamples contains a sample for each field of a SparkConnect's spec. The samples are YAML of the spec.
@@ -114,8 +114,8 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 	return s
 }
 
-// connectPlace sets the sample and returns the parts of the rendered objects that change: parts of the configuration,
-// the server, the executors, and the auxiliary objects, in this order.
+// connectPlace sets a field to its sample and returns the parts of the rendered objects that change: parts of the
+// configuration, the server, the executors, and the auxiliary objects, in this order.
 func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 	t.Helper()
 	sc := connectOf(t, s.with, s.value)

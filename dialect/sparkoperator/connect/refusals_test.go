@@ -10,8 +10,8 @@ import (
 )
 
 // TestRefusalsDocument compares the table of rejected servers in docs/validation.md with testdata/refusals.yaml, or
-// writes the table with -update. The review of each row must name the field of the row first. The review of the valid
-// object must contain no errors.
+// writes the table with -update. For each row of testdata/refusals.yaml it checks that the first fault of the review is
+// in the row's field. The review of the valid object must have no faults.
 func TestRefusalsDocument(t *testing.T) {
 	file := refusal.Must(t, "testdata/refusals.yaml")
 	review := func(pieces ...string) dialect.Review {

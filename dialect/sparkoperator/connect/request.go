@@ -95,8 +95,8 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 	return r
 }
 
-// standingRequest returns a request without the values that depend on the attempt. The Service for clients is built
-// from it.
+// standingRequest returns a request that contains only values that are the same for every attempt. The Service for
+// clients is built from it, so that the Service does not change with the attempt.
 func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	selector := map[string]string{LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{

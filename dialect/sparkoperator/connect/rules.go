@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// ruleFaults returns the errors that the rules of the platform find in a SparkConnect. objects contains the objects of
-// its server.
+// ruleFaults returns the violations of the platform's rules by a SparkConnect. The argument objects contains the
+// objects of its server.
 func (c Connects) ruleFaults(sc *v1alpha1.SparkConnect, objects connect.Objects) []*dialect.FieldError {
 	if c.Rules == nil {
 		return nil

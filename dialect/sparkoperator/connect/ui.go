@@ -33,7 +33,8 @@ func uiServiceName(sc *v1alpha1.SparkConnect) string {
 }
 
 // exposure returns the auxiliary objects for a server's web UI: its Service, and the Ingress and route that make it
-// reachable from outside the cluster. clients is the name of the Service for clients.
+// reachable from outside the cluster. The argument clients is the name of the Service through which clients connect to
+// the server.
 func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkoperator.Exposure) {
 	e.Rules = c.Rules
 	defer c.rejectOutside(&e, sc)
@@ -138,8 +139,9 @@ func serverNames(sc *v1alpha1.SparkConnect) expose.Names {
 	return expose.Names{Application: sc.Name, Namespace: sc.Namespace, ID: sc.Name}
 }
 
-// uiPath sets the path at which clients reach the server's UI, as Dialect.uiConf does for applications. An edit of
-// spec.ui can change the path. The running server keeps the old path, and the next server uses the new one.
+// uiPath sets the path at which clients reach the server's UI, because the UI adds this path to its links and
+// redirects. A value that the user sets is kept. An edit of spec.ui can change the path. The running server keeps the
+// old path, and the next server uses the new one.
 func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 	if sc.Spec.UI == nil {
 		return
