@@ -42,7 +42,7 @@ type PhaseCondition struct {
 }
 
 // PhaseConditions returns the conditions of an application that has the given memory. They depend on the phase and the
-// outcome. The operator sets no other conditions, except those of other functions (Degraded, Exposed).
+// outcome. The only other conditions that the operator sets are those of other functions (Degraded, Exposed).
 func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	submitted := PhaseCondition{ConditionSubmitted, yes}

@@ -13,9 +13,9 @@ import (
 // propertiesFile is the key of Spark's configuration in the ConfigMap of a driver.
 const propertiesFile = "spark.properties"
 
-// ErrDefaultsChanged is the error of a method Executor if the platform's defaults have changed since the attempt was
-// launched. An executor that is rendered with the present defaults would differ from the executors of the attempt. The
-// error is not a fault of the custom resource.
+// ErrDefaultsChanged is the error that the dialects' methods Executor return if the platform's defaults have changed
+// since the attempt was launched. An executor that is rendered with the present defaults would differ from the
+// executors of the attempt. The error is not a fault of the custom resource.
 var ErrDefaultsChanged = &submit.Error{Field: "Conf", Message: "the platform's defaults have changed since the launch", NotNative: true}
 
 // AnnotateDefaults adds annotations to the driver's ConfigMap: the version of the platform's defaults, and the origins

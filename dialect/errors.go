@@ -16,7 +16,8 @@ type FieldError struct {
 // Error returns the field's path and the message.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
-// Statement returns the error without its advice, which is the part of the message after the last semicolon.
+// Statement returns the error's text without the advice what to do. The advice is the part of the message after the
+// last semicolon.
 func (e *FieldError) Statement() string {
 	message := e.Error()
 	if i := strings.LastIndex(message, "; "); i > 0 {

@@ -47,8 +47,8 @@ func Warning(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
-// NoticeEvent returns the event for a notice. A notice reports something that did not change the phase. If it is about
-// the custom resource itself, the event usually has the reason of the notice.
+// NoticeEvent returns the event for a notice. A notice reports something that did not change the phase. If the notice
+// is about the custom resource itself, the event usually has the same reason as the notice.
 func NoticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {

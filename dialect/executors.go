@@ -60,9 +60,9 @@ func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Exec
 	return pods
 }
 
-// CountExecutors updates the tally in o with the existing pods of an attempt. The argument last holds the counts that
-// the last call returned. The results are the new counts (nil if all are zero), and a notice for each executor that
-// failed since the last call, up to MaxExecutorNotices.
+// CountExecutors updates the tally in an operator's part of a status (the argument o) with the existing pods of an
+// attempt. The argument last contains the counts that the previous call returned. The results are the new counts (nil
+// if all are zero), and a notice for each executor that failed since the previous call, up to MaxExecutorNotices.
 func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, pods []lifecycle.Executor) (counts *statusv1.ExecutorCounts, notices []lifecycle.Notice) {
 	before := DecodeTally(o.Executors)
 	if last == nil {

@@ -55,8 +55,8 @@ func (s IDSet) String() string {
 	return strings.Join(parts, ",")
 }
 
-// find returns the index of the first range whose end is at least id. The result in is true if this range contains id.
-// If no range ends at id or above, the index is the number of ranges.
+// find returns the index of the first range whose end is at least id, and reports whether this range contains id. If no
+// range ends at id or above, the index is the number of ranges.
 func (s IDSet) find(id int64) (at int, in bool) {
 	at, _ = slices.BinarySearchFunc(s, id, func(r idRange, id int64) int { return cmp.Compare(r.to, id) })
 	return at, at < len(s) && s[at].from <= id

@@ -54,8 +54,9 @@ func DecodeCause(stored *statusv1.OperatorCause) lifecycle.Cause {
 	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
 }
 
-// History returns old with the transitions of trail appended, oldest first. It keeps only the newest
-// statusv1.MaxHistory transitions.
+// History appends transitions to the history in a status, oldest first. The argument old is the stored history, and the
+// argument trail contains the transitions of the current pass. The result contains only the newest statusv1.MaxHistory
+// transitions.
 func History(old []statusv1.OperatorTransition, trail []lifecycle.Transition) []statusv1.OperatorTransition {
 	for _, t := range trail {
 		reason := t.Cause.Reason

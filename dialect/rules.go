@@ -99,8 +99,8 @@ func ExecutorCount(get func(key string) (string, bool), fallback int64) (most in
 	return most, most >= math.MaxInt32
 }
 
-// PodOf returns a Pod for the rules. It takes the image of the last container, because Spark puts its own container
-// after the other containers of a template.
+// PodOf describes a pod to which the rules of the platform apply. The image in the description is that of the last
+// container, because Spark puts its own container after the other containers of a template.
 func PodOf(role, field string, meta *metav1.ObjectMeta, spec *corev1.PodSpec) Pod {
 	p := Pod{Role: role, Field: field, ImageField: field, AccountField: field, Meta: meta, Spec: spec}
 	if n := len(spec.Containers); n > 0 {

@@ -23,9 +23,9 @@ const restOfOrigins = "..."
 func ConfSetting(key string) string { return "sparkConf[" + key + "]" }
 
 // Used returns the names of the settings that an attempt uses. These are the settings in the argument filled, which
-// Fill wrote into the attempt's pod templates, and the defaults in the attempt's Spark configuration. The function
-// value returns the value of a key in this configuration. The function isOwn reports whether the custom resource itself
-// sets a key.
+// Fill wrote into the attempt's pod templates, and the defaults in the attempt's Spark configuration. The arguments
+// value and isOwn are functions of a configuration key. The first one returns the key's value in this configuration.
+// The second one reports whether the custom resource itself sets the key.
 func (s *Settings) Used(filled []string, value func(key string) (string, bool), isOwn func(key string) bool) []string {
 	if s == nil {
 		return nil
@@ -39,8 +39,9 @@ func (s *Settings) Used(filled []string, value func(key string) (string, bool), 
 	return used
 }
 
-// Annotate sets the annotations VersionAnnotation and OriginsAnnotation of a driver's ConfigMap. The origins are those
-// of the settings in used. If they exceed maxOrigins, the last ones are replaced by their number.
+// Annotate sets the annotations VersionAnnotation and OriginsAnnotation of a driver's ConfigMap. The argument used
+// contains the names of the settings that the attempt uses. The annotation contains their origins, up to the size
+// maxOrigins. Instead of the other origins, it contains their number.
 func (s *Settings) Annotate(object metav1.Object, used []string) {
 	if s == nil {
 		return
@@ -128,7 +129,8 @@ func (s *Settings) limits() map[string]*int64 {
 }
 
 // UsedLimits returns the names of the timeouts (and the time to live) for which an application uses the default,
-// because it does not set them itself. The argument own holds the application's values, keyed by the same names.
+// because it does not set them itself. The argument own contains the application's own values. Its keys are the names
+// of the settings.
 func (s *Settings) UsedLimits(own map[string]*int64) (used []string) {
 	for _, name := range sortedKeys(s.limits()) {
 		if limit, known := own[name]; known && limit == nil {

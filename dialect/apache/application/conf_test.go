@@ -176,7 +176,7 @@ func TestConfigurationIsDeterministic(t *testing.T) {
 	}
 }
 
-// confOf returns the configuration of an application that must be valid.
+// confOf returns the configuration of an application. It fails the test if the application is invalid.
 func confOf(t *testing.T, app *sparkv1.SparkApplication, p program) *conf.Conf {
 	t.Helper()
 	c, wrong := sparkConf(app, p)

@@ -21,8 +21,8 @@ type declared struct {
 }
 
 // launching merges the platform's defaults into a copy of the application, for the launch of an attempt. It returns the
-// copy, and an Applications value that knows which settings are defaults. Callers must render the copy with this value
-// and must not use the copy for anything else. If there are no defaults, or if they are merged already, launching
+// copy, and an Applications value that records which settings are defaults. Callers must render the copy with this
+// value and must not use the copy for anything else. If there are no defaults, or if they are merged already, launching
 // returns its receiver and its argument unchanged.
 func (a Applications) launching(app *sparkv1.SparkApplication) (Applications, *sparkv1.SparkApplication) {
 	if a.Defaults == nil || a.declared != nil {
@@ -96,9 +96,9 @@ func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string
 	return append(filled, s.UsedLimits(ownLimits(spec))...)
 }
 
-// ownLimits returns the timeouts that a spec sets, keyed by the names of the corresponding platform settings. The
-// duration of the run is nil, because this API has no field for it. The map lacks the time to live, because the CRD has
-// a default for it.
+// ownLimits returns the timeouts that a spec sets. The keys of the result are the names of the corresponding platform
+// settings. The value of timeouts.runSeconds is always nil, because this API has no field for the duration of the run.
+// The result has no entry for the time to live: the CRD has a default for it, so a platform default would never apply.
 func ownLimits(spec *sparkv1.ApplicationSpec) map[string]*int64 {
 	own := tolerations(spec).ApplicationTimeoutConfig
 	return map[string]*int64{
@@ -127,8 +127,8 @@ func (a Applications) explained(err error) error {
 	return faults[0]
 }
 
-// encodeDefaults stores the platform's defaults in the status if this decision launched an attempt. before is the
-// memory of the last decision.
+// encodeDefaults stores the platform's defaults in the status if this decision launched an attempt. The argument before
+// is the memory of the previous decision, and the argument next is the memory of this decision.
 func (a Applications) encodeDefaults(app *sparkv1.SparkApplication, before, next lifecycle.Memory) {
 	if o := app.Status.Operator; o != nil && next.Attempt != before.Attempt {
 		o.Defaults = a.Defaults.Remember()

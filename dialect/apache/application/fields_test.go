@@ -20,8 +20,8 @@ const fieldsDocument = "../../../docs/fields-apache.md"
 
 var updateFields = flag.Bool("update", false, "write docs/fields-apache.md")
 
-// fieldSamples has a sample for each field of an application's spec. A sample consists of two YAML texts: value sets
-// the field, and with contains the other settings that the field needs to have an effect.
+// fieldSamples has a sample for each field of an application's spec. A sample consists of two YAML texts. The first one
+// (value) sets the field. The second one (with) contains the other settings that the field needs to have an effect.
 var fieldSamples = map[string]struct{ value, with string }{
 	"mainClass":                    {value: `mainClass: Other`},
 	"runtimeVersions.sparkVersion": {value: `runtimeVersions: {sparkVersion: 4.2.1}`},

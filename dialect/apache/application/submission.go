@@ -11,8 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// modeSetting is the beginning of the name of the submission mode in messages. Only the operator's configuration sets
-// the mode, because this API has no field for it. Each message appends the mode's value and the closing parenthesis.
+// modeSetting is the text by which messages name the setting of the submission mode. Only the operator's configuration
+// sets the mode, because this API has no field for it. The closing parenthesis is missing, because each message first
+// appends the value of the mode.
 const modeSetting = "the operator's configuration (submission.mode"
 
 // submission returns the objects of an attempt in the configured submission mode: the driver pod itself, or a pod that

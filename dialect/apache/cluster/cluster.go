@@ -47,10 +47,11 @@ type Clusters struct{ Options }
 // maxClusterWarnings is the maximum number of warnings about a spec that become events.
 const maxClusterWarnings = 5
 
-// Decide reads the cluster, runs the state machine, and writes the result into the status of the argument sc in memory.
-// Its input is what the last pass stored about the cluster's objects (whether they exist and match the spec). Later in
-// the same pass, when the objects have been updated, AuxiliaryObjects.Decide runs the state machine again with the new
-// state of the objects. The status of a cluster that is being deleted does not change.
+// Decide reads the cluster, runs the state machine, and writes the result into the status of the argument sc. The pass
+// stores this status later. The input includes what the last pass stored about the cluster's objects (whether they
+// exist and match the spec). Later in the same pass, when the objects have been updated, AuxiliaryObjects.Decide runs
+// the state machine again with the new state of the objects. The status of a cluster that is being deleted does not
+// change.
 func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	want, made, _ := c.want(sc)
 	memory := decodeCluster(sc, seen)
@@ -93,8 +94,8 @@ func asPlan(plan cluster.Plan) lifecycle.Plan {
 		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
 }
 
-// want returns the desired state of the cluster and the rendered objects, in two forms: the result made has a field for
-// each object, and the result all is a list of the same objects. If the spec is invalid, both are empty.
+// want returns the desired state of the cluster and the rendered objects. It returns the objects in two forms: as a
+// struct with a field for each object (made), and as a list (all). If the spec is invalid, both are empty.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
 	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, RestartRequest: lifecycle.RestartRequest(sc.Annotations), Start: c.MasterStart}
 	if want.Deleting {

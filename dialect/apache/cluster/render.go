@@ -16,8 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// objects renders all objects of a cluster. An error is a *dialect.FieldError. objects fails in exactly those cases in
-// which ValidateCluster returns a fault.
+// objects renders all objects of a cluster. An error is a *dialect.FieldError. The method finds the same faults of a
+// spec as ValidateCluster, and two more: a fault that one of the platform's defaults causes, and pods that would use
+// the operator's own service account.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
 	own, defaults := cluster, c.settings(cluster)
 	cluster, filled := withDefaults(own, defaults)

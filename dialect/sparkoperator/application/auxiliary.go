@@ -46,8 +46,8 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 	return wanted
 }
 
-// uiOf returns a copy of known, the driver info in the status, with the Service, the address and the link of the UI as
-// they are now. It computes them from the argument live, which contains the existing auxiliary objects.
+// uiOf returns a copy of the driver info in the status (the argument known), with the current Service, address and link
+// of the UI. It computes them from the argument live, which contains the existing auxiliary objects.
 func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.AuxiliaryObject) v1beta2.DriverInfo {
 	info := withoutUI(known)
 	if service := dialect.FindObject(live, "Service", e.Service); service != nil && service.Current {

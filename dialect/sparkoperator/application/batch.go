@@ -221,9 +221,9 @@ func asUserError(app *v1beta2.SparkApplication, err error) error {
 	return err
 }
 
-// podGroup returns the PodGroup from which the scheduler learns about the gang. It returns no object if the scheduler
-// needs none, or if the application sets its own group. The operator creates the PodGroup before the driver pod and
-// deletes it with the attempt.
+// podGroup returns the PodGroup that describes the gang to the scheduler. It returns no object if the scheduler needs
+// none, or if the application sets its own group. The operator creates the PodGroup before the driver pod and deletes
+// it with the attempt.
 func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit.Request) ([]submit.Object, error) {
 	_, kind, err := d.gangOf(app)
 	if err != nil {

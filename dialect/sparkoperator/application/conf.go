@@ -106,8 +106,8 @@ func driverOnly(spec *v1beta2.SparkApplicationSpec) bool {
 	return strings.HasPrefix(sparkoperator.StringValue(spec.Driver.KubernetesMaster), "local")
 }
 
-// podConf sets the configuration keys of the fields that driver and executor have in common. role is "driver" or
-// "executor".
+// podConf sets the configuration keys of the fields that driver and executor have in common. The argument role is
+// "driver" or "executor".
 func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPodSpec) {
 	spark, kube := "spark."+role+".", "spark.kubernetes."+role+"."
 	sparkoperator.SetNumber(c, spark+"cores", pod.Cores)

@@ -24,7 +24,7 @@ type declared struct {
 }
 
 // launching merges the platform's defaults into a copy of the application, for the launch of an attempt. It returns the
-// copy, and a Dialect that knows which settings are defaults. Callers must render the copy with this Dialect and must
+// copy, and a Dialect that records which settings are defaults. Callers must render the copy with this Dialect and must
 // not use the copy for anything else. If there are no defaults, or if they are merged already, launching returns its
 // receiver and its argument unchanged.
 func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.SparkApplication) {
@@ -194,8 +194,8 @@ func (d Dialect) explained(faults []*sparkoperator.FieldError) []*sparkoperator.
 	return faults
 }
 
-// encodeDefaults stores the defaults in the status if this decision launched an attempt. before is the memory of the
-// previous decision, and next is the memory of this decision.
+// encodeDefaults stores the defaults in the status if this decision launched an attempt. The argument before is the
+// memory of the previous decision, and the argument next is the memory of this decision.
 func (d Dialect) encodeDefaults(app *v1beta2.SparkApplication, before, next lifecycle.Memory) {
 	if o := app.Status.Operator; o != nil && next.Attempt != before.Attempt {
 		o.Defaults = d.Defaults.Remember()

@@ -25,9 +25,9 @@ const (
 	refusalsStart  = "[validation.md](validation.md) lists the values that are refused."
 )
 
-// fieldSample is a sample of a field. It consists of two YAML texts: value sets the field, and with contains the other
-// settings that the field needs to have an effect. Both texts describe the object that contains the field: the spec,
-// the driver or the executor.
+// fieldSample is a sample of a field. It consists of two YAML texts. The first one (value) sets the field. The second
+// one (with) contains the other settings that the field needs to have an effect. Both texts describe the object that
+// contains the field: the spec, the driver or the executor.
 type fieldSample struct{ value, with string }
 
 // specSamples contains a sample for each field of the spec, except those of driver and executor.
@@ -124,7 +124,7 @@ var podSamples = map[string]fieldSample{
 	"deleteOnTermination":           {value: `deleteOnTermination: false`},
 }
 
-// steering lists the fields, or the beginnings of the paths of fields, that affect no pod. Each entry also describes
+// steering contains the fields, or the beginnings of the paths of fields, that affect no pod. Each entry also describes
 // what these fields do.
 var steering = []struct{ path, does string }{
 	{"suspend", "whether the application is kept from starting, or stopped"},
@@ -141,10 +141,11 @@ var steering = []struct{ path, does string }{
 	{"driverPodDisruptionBudget", "whether a PodDisruptionBudget protects the driver from evictions while the application runs"},
 }
 
-// whole lists the parts of the spec that docs/fields.md describes as one field, although they contain several.
+// whole contains the paths of those parts of the spec that docs/fields.md describes as one field, although they contain
+// several fields.
 var whole = []string{"batchSchedulerOptions", "sparkUIOptions", "driverIngressOptions", "monitoring.prometheus", "driver", "executor"}
 
-// place lists the parts of the created objects that change if a field is set. If the operator rejects the field's
+// place contains the parts of the created objects that change if a field is set. If the operator rejects the field's
 // sample, it contains the error instead.
 type place struct {
 	conf             []string

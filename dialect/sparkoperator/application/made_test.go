@@ -104,8 +104,9 @@ func properties(t testing.TB, text string) map[string]string {
 	return out
 }
 
-// missingParts lists the parts of wanted that actual does not contain. Maps and lists in actual may have further
-// entries, but the wanted entries of a list must be in the same order.
+// missingParts compares a decoded JSON value with a wanted one, and returns a message for each wanted part that is
+// missing. Maps and lists of the value may have further entries, but the wanted entries of a list must be in the same
+// order.
 func missingParts(actual, wanted any, at string) []string {
 	switch w := wanted.(type) {
 	case map[string]any:

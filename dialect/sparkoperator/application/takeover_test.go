@@ -25,8 +25,8 @@ var (
 	endedThen     = t0.Add(-time.Minute)
 )
 
-// leftIn returns an application as another operator left it: its status is in the given state, and it is in its second
-// submission, because its first run failed.
+// leftIn returns an application with the status that another operator wrote: the status has the given state, and the
+// application is in its second submission, because its first run failed.
 func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := sample()
 	s := &app.Status

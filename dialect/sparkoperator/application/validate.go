@@ -70,7 +70,8 @@ var denied = map[string]string{
 	"spark.kubernetes.executor.podTemplateFile":                 "use spec.executor.template",
 }
 
-// deniedFolded contains the keys of denied in lower case. It is used to deny a key in any letter case.
+// deniedFolded contains the keys and the advice of the map "denied", but with the keys in lower case. With this map,
+// keys are denied in any letter case.
 var deniedFolded = func() map[string]string {
 	folded := make(map[string]string, len(denied))
 	for key, way := range denied {

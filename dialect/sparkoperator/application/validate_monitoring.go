@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// minAgentPort and maxAgentPort are the range of the exporter's port in the CustomResourceDefinition.
+// minAgentPort and maxAgentPort are the lowest and the highest port that the CustomResourceDefinition allows for the
+// exporter.
 const (
 	minAgentPort = 1024
 	maxAgentPort = 49151

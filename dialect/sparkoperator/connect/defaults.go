@@ -22,7 +22,7 @@ type declared struct {
 }
 
 // launching merges the platform's defaults into a copy of the SparkConnect, for the creation of a server. It returns
-// the copy, and a Connects value that knows which settings are defaults. Callers must render the copy with this value
+// the copy, and a Connects value that records which settings are defaults. Callers must render the copy with this value
 // and must not use the copy for anything else. If there are no defaults, or if they are merged already, launching
 // returns its receiver and its argument unchanged.
 func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.SparkConnect) {
@@ -128,8 +128,8 @@ func (c Connects) explained(faults []*dialect.FieldError) []*dialect.FieldError 
 	return faults
 }
 
-// encodeDefaults stores the defaults in the status if this decision created a server. before is the memory of the
-// previous decision, and next is the memory of this decision.
+// encodeDefaults stores the defaults in the status if this decision created a server. The argument before is the memory
+// of the previous decision, and the argument next is the memory of this decision.
 func (c Connects) encodeDefaults(sc *v1alpha1.SparkConnect, before, next lifecycle.Memory) {
 	if o := sc.Status.Operator; o != nil && next.Attempt != before.Attempt {
 		o.Defaults = c.Defaults.Remember()

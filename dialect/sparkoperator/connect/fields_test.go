@@ -21,8 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 
-// connectSample is a sample of a field. It consists of two YAML texts: value sets the field, and with contains the
-// other settings that the field needs to have an effect.
+// connectSample is a sample of a field. It consists of two YAML texts. The first one (value) sets the field. The second
+// one (with) contains the other settings that the field needs to have an effect.
 type connectSample struct{ value, with string }
 
 // connectSamples contains a sample for each field of a SparkConnect's spec. The samples are YAML of the spec.
