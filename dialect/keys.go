@@ -14,7 +14,8 @@ const OwnPrefix = "sparkoperator.dev/"
 const ManagedLabel = OwnPrefix + "managed"
 
 // ReservedKeys returns an error for each of the given keys that begins with OwnPrefix. Only the operator may set such
-// keys. The argument field is the path of the field that contains the keys, and what is "labels" or "annotations".
+// keys. The argument field is the path of the field that contains the keys. The argument what contains the word for
+// them: "labels" or "annotations".
 func ReservedKeys(field, what string, keys []string) (wrong []*FieldError) {
 	for _, key := range keys {
 		if strings.HasPrefix(key, OwnPrefix) {

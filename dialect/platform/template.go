@@ -9,7 +9,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Container names the Spark container in a pod template.
+// Container identifies the Spark container in a pod template.
 type Container struct {
 	// Name is the name of the Spark container. A Spark container that Fill adds to a template gets this name too.
 	Name string

@@ -125,7 +125,7 @@ func TLSHosts(field string, settings []networkingv1.IngressTLS) (hosts []dialect
 	return hosts
 }
 
-// ValidPort reports whether a number is a valid port. If it is not, ValidPort adds a problem with the field.
+// ValidPort reports whether a number is a valid port. If it is not, ValidPort adds a problem that names the field.
 func (e *Exposure) ValidPort(field string, port int32) bool {
 	if port < 1 || port > 65535 {
 		e.AddProblem(ReasonInvalidPort, field, "%d is not a port; write a number from 1 to 65535", port)

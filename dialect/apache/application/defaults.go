@@ -117,7 +117,8 @@ func (a Applications) withOrigins(objects submit.Objects, r submit.Request) {
 	dialect.AnnotateDefaults(objects, a.Defaults, used)
 }
 
-// explained adds the origin of a default to an error about that default.
+// explained extends an error that one of the platform's defaults has caused. The added text names the entry of the
+// operator's configuration that contains the default.
 func (a Applications) explained(err error) error {
 	if err == nil || a.declared == nil {
 		return err

@@ -76,7 +76,8 @@ func (a Applications) attemptLabels(app *sparkv1.SparkApplication, attempt int32
 	}
 }
 
-// versionLabels returns labels for an attempt's pods that contain the versions declared in spec.runtimeVersions.
+// versionLabels returns labels with the versions that spec.runtimeVersions declares. The pods of an attempt get these
+// labels.
 func versionLabels(versions sparkv1.RuntimeVersions) map[string]string {
 	labels := map[string]string{}
 	for label, version := range map[string]string{apache.LabelScalaVersion: versions.ScalaVersion, apache.LabelJDKVersion: versions.JDKVersion} {

@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// LabelClusterName is the label of every object of a cluster that has the name of the SparkCluster as its value.
+// LabelClusterName is a label of every object of a cluster. Its value is the name of the SparkCluster.
 const LabelClusterName = standalone.LabelClusterName
 
 // Adopt returns copies of those candidates that another operator created for the cluster. The candidates are pods that

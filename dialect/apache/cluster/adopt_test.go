@@ -31,7 +31,7 @@ func inheritedIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkClust
 	}
 }
 
-// inheritPods replaces the observed pods by pods that another operator's StatefulSets created.
+// inheritPods replaces the observed pods with pods that another operator's StatefulSets created.
 func (w *clusterWorld) inheritPods(workers int) {
 	w.observePods(workers)
 	for i := range w.seen.Members {

@@ -95,7 +95,8 @@ func withOrigins(objects standalone.Objects, r standalone.Request, filled []stri
 	s.Annotate(objects.Config, s.Used(filled, r.Conf.Get, func(key string) bool { _, set := own.Spec.SparkConf[key]; return set }))
 }
 
-// explained adds the origin of a default to an error about that default.
+// explained extends an error that one of the platform's defaults has caused. The added text names the entry of the
+// operator's configuration that contains the default.
 func explained(err error, own *sparkv1.SparkCluster, s *platform.Settings) error {
 	if s == nil {
 		return err

@@ -66,8 +66,8 @@ func templateWarnings(field string, member *sparkv1.MemberSpec) []string {
 	return dialect.TemplateWarnings(field+".statefulSetSpec.template", statefulSet.Template)
 }
 
-// RestartWarning returns a warning if the cluster runs and the edit of its spec from old to edited replaces pods.
-// Otherwise it returns "".
+// RestartWarning returns a warning if the cluster runs and an edit of its spec replaces pods. Otherwise it returns "".
+// The arguments are the cluster before and after the edit.
 func (c Clusters) RestartWarning(old, edited *sparkv1.SparkCluster) string {
 	if decodeCluster(old, lifecycle.Observed{}).Phase != lifecycle.Running {
 		return ""

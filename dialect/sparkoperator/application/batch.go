@@ -132,8 +132,8 @@ func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) erro
 }
 
 // joinGroup makes the driver and the executors members of a group, by a label or an annotation. It does nothing if the
-// application itself sets the driver's group. The argument what is "label" or "annotation", and the argument key is the
-// key of the label or annotation.
+// application itself sets the driver's group. The argument what contains "label" or "annotation", and the argument key
+// is the key of the label or annotation.
 func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
 	if ownGroup(app, what, key) {
 		return
@@ -146,13 +146,13 @@ func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group str
 
 // ownGroup reports whether the application itself determines its driver's group. It does so if it sets the label or
 // annotation that names the group, or if it enables Spark's own feature step for Volcano, which creates a group. The
-// argument what is "label" or "annotation".
+// argument what contains "label" or "annotation".
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
 	return setsKey(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }
 
 // setsKey reports whether the spec sets a label or an annotation of a role's pods, in a typed field, a template or
-// sparkConf. The argument what is "label" or "annotation".
+// sparkConf. The argument what contains "label" or "annotation".
 func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	pod := &spec.Driver.SparkPodSpec
 	if role == "executor" {

@@ -157,7 +157,7 @@ func TestSparkConf(t *testing.T) {
 }
 
 // TestExitExceptionOfJVMs checks that the driver of a Java or Scala application annotates its pod with the exception
-// that ended the driver, unless the user sets the configuration key to another value.
+// that ended the driver. Users can switch this off with spark.kubernetes.driver.annotateExitException.
 func TestExitExceptionOfJVMs(t *testing.T) {
 	const key = "spark.kubernetes.driver.annotateExitException"
 	for _, tc := range []struct {

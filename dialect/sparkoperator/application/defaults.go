@@ -186,7 +186,8 @@ func (d Dialect) withOrigins(objects submit.Objects, r submit.Request) {
 	dialect.AnnotateDefaults(objects, d.Defaults, used)
 }
 
-// explained adds the origin of the default to each error about a default.
+// explained extends those errors that one of the platform's defaults has caused. The added text names the entry of the
+// operator's configuration that contains the default.
 func (d Dialect) explained(faults []*sparkoperator.FieldError) []*sparkoperator.FieldError {
 	if d.declared != nil {
 		dialect.ExplainDefaults(faults, d.Defaults, d.declared.conf)

@@ -192,8 +192,8 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 	}
 }
 
-// TestFaultOfDefaultNamesOrigin checks that an error about a default names the entry of the configuration, and that the
-// same error about the application's own value does not.
+// TestFaultOfDefaultNamesOrigin checks that an error about a default names the entry of the operator's configuration
+// that contains the default. The same error about the application's own value must not name it.
 func TestFaultOfDefaultNamesOrigin(t *testing.T) {
 	s := platform.Settings{SparkConf: map[string]string{"spark.driver.memory": "2gb"}, Origins: map[string]string{"sparkConf[spark.driver.memory]": "defaults[1] (x)"}}
 	app := sample(func(app *v1beta2.SparkApplication) { app.Spec.Driver.Memory = nil })

@@ -231,7 +231,7 @@ func observedAt(r *rand.Rand, s v1beta2.SparkApplicationStatus, now time.Time) l
 	return seen
 }
 
-// sample returns a SparkApplication that is valid before the given changes.
+// sample returns a valid SparkApplication to which the given changes are applied.
 func sample(change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := &v1beta2.SparkApplication{}
 	app.Name, app.Namespace, app.UID, app.Generation = "pi", "jobs", "11111111-2222-4333-8444-555555555555", 1

@@ -138,8 +138,8 @@ func servingService(live []lifecycle.AuxiliaryObject, ui string) string {
 	return live[i].Name
 }
 
-// isNewCause reports whether the status does not report the cause yet: the condition of the given type is not False, or
-// it has another reason or message than the cause.
+// isNewCause reports whether a cause is not in the status yet: the condition of the given type is not False, or its
+// reason or message differs from that of the cause.
 func isNewCause(sc *v1alpha1.SparkConnect, kind string, why lifecycle.Cause) bool {
 	before := meta.FindStatusCondition(sc.Status.Conditions, kind)
 	return before == nil || before.Status != metav1.ConditionFalse || before.Reason != why.Reason || before.Message != why.Message

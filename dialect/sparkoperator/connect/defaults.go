@@ -120,7 +120,8 @@ func (c Connects) withOrigins(made connect.Objects, request connect.Request) {
 	c.Defaults.Annotate(made.Config, used)
 }
 
-// explained adds the origin of the default to each error about a default.
+// explained extends those errors that one of the platform's defaults has caused. The added text names the entry of the
+// operator's configuration that contains the default.
 func (c Connects) explained(faults []*dialect.FieldError) []*dialect.FieldError {
 	if c.declared != nil {
 		dialect.ExplainDefaults(faults, c.Defaults, c.declared.conf)

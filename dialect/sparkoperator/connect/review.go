@@ -9,7 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// Review returns the errors, the warnings and the pods that the SparkConnect would have if it started a server now.
+// Review returns the faults and warnings that the operator would report if it created a server now, and the pods of
+// this server.
 func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	made, faults := c.tryServer(sc)
 	if len(faults) > 0 {
