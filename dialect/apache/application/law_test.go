@@ -44,9 +44,9 @@ func FuzzMemory(f *testing.F) {
 }
 
 // TestLawOverLives runs random life cycles of applications, some of which start from a random status of another
-// operator. It checks that the memory can be read back from every stored status, and that the status keeps its limits.
-// It also checks that a second decision about the same observation does not change the status, so that idle passes
-// write nothing.
+// operator. It checks that the memory can be read back from every stored status, and that the status stays within its
+// limits. It also checks that a second decision about the same observation does not change the status, so that idle
+// passes write nothing.
 func TestLawOverLives(t *testing.T) {
 	phases, states := map[lifecycle.Phase]int{}, map[sparkv1.ApplicationStateSummary]int{}
 	for seed := range uint64(150) {

@@ -9,9 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 )
 
-// TestRefusalsDocument compares the table of refused clusters in docs/validation.md with testdata/refusals.yaml,
-// or writes the table with -update. It checks that the review of each row names the field of the row first, and that
-// the review of the valid object has no faults.
+// TestRefusalsDocument compares the table of refused clusters in docs/validation.md with testdata/refusals.yaml, or
+// writes the table with -update. For each row of testdata/refusals.yaml it checks that the first fault of the review is
+// in the row's field. The review of the valid object must have no faults.
 func TestRefusalsDocument(t *testing.T) {
 	file := refusal.Must(t, "testdata/refusals.yaml")
 	review := func(pieces ...string) dialect.Review {

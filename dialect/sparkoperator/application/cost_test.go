@@ -75,7 +75,7 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 }
 
 // TestConfigurationsCostLinearTime checks that the cost of passes grows linearly with the number of configuration keys.
-// It does so for each group of keys that the operator reads.
+// There is a case for each group of keys that the operator reads.
 func TestConfigurationsCostLinearTime(t *testing.T) {
 	for key, value := range worst.KeyFamilies {
 		worst.Linear(t, "sparkConf "+key, func(n int) func() {

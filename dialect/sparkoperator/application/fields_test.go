@@ -18,8 +18,7 @@ import (
 
 const fieldsDocument = "../../../docs/fields.md"
 
-// Lines of docs/fields.md between which the part about SparkConnects stands. The tests of SparkConnects write that
-// part.
+// Lines of docs/fields.md before and after the part about SparkConnects. The tests of SparkConnects write that part.
 const (
 	connectHeading = "## spec of a SparkConnect"
 	refusalsStart  = "[validation.md](validation.md) lists the values that are refused."

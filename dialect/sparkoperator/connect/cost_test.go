@@ -51,7 +51,7 @@ func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
 }
 
 // TestConfigurationsOfServersCostLinearTime checks that the cost of passes grows linearly with the number of
-// configuration keys. It does so for each group of keys that the operator reads.
+// configuration keys. There is a case for each group of keys that the operator reads.
 func TestConfigurationsOfServersCostLinearTime(t *testing.T) {
 	for key, value := range worst.KeyFamilies {
 		worst.Linear(t, "sparkConf "+key, func(n int) func() {
