@@ -317,7 +317,7 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 		case kind == noGang:
 			warnings = append(warnings, fmt.Sprintf("%s.%s: has no effect without a batch scheduler", batchOptionsField, o.name))
 		default:
-			warnings = append(warnings, fmt.Sprintf("%s.%s: has no effect with %s", batchOptionsField, o.name, kind))
+			warnings = append(warnings, fmt.Sprintf("%s.%s: has no effect with %s; remove the field", batchOptionsField, o.name, kind))
 		}
 	}
 	return warnings

@@ -100,7 +100,7 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
 		if other, both := spec.HadoopConf[hadoopPrefix+key]; both && other != spec.HadoopConf[key] {
-			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] sets the same key and wins; remove one of them", key, hadoopPrefix+key))
+			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] sets the same key and overrides it; remove one of them", key, hadoopPrefix+key))
 		}
 	}
 	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || includesConnect(spec.SparkConf) {
