@@ -48,7 +48,7 @@ func TestLabelsOfTheNamespaceAreReadFromTheCluster(t *testing.T) {
 
 	u.reader("reader")
 	got := u.does(exit.OK, "spec.sparkConf[spark.a]", "diff", "-f", edited, "--config", file, "--as", "system:serviceaccount:"+u.Namespace+":reader")
-	want := "note: you are not allowed to get the namespace " + u.Namespace + ", so its labels are unknown; defaults and rules that select namespaces by labels are left out\n"
+	want := "note: you are not allowed to get the namespace " + u.Namespace + ", so its labels are unknown; defaults and rules for namespaces with certain labels are left out\n"
 	if got.err != want {
 		t.Errorf("the note is %q, want %q", got.err, want)
 	}
