@@ -19,7 +19,7 @@ const ManagedLabel = OwnPrefix + "managed"
 func ReservedKeys(field, what string, keys []string) (wrong []*FieldError) {
 	for _, key := range keys {
 		if strings.HasPrefix(key, OwnPrefix) {
-			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("%s[%s]", field, key), Message: what + " that begin with " + OwnPrefix + " are the operator's own; remove it, or give it another name"})
+			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("%s[%s]", field, key), Message: what + " that begin with " + OwnPrefix + " are reserved for the operator; use another name"})
 		}
 	}
 	return wrong

@@ -15,7 +15,8 @@ func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) b
 		switch {
 		case d == nil:
 			return true
-		case d.Phase == lifecycle.DriverSucceeded: // skips the validation in the pass after the end, because many applications may end at once
+		case d.Phase == lifecycle.DriverSucceeded:
+			// Skips the validation in the pass after the end, because many applications may end at once.
 			// The policy of a server is empty, because its state machine decides.
 			return app.Restart.Policy == lifecycle.Always || app.Restart.Policy == ""
 		}

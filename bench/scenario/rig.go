@@ -244,7 +244,7 @@ type loadResult struct {
 	audit.Account
 	apps  int
 	rates []float64                // applications per second, one rate for each load
-	cpu   time.Duration            // of the program, including the quiet time after the load, so that debounced writes count
+	cpu   time.Duration            // of the program; the quiet time after the load counts, because of debounced writes
 	parts map[string]time.Duration // of the control plane and of the bench, until the end
 	span  time.Duration            // until the end
 	peak  int64

@@ -60,13 +60,13 @@ func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*FieldError) 
 	add := func(field, message string) {
 		wrong = append(wrong, &FieldError{Field: "spec.dynamicAllocation." + field, Message: message})
 	}
-	const above = "is above maxExecutors, with which Spark does not start; lower it, or raise maxExecutors"
+	const above = "is above maxExecutors, so Spark would not start; lower it, or raise maxExecutors"
 	least, most, first := d.MinExecutors, d.MaxExecutors, d.InitialExecutors
 	if least != nil && *least < 0 {
-		add("minExecutors", "is negative, with which Spark does not start; write 0 or more")
+		add("minExecutors", "is negative, so Spark would not start; write 0 or more")
 	}
 	if most != nil && *most < 1 {
-		add("maxExecutors", "is below 1, with which Spark does not start; write 1 or more, or leave it out")
+		add("maxExecutors", "is below 1, so Spark would not start; write 1 or more, or leave it out")
 	}
 	if least != nil && most != nil && *least > *most {
 		add("minExecutors", above)

@@ -87,7 +87,7 @@ func TestUnwanted(t *testing.T) {
 }
 
 // TestOwnDeletionNeedsNoPass checks that the event of the operator's own deletion starts no pass if nothing else is
-// left to do for the owner. All other deletion events start a pass, and so does a second event of the same object.
+// left to do for the owner. All other deletion events and a second event of the same object start a pass.
 func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}

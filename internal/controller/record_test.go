@@ -124,7 +124,7 @@ func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {
 	w := scene.New(t)
 	app := w.Application("pi")
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
-	for operator := 1; operator <= 3; operator++ { // no operator knows the pods that the others created
+	for operator := 1; operator <= 3; operator++ { // each has caches of its own
 		r := &Reconciler{
 			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: time.Now,
 			dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},

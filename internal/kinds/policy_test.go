@@ -73,8 +73,8 @@ func configWithRules(t *testing.T, rules string) config.Configuration {
 	return cfg
 }
 
-// none is a piece of YAML that does not change a manifest.
-const none = "{}"
+// unchanged is a piece of YAML that does not change a manifest.
+const unchanged = "{}"
 
 // TestPolicyOfAllKinds checks each rule with an object of each kind. The review must accept the object without the
 // rule, and reject it with the rule. The rejection must name the field, the rule and the owner. A pass must then create
@@ -90,7 +90,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 		words  string
 	}{
 		"images": {
-			`{name: p, images: {allowed: ["registry.example.com/*"]}}`, [5]string{none, none, none, none, none},
+			`{name: p, images: {allowed: ["registry.example.com/*"]}}`, [5]string{unchanged, unchanged, unchanged, unchanged, unchanged},
 			[5]string{"spec.image", "spec.template.image", "spec.image", "spec.sparkConf[spark.kubernetes.container.image]", "spec.masterSpec"},
 			`the image "spark:4" is not allowed by the rule images of the policy p (owner: data team); allowed are: registry.example.com/*`,
 		},
@@ -131,7 +131,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 			`an unlimited number of executors is not allowed by the rule limits of the policy p (owner: data team); set a maximum`,
 		},
 		"required keys": {
-			`{name: p, sparkConf: {required: {spark.eventLog.enabled: "true"}}}`, [5]string{none, none, none, none, none},
+			`{name: p, sparkConf: {required: {spark.eventLog.enabled: "true"}}}`, [5]string{unchanged, unchanged, unchanged, unchanged, unchanged},
 			[5]string{"spec.sparkConf", "spec.template.sparkConf", "spec.sparkConf", "spec.sparkConf", "spec.sparkConf"},
 			`a Spark configuration without spark.eventLog.enabled is not allowed by the rule sparkConf.required of the policy p`,
 		},
@@ -145,12 +145,12 @@ func TestPolicyOfAllKinds(t *testing.T) {
 			`is not allowed by the rule podSecurity: baseline of the policy p`,
 		},
 		"executors": {
-			`{name: p, limits: {executors: 1}}`, [5]string{none, none, none, none, none},
+			`{name: p, limits: {executors: 1}}`, [5]string{unchanged, unchanged, unchanged, unchanged, unchanged},
 			[5]string{"spec.executor.instances", "spec.template.executor.instances", "spec.executor.instances", "spec.sparkConf[spark.executor.instances]", "spec.clusterTolerations.instanceConfig.initWorkers"},
 			`the number 2 is not allowed by the rule limits.executors of the policy p (owner: data team); use at most 1`,
 		},
 		"cores": {
-			`{name: p, limits: {cores: 2}}`, [5]string{none, none, none, none, `spec: {workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, resources: {requests: {cpu: 2}}}]}}}}}`},
+			`{name: p, limits: {cores: 2}}`, [5]string{unchanged, unchanged, unchanged, unchanged, `spec: {workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, resources: {requests: {cpu: 2}}}]}}}}}`},
 			[5]string{"spec", "spec.template", "spec", "spec", "spec"},
 			`of the pods' requests for cpu is not allowed by the rule limits.cores of the policy p (owner: data team); use at most 2`,
 		},
@@ -182,7 +182,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 			`the priority class "high" is not allowed by the rule priorityClasses of the policy p (owner: data team); remove it`,
 		},
 		"labels": {
-			`{name: p, labels: {required: {team: "*"}}}`, [5]string{none, none, none, none, none},
+			`{name: p, labels: {required: {team: "*"}}}`, [5]string{unchanged, unchanged, unchanged, unchanged, unchanged},
 			[5]string{"metadata.labels", "metadata.labels", "metadata.labels", "metadata.labels", "metadata.labels"},
 			`a custom resource without the label team is not allowed by the rule labels.required of the policy p (owner: data team); set it to a value that matches *`,
 		},
@@ -290,7 +290,7 @@ func TestPolicyOfSparkSubmit(t *testing.T) {
 	review := func(rules string, pieces ...string) []*dialect.FieldError {
 		return kinds.Admission()[0].Review(configWithRules(t, rules), nil, object(t, 0, pieces...), noon).Faults
 	}
-	for _, mode := range []string{none, bySparkSubmit} {
+	for _, mode := range []string{unchanged, bySparkSubmit} {
 		if faults := review(`{name: p, level: restricted}`, mode, hardened); len(faults) > 0 {
 			t.Errorf("%s: %v", mode, faults)
 		}

@@ -112,8 +112,8 @@ func (s *step) shortage(c counts) shortage {
 }
 
 // withPodReason returns a shortage with the wait reason of a pod that has the given role. If no such pod has a wait
-// reason, the shortage has the given cause. If there is no such pod at all, the message says so, because something
-// prevents the StatefulSet from creating pods.
+// reason, the shortage has the given cause. If there is no such pod at all, the message names that fact, because
+// something prevents the StatefulSet from creating pods.
 func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortage {
 	there := false
 	for i := range s.seen.Members {

@@ -52,7 +52,7 @@ const maxSpec = 1024
 // Parse parses a schedule: five fields of cron (minute, hour, day of the month, month, day of the week), a descriptor
 // such as @daily, or @every with a duration. A prefix such as "TZ=Europe/Vienna " or "CRON_TZ=Europe/Vienna " gives the
 // schedule its own time zone, which then applies instead of the parameter `zone`. Time zones have the names of the IANA
-// database. An empty name means UTC, and so does the name Local (see the method Local). Every error that Parse returns
+// database. An empty name and the name Local mean UTC (see the method Local). Every error that Parse returns
 // is an *Error.
 //
 // A schedule that Parse accepts has the same meaning as in robfig/cron v3.0.1 (ParseStandard), because users of this

@@ -80,7 +80,7 @@ func checkMetadata(r Request, base *corev1.Service) error {
 		for _, key := range slices.Sorted(maps.Keys(marks)) {
 			switch {
 			case r.Reserved != "" && strings.HasPrefix(key, r.Reserved):
-				return fieldError("Service", "metadata.%s[%s]: %s that begin with %s are the operator's own; remove it, or give it another name", part, conf.Shorten(key), part, r.Reserved)
+				return fieldError("Service", "metadata.%s[%s]: %s that begin with %s are reserved for the operator; use another name", part, conf.Shorten(key), part, r.Reserved)
 			case part == "labels" && (key == submit.SelectorLabel || key == submit.RoleLabel):
 				return fieldError("Service", "metadata.labels[%s]: is Spark's own, for the pods of a server; remove it", key)
 			}

@@ -143,7 +143,7 @@ func (d *draft) checkReserved(field string, labels, annotations map[string]strin
 	}
 	for _, key := range keys {
 		if reserved(key) {
-			return fieldError(field+part, "%s begins with %s, which is the operator's own; remove it, or give it another name", conf.Shorten(key), d.r.Reserved)
+			return fieldError(field+part, "%s begins with %s, which is reserved for the operator; use another name", conf.Shorten(key), d.r.Reserved)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,path=sparkapplications,singular=sparkapplication,shortName=sparkapp
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name cannot begin the name of a Service: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name is not valid as the beginning of a Service's name: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The names of the objects of an attempt begin with the name in this metadata.
@@ -83,7 +83,7 @@ type ApplicationSpec struct {
 	Files string `json:"files,omitempty"`
 	// Where the driver runs. ClusterMode (the default): in its own pod. ClientMode is not supported: the application
 	// fails.
-	// +kubebuilder:validation:XValidation:rule=`self != 'ClientMode'`,message="ClientMode is not served: the driver always runs in a pod of its own; use ClusterMode, or leave it out"
+	// +kubebuilder:validation:XValidation:rule=`self != 'ClientMode'`,message="ClientMode is not supported, because the driver always runs in a pod of its own; use ClusterMode, or leave the field out"
 	// +optional
 	DeploymentMode DeploymentMode `json:"deploymentMode,omitempty"`
 	// The user to impersonate (spark-submit --proxy-user).
@@ -154,7 +154,7 @@ type ConfigMapSpec struct {
 	// Name of the ConfigMap, which is created in the application's namespace.
 	Name string `json:"name"`
 	// Labels of the ConfigMap.
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove it, or give it another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 	// Annotations of the ConfigMap.

@@ -21,7 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Start",type="string",JSONPath=".status.lastSubmissionAttemptTime"
 // +kubebuilder:printcolumn:name="Finish",type="string",JSONPath=".status.terminationTime"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
-// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="metadata.name cannot begin the name of a Service: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="metadata.name is not valid as the beginning of a Service's name: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the driver
@@ -54,8 +54,8 @@ type SparkApplicationList struct {
 
 // SparkApplicationSpec describes a Spark application.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.nodeSelector) || self.nodeSelector.size() == 0 || !has(self.driver.nodeSelector) || self.driver.nodeSelector.size() == 0`,message="cannot be set together with driver.nodeSelector; move its entries there",fieldPath=".nodeSelector"
-// +kubebuilder:validation:XValidation:rule=`!has(self.nodeSelector) || self.nodeSelector.size() == 0 || !has(self.executor.nodeSelector) || self.executor.nodeSelector.size() == 0`,message="cannot be set together with executor.nodeSelector; move its entries there",fieldPath=".nodeSelector"
+// +kubebuilder:validation:XValidation:rule=`!has(self.nodeSelector) || self.nodeSelector.size() == 0 || !has(self.driver.nodeSelector) || self.driver.nodeSelector.size() == 0`,message="cannot be set together with driver.nodeSelector; move all entries to driver.nodeSelector",fieldPath=".nodeSelector"
+// +kubebuilder:validation:XValidation:rule=`!has(self.nodeSelector) || self.nodeSelector.size() == 0 || !has(self.executor.nodeSelector) || self.executor.nodeSelector.size() == 0`,message="cannot be set together with executor.nodeSelector; move all entries to executor.nodeSelector",fieldPath=".nodeSelector"
 // +kubebuilder:validation:XValidation:rule=`!self.mainApplicationFile.startsWith('local:') || self.mainApplicationFile.matches('[.](py|[rR])$') || has(self.mainClass) && self.mainClass.size() > 0`,message="a Java or Scala application needs a main class: the operator does not read it from the jar",fieldPath=".mainClass"
 // +kubebuilder:validation:XValidation:rule=`!has(self.driver.volumeMounts) || has(self.driver.template) || [has(self.volumes) ? self.volumes.map(v, v.name) : []].all(names, self.driver.volumeMounts.all(m, m.name in names))`,message="mounts a volume that is not in volumes; add it there",fieldPath=".driver.volumeMounts"
 // +kubebuilder:validation:XValidation:rule=`!has(self.executor.volumeMounts) || has(self.executor.template) || [has(self.volumes) ? self.volumes.map(v, v.name) : []].all(names, self.executor.volumeMounts.all(m, m.name in names))`,message="mounts a volume that is not in volumes; add it there",fieldPath=".executor.volumeMounts"
@@ -394,10 +394,10 @@ type BatchSchedulerConfiguration struct {
 }
 
 // DynamicAllocation is Spark's own scaling of executors according to load (spark.dynamicAllocation.*).
-// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.minExecutors) || self.minExecutors >= 0`,message="is negative, with which Spark does not start; write 0 or more",fieldPath=".minExecutors"
-// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.maxExecutors) || self.maxExecutors > 0`,message="is below 1, with which Spark does not start; write 1 or more, or leave it out",fieldPath=".maxExecutors"
-// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.minExecutors) || !has(self.maxExecutors) || self.minExecutors <= self.maxExecutors`,message="is above maxExecutors, with which Spark does not start; lower it, or raise maxExecutors",fieldPath=".minExecutors"
-// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.initialExecutors) || !has(self.maxExecutors) || self.initialExecutors <= self.maxExecutors`,message="is above maxExecutors, with which Spark does not start; lower it, or raise maxExecutors",fieldPath=".initialExecutors"
+// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.minExecutors) || self.minExecutors >= 0`,message="is negative, so Spark would not start; write 0 or more",fieldPath=".minExecutors"
+// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.maxExecutors) || self.maxExecutors > 0`,message="is below 1, so Spark would not start; write 1 or more, or leave it out",fieldPath=".maxExecutors"
+// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.minExecutors) || !has(self.maxExecutors) || self.minExecutors <= self.maxExecutors`,message="is above maxExecutors, so Spark would not start; lower it, or raise maxExecutors",fieldPath=".minExecutors"
+// +kubebuilder:validation:XValidation:rule=`!has(self.enabled) || !self.enabled || !has(self.initialExecutors) || !has(self.maxExecutors) || self.initialExecutors <= self.maxExecutors`,message="is above maxExecutors, so Spark would not start; lower it, or raise maxExecutors",fieldPath=".initialExecutors"
 type DynamicAllocation struct {
 	// Whether Spark adds and removes executors according to load (spark.dynamicAllocation.enabled).
 	// +optional

@@ -84,7 +84,7 @@ type SparkPodSpec struct {
 
 	// Labels of the pod (spark.kubernetes.{driver,executor}.label.NAME). Labels that Spark and the operator set take
 	// precedence.
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove it, or give it another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
 	// +kubebuilder:validation:XValidation:rule=`!('spark-role' in self || 'spark-version' in self || 'spark-app-selector' in self || 'spark-app-name' in self)`,message="the labels spark-role, spark-version, spark-app-selector and spark-app-name are Spark's own and cannot be set; remove them"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
@@ -195,7 +195,7 @@ type DriverSpec struct {
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
 
 	// Labels of the driver's headless Service (spark.kubernetes.driver.service.label.NAME).
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove it, or give it another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 

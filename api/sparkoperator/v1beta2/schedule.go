@@ -20,7 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Last Run",type="date",JSONPath=".status.lastRun"
 // +kubebuilder:printcolumn:name="Last Run Name",type="string",JSONPath=".status.lastRunName"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
-// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="metadata.name cannot begin the name of a run: use at most 52 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="metadata.name is not valid as the beginning of a run's name: use at most 52 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
 type ScheduledSparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the runs
@@ -72,12 +72,12 @@ type ScheduledSparkApplicationSpec struct {
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
 	// How many successful runs are kept; 0 keeps none. Default 1.
 	// +kubebuilder:validation:XValidation:rule=`self >= 0`,message="is below zero; 0 keeps no run that succeeded"
-	// +kubebuilder:validation:XValidation:rule=`self <= 1000`,message="is more than the 1000 runs that a schedule may keep; write fewer"
+	// +kubebuilder:validation:XValidation:rule=`self <= 1000`,message="is above 1000, the largest number of runs that a schedule keeps; use a smaller number"
 	// +optional
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
 	// How many failed runs are kept; 0 keeps none. Default 1.
 	// +kubebuilder:validation:XValidation:rule=`self >= 0`,message="is below zero; 0 keeps no run that failed"
-	// +kubebuilder:validation:XValidation:rule=`self <= 1000`,message="is more than the 1000 runs that a schedule may keep; write fewer"
+	// +kubebuilder:validation:XValidation:rule=`self <= 1000`,message="is above 1000, the largest number of runs that a schedule keeps; use a smaller number"
 	// +optional
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
 	// How late a run may start, in seconds after its time. A run that would start later is skipped and reported. If

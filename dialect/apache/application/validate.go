@@ -27,7 +27,7 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	wrong := validName(app)
 	if app.Spec.DeploymentMode == sparkv1.ClientMode {
 		wrong = append(wrong, &dialect.FieldError{Field: "spec.deploymentMode",
-			Message: "ClientMode is not served: the driver always runs in a pod of its own; use ClusterMode, or leave it out"})
+			Message: "ClientMode is not supported, because the driver always runs in a pod of its own; use ClusterMode, or leave the field out"})
 	}
 	for _, d := range exposedEntries(&app.Spec) {
 		if d.isRoute() {
@@ -41,7 +41,7 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 // label value contain it.
 func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
-		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
+		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a Service's name: %s", app.Name, strings.Join(problems, "; "))}}
 	}
 	return nil
 }

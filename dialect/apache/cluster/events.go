@@ -33,7 +33,8 @@ const (
 // Decide and AuxiliaryObjects.Decide.
 func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []dialect.Event) {
 	tell := plan.Notices
-	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver { // the event of the take-over precedes the transitions
+	if len(tell) > 0 && tell[0].Cause.Reason == EventClusterTakenOver {
+		// The event of the take-over precedes the transitions.
 		out, tell = append(out, clusterNotice(tell[0])), tell[1:]
 	}
 	for _, t := range plan.Transitions {

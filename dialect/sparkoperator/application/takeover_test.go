@@ -128,7 +128,7 @@ func TestTakeOverStates(t *testing.T) {
 		{"SUBMITTED", runs, nil, "RUNNING", lifecycle.Started, ""},
 		{"RUNNING", runs, nil, "RUNNING", lifecycle.Started, ""},
 		{"RUNNING", runs, retry, "RUNNING", lifecycle.Started, ""},
-		{"RUNNING", runs, suspend, "SUSPENDING", lifecycle.Suspending, ""}, // the driver is deleted after this state was stored
+		{"RUNNING", runs, suspend, "SUSPENDING", lifecycle.Suspending, ""}, // stored before the driver is deleted
 		{"RUNNING", corev1.PodSucceeded, nil, "COMPLETED", lifecycle.Retained, ""},
 		{"RUNNING", corev1.PodFailed, nil, "FAILED", lifecycle.Retained, ""},
 		{"RUNNING", corev1.PodFailed, retry, "FAILING", lifecycle.Waiting, ""},

@@ -49,7 +49,7 @@ func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 // validName checks that the name is a DNS label (RFC 1035), since it becomes a part of the names of Services.
 func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
-		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", app.Name, strings.Join(problems, "; "))}}
+		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a Service's name: %s", app.Name, strings.Join(problems, "; "))}}
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*sparkoperator.F
 	}
 	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &app.Spec.Driver.SparkPodSpec, "executor": &app.Spec.Executor.SparkPodSpec} {
 		if len(pod.NodeSelector) > 0 {
-			wrong = append(wrong, &sparkoperator.FieldError{Field: "spec.nodeSelector", Message: fmt.Sprintf("cannot be set together with spec.%s.nodeSelector; move its entries there", role)})
+			wrong = append(wrong, &sparkoperator.FieldError{Field: "spec.nodeSelector", Message: fmt.Sprintf("cannot be set together with spec.%[1]s.nodeSelector; move all entries to spec.%[1]s.nodeSelector", role)})
 		}
 	}
 	slices.SortFunc(wrong, func(a, b *sparkoperator.FieldError) int { return strings.Compare(a.Message, b.Message) })

@@ -36,7 +36,7 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 	const field = "metadata.name"
 	if problems := validation.IsDNS1035Label(sc.Name); len(problems) > 0 {
-		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q cannot begin the name of a Service: %s", sc.Name, strings.Join(problems, "; "))}}
+		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q is not valid as the beginning of a Service's name: %s", sc.Name, strings.Join(problems, "; "))}}
 	}
 	if most := validation.DNS1035LabelMaxLength - len(connect.ServerName("")); len(sc.Name) > most {
 		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q has %d characters, so the name %s of its pod and Service would be too long; use at most %d characters",

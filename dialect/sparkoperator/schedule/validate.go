@@ -53,7 +53,7 @@ func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*sparkop
 	}
 	most := func(field string, n int32) {
 		if n > dialect.MaxHistory {
-			message := fmt.Sprintf("%d is more than the %d runs that a schedule may keep; write fewer", n, dialect.MaxHistory)
+			message := fmt.Sprintf("%d is above %d, the largest number of runs that a schedule keeps; use a smaller number", n, dialect.MaxHistory)
 			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: message})
 		}
 	}
@@ -76,7 +76,7 @@ func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*sparkop
 
 func validScheduleName(name string) []*sparkoperator.FieldError {
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q cannot begin the name of a run: %s", name, strings.Join(problems, "; "))}}
+		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a run's name: %s", name, strings.Join(problems, "; "))}}
 	}
 	if len(name) > schedule.MaxName {
 		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; use at most %d, because the name of a run consists of this name and a time and has at most 63 characters", name, len(name), schedule.MaxName)}}

@@ -48,7 +48,7 @@ var controllerFlags = []known{
 	{name: "leader-election-renew-deadline", kind: period, field: "leaderElection.renewDeadline"},
 	{name: "leader-election-retry-period", kind: period, field: "leaderElection.retryPeriod"},
 	{name: "metrics-bind-address", kind: text, field: "metrics.bindAddress"},
-	{name: "enable-metrics", kind: boolean, apply: enableMetrics}, // must follow the address flag, because it can set the address to "0"
+	{name: "enable-metrics", kind: boolean, apply: enableMetrics}, // after the address, which it can set to "0"
 	{name: "metrics-endpoint", kind: text, why: "metrics are served at /metrics; the kubeflow operator ignores this flag, too"},
 	{name: "metrics-prefix", kind: text, field: "metrics.prefix"},
 	{name: "metrics-labels", kind: texts, apply: metricsLabels},

@@ -362,8 +362,8 @@ func TestConfigurationIsShown(t *testing.T) {
 	}
 }
 
-// TestPageOfTheProperties checks that docs/migrate-apache.md has a row for every property. The row must say "no effect"
-// if property.why gives a reason for the property, and must not say so otherwise.
+// TestPageOfTheProperties checks that docs/migrate-apache.md has a row for every property. The row must contain
+// "no effect" if property.why gives a reason for the property. No other row may contain these words.
 func TestPageOfTheProperties(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/migrate-apache.md")
 	if err != nil {
