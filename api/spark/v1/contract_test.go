@@ -54,15 +54,15 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate lists the intended gaps between the peer's definitions and ours. A gap matches an entry if its description
-// (crd.Gap.What) begins with the string what. The string why gives the reason for the gap.
+// deliberate lists the values that our definitions reject on purpose, although the peer's definitions accept them. An
+// entry covers each crd.Gap whose What begins with the field what. The field why gives the reason.
 var deliberate = []struct{ what, why string }{
 	{"rule oldSelf.hasValue() || self.metadata.name.size()", "the peer cannot run a new resource with such a name either: it fails when it creates the first Service"},
 	{`format "int64"`, "a number beyond 64 bits fits neither Go's nor Java's types: the peer cannot decode it either"},
 	{"maxLength 256", "no Spark version is that long"},
 	{"maxItems ", "no application or cluster that ran is known to have that many (docs/validation.md, Limits)"},
 	{"maxProperties ", "as for maxItems"},
-	{"rule ", "a pass refuses the same values (docs/validation.md, The other kinds)"},
+	{"rule ", "the operator refuses the same values when it reconciles the object (docs/validation.md, The other kinds)"},
 }
 
 // TestPeersManifestsAreAccepted checks that our definitions accept and keep every manifest that the peer's definitions
@@ -187,9 +187,9 @@ func TestPeersValuesAreStored(t *testing.T) {
 	}
 }
 
-// byRule reports whether every error comes from one of the definition's validation rules. Our definition may have rules
-// that the peer's lacks, because a pass refuses the same values. docs/validation.md lists these rules, and the test of
-// internal/testkit/refusal has a row for each.
+// byRule reports whether every error comes from a validation rule of our definition. Our definition has rules that the
+// peer's definition lacks. They reject only values that the operator would reject anyway when it reconciles the object.
+// docs/validation.md lists these rules, and the test of internal/testkit/refusal has a row for each.
 func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	for _, err := range errs {
 		if !slices.ContainsFunc(rules, func(r crd.Rule) bool { return r.Message == err.Detail }) {

@@ -40,8 +40,9 @@ func encode(t testing.TB, v any) []byte {
 	return raw
 }
 
-// deliberate lists the intended gaps between our definition and the definition of the peer, the kubeflow operator. A
-// crd.Gap matches an entry if its Path ends with path and its What begins with what.
+// deliberate lists the values that our definition rejects on purpose, although the definition of the peer, the kubeflow
+// operator, accepts them. An entry covers each crd.Gap whose Path ends with the field path and whose What begins with
+// the field what. The field why gives the reason.
 var deliberate = []struct{ path, what, why string }{
 	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer cannot decode other numbers either"},
 	{"Port", "maximum 2.147483647e+09", "as for the minimum"},
@@ -49,7 +50,7 @@ var deliberate = []struct{ path, what, why string }{
 	{"sparkVersion", "maxLength 256", "no Spark version is that long"},
 	{"", "maxItems ", "no server that ran is known to have that many (docs/validation.md, Limits)"},
 	{"", "maxProperties ", "as for maxItems"},
-	{"", "rule ", "a pass refuses the same values (docs/validation.md, The other kinds)"},
+	{"", "rule ", "the operator refuses the same values when it reconciles the object (docs/validation.md, The other kinds)"},
 }
 
 // TestPeersManifestsAreAccepted checks that our definition accepts and keeps every manifest that the peer's definition
@@ -102,9 +103,9 @@ func TestPeersValuesAreStored(t *testing.T) {
 	}
 }
 
-// byRule reports whether every error comes from one of the definition's validation rules. Our definition may have rules
-// that the peer's lacks, because a pass refuses the same values. docs/validation.md lists these rules, and the test of
-// internal/testkit/refusal has a row for each.
+// byRule reports whether every error comes from a validation rule of our definition. Our definition has rules that the
+// peer's definition lacks. They reject only values that the operator would reject anyway when it reconciles the object.
+// docs/validation.md lists these rules, and the test of internal/testkit/refusal has a row for each.
 func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	for _, err := range errs {
 		if !slices.ContainsFunc(rules, func(r crd.Rule) bool { return r.Message == err.Detail }) {

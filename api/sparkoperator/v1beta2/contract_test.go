@@ -18,9 +18,11 @@ const (
 	version      = "v1beta2"
 )
 
-// deliberate lists the intended gaps between our definitions and those of the peer, the kubeflow operator. A crd.Gap
-// matches an entry if its Path ends with path and its What begins with what. A new gap may break a user's manifest, so
-// the text why must show that no such manifest ever ran. docs/validation.md lists the gaps with the texts says and why.
+// deliberate lists the values that our definitions reject on purpose, although the definitions of the peer, the
+// kubeflow operator, accept them. An entry covers each crd.Gap whose Path ends with the field path and whose What
+// begins with the field what. The field says describes the rejected values. The field why explains why no application
+// with such a value ever ran, because a new gap must not break a user's manifest. A table in docs/validation.md
+// contains both texts.
 var deliberate = []struct{ path, what, says, why string }{
 	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
 	{"executor.memory", "rule", "the same", "Spark cannot parse it: the driver ends when it reads its configuration"},
@@ -36,7 +38,7 @@ var deliberate = []struct{ path, what, says, why string }{
 	{"", "maxProperties ", "more entries than [Limits](#limits) allows", "like items of a list"},
 	{"Time", "pattern ^[^tz]*$", "a time with a small t or z", "Go's times have a capital T and Z: the kubeflow operator cannot decode others"},
 	{"Run", "pattern ^[^tz]*$", "the same", "like all times"},
-	{"", "rule ", "what [By the operator](#by-the-operator) and [The other kinds](#the-other-kinds) mark as refused by the definition", "a pass of the operator refuses the same"},
+	{"", "rule ", "what [By the operator](#by-the-operator) and [The other kinds](#the-other-kinds) mark as refused by the definition", "the operator refuses the same values when it reconciles the object"},
 }
 
 const strictQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`

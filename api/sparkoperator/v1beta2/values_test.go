@@ -62,9 +62,9 @@ func deliberatelyRefused(path string) bool {
 	return false
 }
 
-// byRule reports whether every error comes from one of the definition's validation rules. Our definition may have rules
-// that the peer's lacks, because a pass refuses the same values. docs/validation.md lists these rules, and the test of
-// internal/testkit/refusal has a row for each.
+// byRule reports whether every error comes from a validation rule of our definition. Our definition has rules that the
+// peer's definition lacks. They reject only values that the operator would reject anyway when it reconciles the object.
+// docs/validation.md lists these rules, and the test of internal/testkit/refusal has a row for each.
 func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	for _, err := range errs {
 		if !slices.ContainsFunc(rules, func(r crd.Rule) bool { return r.Message == err.Detail }) {
