@@ -376,7 +376,7 @@ func (u *user) tops() {
 	u.driver("busy", corev1.PodRunning, running())
 	u.does(exit.OK, "RUNNING", "wait", "busy", "--for=running", "--timeout=1m")
 	bare := u.does(exit.OK, "busy-driver", "top", "busy")
-	for _, want := range []string{"note: no CPU and memory: the cluster has no metrics API", "note: no stages: Spark's REST API does not answer"} {
+	for _, want := range []string{"note: no values of CPU and memory: the cluster has no metrics API", "note: no stages: Spark's REST API does not answer"} {
 		if !strings.Contains(bare.out, want) {
 			u.t.Errorf("the page lacks %q:\n%s", want, bare.out)
 		}

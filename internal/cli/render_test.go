@@ -104,7 +104,7 @@ func (r *recorder) of(owner client.Object) (objects []*unstructured.Unstructured
 	return objects
 }
 
-// runOperator runs a complete operator until the end of the test, and records the objects that the operator creates.
+// runOperator runs a real operator until the end of the test, and records the objects that the operator creates.
 func runOperator(t *testing.T, w *scene.World) *recorder {
 	t.Helper()
 	cfg := config.Default()
@@ -128,9 +128,9 @@ func runOperator(t *testing.T, w *scene.World) *recorder {
 	return record
 }
 
-// TestRenderIsWhatTheOperatorCreates checks, for examples of all kinds, that render prints byte for byte what a
-// complete operator sends to a real API server for the stored object. It also checks that the API server stores
-// everything that the operator sends.
+// TestRenderIsWhatTheOperatorCreates checks, for examples of all kinds, that render prints byte for byte what a running
+// operator sends to a real API server for the stored object. It also checks that the API server stores everything that
+// the operator sends.
 func TestRenderIsWhatTheOperatorCreates(t *testing.T) {
 	w := scene.New(t)
 	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "spark-operator-spark"}})

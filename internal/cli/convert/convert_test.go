@@ -407,7 +407,8 @@ func TestNothingIsDroppedInSilence(t *testing.T) {
 	}
 }
 
-// TestComments checks that the written manifest contains each comment, as a single comment of plain text.
+// TestComments checks that the written manifest contains every comment of the result. It looks for the first line of
+// each comment.
 func TestComments(t *testing.T) {
 	o := operator(t)
 	corpus(t, o, func(name string, source client.Object) {

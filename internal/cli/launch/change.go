@@ -21,9 +21,9 @@ type Change struct {
 	Beside []string
 }
 
-// Change computes the effect of an edit. The first object is stored in the cluster. The edit replaces the object's spec
-// and labels by those of the second object. Change computes the operator's next passes twice, with the edit and without
-// it, and returns the differences.
+// Change computes the effect of an edit. The object live is stored in the cluster, and the object wanted has the edited
+// spec and labels. Change computes the operator's next passes twice, with the edit and without it, and returns the
+// differences.
 func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change Change, err error) {
 	k, err := o.Kind(live)
 	if err != nil {

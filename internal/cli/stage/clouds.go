@@ -21,7 +21,7 @@ import (
 func onlyParameters(u *url.URL, allowed, environment string) error {
 	for name := range u.Query() {
 		if name != allowed {
-			return fmt.Errorf("%s:// takes no parameter %s, only %s; choose another server in the environment (%s)", u.Scheme, name, allowed, environment)
+			return fmt.Errorf("%s:// takes no parameter %s, only %s; to use another server, set environment variables (%s)", u.Scheme, name, allowed, environment)
 		}
 	}
 	return nil

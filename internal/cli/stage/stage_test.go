@@ -287,8 +287,8 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 	}
 }
 
-// TestRemoveCallsOnlyOwnServers checks that Remove sends no requests to a server that the application names, unless the
-// user's own store names the same server.
+// TestRemoveCallsOnlyOwnServers checks that Remove sends no requests to the server in the application's annotation,
+// unless the URL of the user's own store names the same server.
 func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))

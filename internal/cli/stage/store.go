@@ -232,8 +232,8 @@ func checkServer(store string) error {
 	if server == "" || server == own {
 		return nil
 	}
-	return fmt.Errorf("sparkctl does not send your credentials to the server %s, because only the application names it; "+
-		"if the server is yours, delete the files there, and set %s to the URL of the store before you delete other applications", server, storeVariable)
+	return fmt.Errorf("sparkctl does not send your credentials to the server %s, because only the application names this server; "+
+		"if you trust the server, delete the files yourself, and set %s to the URL of the store, so that sparkctl can delete the files of other applications", server, storeVariable)
 }
 
 // endpoint returns the server that a store's URL names, or an empty string if it names none.

@@ -34,13 +34,13 @@ func readUsage(ctx context.Context, c *cluster.Client, object client.Object) (us
 	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsServiceUnavailable(err):
-		return nil, "no CPU and memory: the cluster has no metrics API, or it does not answer; sparkctl doctor says how to install it"
+		return nil, "no values of CPU and memory: the cluster has no metrics API, or it does not answer; sparkctl doctor says how to install it"
 	case err != nil:
-		return nil, fmt.Sprintf("no CPU and memory: %v", c.Explain(err))
+		return nil, fmt.Sprintf("no values of CPU and memory: %v", c.Explain(err))
 	}
 	var list podMetrics
 	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Sprintf("no CPU and memory: the answer of the metrics API cannot be read: %v", err)
+		return nil, fmt.Sprintf("no values of CPU and memory: the answer of the metrics API cannot be read: %v", err)
 	}
 	usage = map[string]used{}
 	for _, item := range list.Items {
