@@ -34,7 +34,7 @@ func examples(t *testing.T) []string {
 }
 
 // TestPageOfTheConfiguration checks that the configuration files on the page are valid, and that the values in them are
-// the defaults. It also checks that the long file has every field.
+// the defaults. It also checks that the second file, the reference, contains every field.
 func TestPageOfTheConfiguration(t *testing.T) {
 	found := examples(t)
 	if len(found) != 2 {

@@ -63,7 +63,7 @@ func validateNamespaces(c *Configuration) (errs field.ErrorList) {
 	case err != nil:
 		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, err.Error()))
 	case selector.Empty() && c.Namespaces.Selector != "":
-		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, "selects every namespace; remove the selector, which has the same effect"))
+		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, "selects every namespace; leave it empty to serve only the namespaces in names, or every namespace if names is empty, too"))
 	}
 	for i, name := range c.Namespaces.Names {
 		for _, problem := range validation.IsDNS1123Label(name) {

@@ -75,7 +75,7 @@ func Validate(path *field.Path, entries []Default) (errs field.ErrorList) {
 		return field.ErrorList{field.TooMany(path, len(entries), maxEntries)}
 	}
 	if text, err := json.Marshal(entries); err == nil && len(text) > maxSize {
-		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("must be at most %d bytes, because statuses contain parts of it", maxSize))}
+		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("must be at most %d bytes, because the statuses of custom resources contain parts of the defaults", maxSize))}
 	}
 	named := map[string]bool{}
 	for i := range entries {
@@ -99,7 +99,7 @@ func validateEntry(at *field.Path, d *Default) (errs field.ErrorList) {
 	case err != nil:
 		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, err.Error()))
 	case selector.Empty() && d.NamespaceSelector != "":
-		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, "selects every namespace; remove the selector, which has the same effect"))
+		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, "selects every namespace; if you want every namespace, remove the selector"))
 	}
 	errs = append(errs, validateConf(at, d)...)
 	errs = append(errs, validateImages(at, d)...)
