@@ -364,7 +364,8 @@ type Part string
 // These are the parts of an application, a standalone cluster or a schedule.
 const (
 	// Submission is everything that a launch creates: ConfigMaps and Services before the driver pod, or a Secret before
-	// the submitter pod. Confirm with Submission reads live whether the objects exist that the submitted driver mounts.
+	// the submitter pod. Confirm with Submission reads live the objects that the submitted driver mounts, to check that
+	// they exist.
 	Submission   Part = "Submission"
 	Attempt      Part = "Attempt"      // all objects of an attempt: submitter, driver, executors, ConfigMaps, Services
 	SubmitterPod Part = "SubmitterPod" // the submitter pod; only for notices

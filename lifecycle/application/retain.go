@@ -44,8 +44,9 @@ func (s *step) retentionOver() bool {
 }
 
 // released reports whether no object of the application's attempts is left. If objects are left, it requests their
-// deletion and keeps the remembered cause of the end. In the phases Waiting and Done it also looks for objects with the
-// next attempt number, because an interrupted launch may have created objects but no pod.
+// deletion. It does not change Memory.Cause, which still contains the cause of the end. In the phases Waiting and Done
+// it also looks for objects with the next attempt number, because an interrupted launch may have created objects but no
+// pod.
 func (s *step) released() bool {
 	last := s.m.Attempt
 	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {

@@ -385,7 +385,7 @@ func (s *step) policyWait(active []string) string {
 	return ""
 }
 
-// waitsForOthers applies the policy to the active runs. It reports whether the next run must wait for them.
+// waitsForOthers applies the schedule's Policy to the active runs. It reports whether the next run must wait for them.
 func (s *step) waitsForOthers(c candidate) bool {
 	var active, stay, ahead []string
 	for _, run := range s.seen.Runs {

@@ -148,8 +148,9 @@ func (p *parser) settings() error {
 	return nil
 }
 
-// systemProperties sets keys from the submitter's system properties, unless another source has set them. It determines
-// the master, the deploy mode and the name first, because a JVM's system properties do not affect these three.
+// systemProperties sets keys from the submitter's system properties, unless another source has set them. Spark ignores
+// system properties for the master, the deploy mode and the application's name. The step clusterMode has already
+// determined the first two, and systemProperties sets the name before it reads the system properties.
 func (p *parser) systemProperties() error {
 	name, _ := p.conf.Get(appNameKey)
 	if name == "" {

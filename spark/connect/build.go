@@ -44,8 +44,8 @@ const maxConfigMap = 1 << 20
 //
 // The pod is the Request's template with these changes:
 //   - Build sets the name, the namespace, the owner, the restart policy (Never, because the caller creates the next
-//     server), the command line, the labels spark-role and spark-version, the labels of the Request, POD_IP and
-//     SPARK_NO_DAEMONIZE.
+//     server), the command line, the labels spark-role and spark-version, the labels of the Request, and the
+//     environment variables POD_IP and SPARK_NO_DAEMONIZE.
 //   - Build sets the image if the template names none.
 //   - Build adds ports. It also adds probes, the service account, the pull policy, pull secrets and resources if the
 //     template does not set them.

@@ -26,8 +26,8 @@ func DeniedAccountMessage(account string) string {
 	return fmt.Sprintf("service account %q is the operator's own, and a pod with it would have all rights of the operator; name another", account)
 }
 
-// checkAccounts rejects Request.DeniedServiceAccount as the service account of the driver, the executors or the runner.
-// It does not matter whether a key, a template or an overlay names the account.
+// checkAccounts rejects Request.DeniedServiceAccount as the service account of the driver, the executors or the runner
+// (the pod that runs spark-submit). It does not matter whether a key, a template or an overlay names the account.
 func (d *draft) checkAccounts() error {
 	denied := d.r.DeniedServiceAccount
 	if denied == "" {

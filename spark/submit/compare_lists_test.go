@@ -18,8 +18,8 @@ type listed struct {
 	reason string
 }
 
-// find returns the first entry of list that matches the case, the Spark version and the text of a difference or an
-// error, or nil if there is none.
+// find returns the first entry of list that matches the name of a test case, the Spark version, and the text of a
+// difference or an error. It returns nil if no entry matches.
 func find(list []listed, name, version, text string) *listed {
 	for i, l := range list {
 		if (len(l.lines) == 0 || slices.Contains(l.lines, record.Line(version))) && matches(l.cases, name) && matches(l.text, text) {

@@ -128,8 +128,8 @@ func (a Applications) explained(err error) error {
 	return faults[0]
 }
 
-// encodeDefaults stores the platform's defaults in the status if this decision launched an attempt. The argument before
-// is the memory of the previous decision, and the argument next is the memory of this decision.
+// encodeDefaults stores the platform's defaults in the status if this decision launched an attempt. The arguments
+// before and next are the application's Memory before and after this decision.
 func (a Applications) encodeDefaults(app *sparkv1.SparkApplication, before, next lifecycle.Memory) {
 	if o := app.Status.Operator; o != nil && next.Attempt != before.Attempt {
 		o.Defaults = a.Defaults.Remember()

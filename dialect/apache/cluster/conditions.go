@@ -174,8 +174,8 @@ func stalledReported(sc *sparkv1.SparkCluster, why lifecycle.Cause) bool {
 	return stalled != nil && stalled.Message == why.Message
 }
 
-// setCluster sets the condition whose type is the argument kind. The condition's transition time changes only if its
-// status (True or False) changes.
+// setCluster sets a condition. The argument kind is the condition's type. The transition time of the condition changes
+// only if its status (True or False) changes.
 func setCluster(sc *sparkv1.SparkCluster, kind string, status metav1.ConditionStatus, why lifecycle.Cause, now time.Time) {
 	dialect.SetCondition(&sc.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: dialect.UsableReason(cmp.Or(why.Reason, kind)), Message: why.Message,

@@ -74,8 +74,8 @@ var families = []struct{ prefix, field string }{
 	{"spark.hadoop.", "spec.hadoopConf"},
 }
 
-// asFieldError converts an error of the package submit into an error that names the field of the custom resource. This
-// is the typed field that set the value, or else the entry of sparkConf.
+// asFieldError converts an error of the package submit into an error that names the field of the custom resource that
+// set the value: a typed field or an entry of sparkConf.
 func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkoperator.FieldError {
 	field := specFields[refused.Field]
 	switch {

@@ -113,8 +113,9 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 // EventWarning is the reason of events about fields that have no effect.
 const EventWarning = "SubmissionWarning"
 
-// serviceWarnings returns a notice for each part of spec.server.service that has no effect. Each notice is returned
-// once per generation, because an edit of this field creates no server whose launch could report it.
+// serviceWarnings returns a notice for each part of spec.server.service that has no effect. Decide reports these
+// notices once for each generation of the SparkConnect. It does not wait for the launch of a server, because an edit of
+// this field launches no server.
 func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (notices []lifecycle.Notice) {
 	warnings := inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service))
 	if base := sc.Spec.Server.Service; base != nil && !equality.Semantic.DeepEqual(base.Status, corev1.ServiceStatus{}) {
