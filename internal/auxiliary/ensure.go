@@ -178,8 +178,8 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 	return w.RequeueAfter
 }
 
-// ensureAll ensures the wanted objects concurrently and returns the results. It deletes the unwanted objects last,
-// because some of them stay for now if a wanted object is missing (separateKept).
+// ensureAll ensures the wanted objects concurrently and returns the results. After that it deletes the unwanted
+// objects. Some unwanted objects must stay as long as a wanted object is missing (separateKept).
 func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.AuxiliaryObjects, remove []client.Object, last attempt) attempt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

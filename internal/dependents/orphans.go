@@ -76,8 +76,8 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 }
 
 // orphansOf finds in the caches the orphans of a deleted custom resource. A driver is an orphan if the custom resource
-// is its only owner. Another object is an orphan if its owners are only the custom resource or such drivers. The
-// orphans that only drivers own are returned separately.
+// is its only owner. Another object is an orphan if each of its owners is the custom resource or an orphaned driver.
+// Orphans that only drivers own are returned separately.
 func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid types.UID) (orphans, ownedByDrivers []client.Object, err error) {
 	pods, others, err := c.Labelled(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid}})
 	if err != nil {

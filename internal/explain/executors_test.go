@@ -47,7 +47,8 @@ func shortage(driver types.UID, executor func() (*corev1.Pod, error)) Shortage {
 	return Shortage{Of: pi, UID: "u", Attempt: 1, Driver: driver, Account: "default", Since: noon, Executor: executor}
 }
 
-// TestExecutorsAnswerIsKept checks that an answer is kept for a while, and that it is kept longer if a new query fails.
+// TestExecutorsAnswerIsKept checks that Executors keeps the API server's answer for a while, and that it keeps the
+// answer longer if a new query fails.
 func TestExecutorsAnswerIsKept(t *testing.T) {
 	message := errors.New("timeout")
 	api := &dryRunClient{err: message}

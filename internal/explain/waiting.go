@@ -32,8 +32,8 @@ type PendingPod struct {
 }
 
 // Pods returns the pending pods without a wait reason: drivers, pods that submit drivers, at most one executor, and at
-// most one pod of a standalone cluster. The arguments executors and members are the pods from which the facts were
-// read, in the same order as the facts.
+// most one pod of a standalone cluster. The arguments executors and members contain the pods that seen.Executors and
+// seen.Members describe, in the same order.
 func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []PendingPod {
 	pods := drivers(seen)
 	if pod, facts := waitingExecutor(seen, executors); pod != nil {

@@ -153,8 +153,8 @@ type SetDriver struct {
 	attempt int32
 }
 
-// SetDriverOf reads from the labels of a pod which driver the pod belongs to. The pod is an executor in a StatefulSet
-// or Deployment of the driver, or the driver itself.
+// SetDriverOf returns the driver to which a pod belongs, according to the pod's labels. The pod is an executor in a
+// StatefulSet or Deployment of the driver, or the driver itself.
 func SetDriverOf(pod *corev1.Pod) SetDriver {
 	return SetDriver{pod.Labels[submit.SelectorLabel], Attempt(pod)}
 }

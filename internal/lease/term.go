@@ -72,7 +72,8 @@ func (t *term) stop() {
 
 type termKey struct{}
 
-// within returns a context that ends when ctx or the term ends, and that carries the term for Gate.
+// within returns a context that ends when ctx or the term ends. The context contains the term, which Gate checks before
+// it sends a request.
 func (t *term) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, termKey{}, t))
 	unhook := context.AfterFunc(t.ctx, func() { cancel(ErrOver) })

@@ -107,7 +107,7 @@ func (o Observer) addGroup(ctx context.Context, s *Observation) {
 	existing, err := o.Dependents.InheritedGroup(ctx, group, s.Owner)
 	switch {
 	case err != nil:
-		log.FromContext(ctx).V(1).Info("Could not read the PodGroup of another operator", "cause", err.Error())
+		log.FromContext(ctx).V(1).Info("Could not read the PodGroup that another operator created", "cause", err.Error())
 		s.RequeueAfter = lifecycle.Soonest(s.RequeueAfter, groupRequeueDelay)
 	case existing != nil:
 		s.Set.Others = append(s.Set.Others, *existing)

@@ -110,8 +110,10 @@ func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attem
 
 // TestSchedulerIsNotInstalled checks that an application whose scheduler is not installed waits and reports what is
 // missing. The application waits even under the default policy, which allows no retries, and is launched once the
-// scheduler is installed. If the application has a deadline for the launch, the wait ends at this deadline. The test is
-// not parallel, since the other tests need the definitions.
+// scheduler is installed. If the application has a deadline for the launch, the wait ends at this deadline.
+//
+// The test is not parallel, so it runs before the parallel tests. Those tests install the PodGroup definitions, which
+// must be missing when this test begins.
 func TestSchedulerIsNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.runGangs()

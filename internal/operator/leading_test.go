@@ -193,9 +193,9 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// suspendableLock is the lock of a replica that the test can suspend. A suspended process usually stops before the next
-// renewal of the lease, so the lock blocks the elector there. When the test resumes the replica, the elector begins
-// this renewal with its whole time limit.
+// suspendableLock is the lock of a replica that the test can suspend. A suspended process usually stops between two
+// renewals of the lease. The elector calls Describe there, so Describe blocks until the test resumes the replica. The
+// elector then has the whole time limit for the next renewal.
 type suspendableLock struct {
 	resourcelock.Interface
 	replica *replica

@@ -83,8 +83,8 @@ func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Co
 	return quotas.In, errors.Join(op.Add(quotas), op.AddReadyzCheck("quotas", quotas.Ready))
 }
 
-// certificates returns the runnable that provides the webhook's certificate to the argument serving: from files if the
-// configuration gives a directory, and otherwise self-signed.
+// certificates returns the runnable that stores the webhook's certificate in the argument serving. If the configuration
+// names a directory, the runnable reads the certificate from files there. Otherwise it creates a self-signed one.
 func (op *Operator) certificates(cfg config.Webhook, serving *certs.Serving) manager.Runnable {
 	log := op.GetLogger().WithName("webhook")
 	if cfg.CertDir != "" {

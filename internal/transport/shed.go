@@ -138,8 +138,9 @@ const (
 // Kinds specifies which part of an object is kept, by the kind of the object. Objects of other kinds are kept whole.
 type Kinds map[string]*Message
 
-// Shed returns the kept part of an object in the API server's protobuf encoding. It returns the input unchanged if
-// Kinds does not contain the object's kind, or if it cannot read the input.
+// Shed reduces an object to the part that Kinds specifies for its kind. The input and the result have the API server's
+// protobuf encoding. Shed returns the input unchanged if Kinds does not contain the object's kind, or if it cannot read
+// the input.
 func (k Kinds) Shed(object []byte) []byte { return k.objects().shed(nil, object) }
 
 // objects contains the specifications of Kinds in another form: its Messages describe the envelope (runtime.Unknown) in

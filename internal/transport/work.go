@@ -17,8 +17,9 @@ type Work interface {
 // workKey is the context key of the Work that WithWork adds.
 type workKey struct{}
 
-// WithWork returns a context for a request that lists objects. The transport begins the work when the body of the
-// response is closed. The caller decodes the list after that, and then ends the work.
+// WithWork returns a context for a request that lists objects. The client closes the body of the response before it
+// decodes the list, so the transport calls Begin when the body is closed. The caller of WithWork must end the work when
+// the list is decoded.
 func WithWork(ctx context.Context, work Work) context.Context {
 	return context.WithValue(ctx, workKey{}, work)
 }

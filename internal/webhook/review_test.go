@@ -136,7 +136,7 @@ func (h *hooked) refused(r refusal.Row, pieces ...string) {
 }
 
 // pass returns the message with which a pass reports that the spec of a stored object is invalid. The message is either
-// in the condition Stalled or in the error of a launch. The simulated passes run in an empty cluster.
+// in the condition Stalled or in the error of a launch. The function simulates a pass in an empty cluster.
 func (h *hooked) pass(object *unstructured.Unstructured) string {
 	h.T.Helper()
 	operator := launch.Operator{Config: h.settings(), Now: time.Now()}

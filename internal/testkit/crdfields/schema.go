@@ -130,7 +130,8 @@ func IsRaw(s *Schema) bool {
 	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields && len(s.Properties) == 0
 }
 
-// schemaOf returns a schema, without limits, of the JSON that Kubernetes decodes into a Go type.
+// schemaOf returns a schema of the JSON that Kubernetes decodes into a Go type. The schema contains types, but no
+// limits such as maxLength.
 func schemaOf(t reflect.Type, depth int) Schema {
 	switch t {
 	case reflect.TypeFor[resource.Quantity](), reflect.TypeFor[intstr.IntOrString]():
