@@ -78,7 +78,7 @@ func Unwritable(fault string) error {
 	return fmt.Errorf("the custom resource cannot be encoded, because its spec could not be decoded (%s) and would be lost; send a patch of the fields to change instead", fault)
 }
 
-// empty sets a variable to its zero value. The argument is a pointer to the variable.
+// empty sets a part of a custom resource to its zero value. The argument is a pointer to the part.
 func empty(part any) { reflect.ValueOf(part).Elem().SetZero() }
 
 // span is a range of a text. It contains the index of the first byte, and the index after the last byte.

@@ -375,8 +375,9 @@ const (
 "state":{"waiting":null,"running":null,"terminated":{"exitCode":CODE,"reason":"Ended","startedAt":"STARTED","finishedAt":"NOW"}}}]}}`
 )
 
-// fill replaces the placeholders in one of the statuses by the pod's values, such as UID by its UID. The last parameter
-// contains pairs of a further placeholder and its value, such as "ADDRESS" and the pod's IP address.
+// fill replaces the placeholders in one of the statuses with the pod's values. For example, it replaces UID with the
+// pod's UID. The parameter words contains other placeholders, each followed by its value, such as "ADDRESS" and the
+// pod's IP address.
 func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
 	started := now
 	if p.Status.StartTime != nil {
@@ -387,8 +388,8 @@ func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
 	return []byte(strings.NewReplacer(words...).Replace(status))
 }
 
-// patch replaces the placeholders of a status as fill does, and patches the pod's status in the API server with the
-// result. The last parameter contains pairs of a further placeholder and its value.
+// patch replaces the placeholders of a status with the function fill, and patches the pod's status in the API server
+// with the result. The parameter words is passed to fill.
 func (c *Cluster) patch(ctx context.Context, p *corev1.Pod, status string, words ...string) error {
 	text := fill(p, status, time.Now(), words...)
 	_, err := c.core.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, text, metav1.PatchOptions{}, "status")

@@ -286,7 +286,7 @@ func (b *loadResult) merge(o loadResult) {
 	}
 }
 
-// rate returns the number of applications per second, as the mean over all merged loads.
+// rate returns the mean number of applications per second, over all loads that the result contains.
 func (b *loadResult) rate() (mean float64) {
 	for _, r := range b.rates {
 		mean += r / float64(len(b.rates))

@@ -366,7 +366,7 @@ func (r *rig) fairness() {
 		before := waiting()
 		beside := singles()
 		if after := waiting(); r.AtOnce == 1 && (before < r.Crowd*8/10 || after == 0) {
-			check(fmt.Errorf("%d of %d applications of the namespace crowd were waiting before the measurement, and %d after it. These are too few for a valid result: raise Crowd in the plan", before, r.Crowd, after))
+			check(fmt.Errorf("%d of %d applications in the namespace crowd were waiting before the measurement, and %d after it. These are too few for a valid result: raise Crowd in the plan", before, r.Crowd, after))
 		}
 		r.waitFor("the driver pods of 1,200 applications in the namespace crowd", func() bool {
 			check(pause(r.ctx, time.Second)) // rarely, because a list slows down the measured program

@@ -106,8 +106,8 @@ var kubernetesTypes = map[string]bool{
 	"tolerations": true, "volumeMounts": true, "volumes": true,
 }
 
-// finishSchema narrows a schema and all schemas in it, and drops the descriptions inside Kubernetes' own types. The
-// parameter inside is true if one of Kubernetes' own types contains the schema.
+// finishSchema applies the function narrow to a schema and to all schemas in it, and drops the descriptions inside
+// Kubernetes' own types. The parameter inside is true if one of Kubernetes' own types contains the schema.
 func finishSchema(schema map[string]any, inside bool) {
 	narrow(schema)
 	properties, _ := schema["properties"].(map[string]any)

@@ -250,8 +250,8 @@ func (r *runner) connect(tid int) error {
 	})
 }
 
-// ip runs an ip(8) command. It starts the command's process with the given function, for example in the cluster's
-// namespaces.
+// ip runs an ip(8) command. It starts the command's process with the given function, for example in the Linux
+// namespaces of the cluster.
 func ip(args []string, start func(*exec.Cmd) error) error {
 	var out strings.Builder
 	cmd := exec.Command("ip", args...)

@@ -107,8 +107,8 @@ var (
 )
 
 // parseSignedBy returns the keyring files in a sources file of either format: `Signed-By: FILE` in a stanza or
-// [signed-by=FILE] in a line. It omits keys that are given as a fingerprint or inline. Such a key must also be in a
-// keyring that apt trusts.
+// [signed-by=FILE] in a line. It omits keys that are given as a fingerprint or inline. Such a source works only if apt
+// also trusts a keyring that contains the key.
 func parseSignedBy(text string) []string {
 	var files []string
 	for _, form := range []*regexp.Regexp{signedByField, signedByOption} {

@@ -60,7 +60,7 @@ func newSandbox(t *testing.T) sandbox {
 }
 
 // run runs a script of the sandbox. The environment of the script contains only the given variables, PATH, SPARK_HOME
-// and TOLD, which is the path of a file. The fake programs record some of their environment variables in that file. The
+// and TOLD. TOLD is the path of the file in which the fake programs record some of their environment variables. The
 // first result contains the lines of the script's output, and the second result the lines of that file. In both, the
 // path of the sandbox's Spark home is replaced with HOME, because it varies.
 func (b sandbox) run(t *testing.T, env []string, script string, args ...string) (lines, recorded []string) {
