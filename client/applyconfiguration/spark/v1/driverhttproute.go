@@ -13,7 +13,9 @@ import (
 type DriverHTTPRouteApplyConfiguration struct {
 	// The Service's metadata. The name is required.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`
-	// The Service's spec, kept as written. If it has no selector, the operator adds one that selects the driver.
+	// The Service's spec. The operator replaces its selector by one that selects the driver. If the operator's
+	// configuration does not allow Services that are reachable from outside the cluster, the Service becomes a
+	// ClusterIP Service. All other fields are kept as written.
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
 	// The route's metadata. The name is required.
 	HTTPRouteMetadata *ObjectMetadataApplyConfiguration `json:"httpRouteMetadata,omitempty"`

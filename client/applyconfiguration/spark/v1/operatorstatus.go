@@ -12,7 +12,7 @@ import (
 //
 // OperatorStatus contains the facts about an application that the operator must remember because it cannot observe them
 // again. Facts that another field of the status contains are stored only there. For example, the attempt's number is
-// that of currentAttemptSummary, plus one.
+// stored only in currentAttemptSummary, where it counts from 0.
 type OperatorStatusApplyConfiguration struct {
 	statusv1.OperatorStatusApplyConfiguration `json:""`
 	// Id of the current or last attempt (spark.app.id), computed at its launch.

@@ -13,8 +13,8 @@ import (
 //
 // SparkApplication runs a Spark application on Kubernetes, once or until its restart policy is satisfied.
 //
-// The rule about the name applies to new applications only. A stored application with another name can still be edited
-// and deleted; it fails, and its status names the field.
+// The rule for metadata.name is checked only at creation. A stored application whose name breaks the rule can still be
+// edited and deleted. It fails, and its status names the field.
 type SparkApplicationApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata. The names of the objects of an attempt begin with the name in this metadata.

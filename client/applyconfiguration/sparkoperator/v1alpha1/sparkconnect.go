@@ -14,8 +14,8 @@ import (
 // SparkConnect keeps one Spark Connect server running, which has its own executors. Clients open sessions through the
 // server's Service.
 //
-// The rule about the name applies to new objects only, so that a stored object with another name can still be edited
-// and deleted.
+// The rule for metadata.name is checked only at creation, so that a stored object whose name breaks the rule can still
+// be edited and deleted.
 type SparkConnectApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the server

@@ -13,8 +13,8 @@ import (
 //
 // ScheduledSparkApplication runs a Spark application on a schedule. Each run is its own SparkApplication.
 //
-// The rule about the name applies to new objects only, so that a stored object with another name can still be edited
-// and deleted.
+// The rule for metadata.name is checked only at creation, so that a stored object whose name breaks the rule can still
+// be edited and deleted.
 type ScheduledSparkApplicationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the runs

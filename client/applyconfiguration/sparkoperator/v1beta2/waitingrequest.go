@@ -10,7 +10,8 @@ import (
 // WaitingRequestApplyConfiguration represents a declarative configuration of the WaitingRequest type for use
 // with apply.
 //
-// WaitingRequest is a requested run that is not started yet. Scheduled runs do not wait for the requested run.
+// WaitingRequest describes a run that a user requested with RunNowAnnotation and that is not started yet. Scheduled
+// runs do not wait for it.
 type WaitingRequestApplyConfiguration struct {
 	// Name of the run.
 	Run *string `json:"run,omitempty"`

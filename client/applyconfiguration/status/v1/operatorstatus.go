@@ -10,9 +10,9 @@ import (
 // with apply.
 //
 // OperatorStatus contains the facts that the operator must remember from one decision to the next because it cannot
-// observe them again. It is stored in one write with the rest of the status. Times have microseconds, so that a stored
-// time equals the original. Facts that another field of the status contains (submissionID, the attempt counters) are
-// stored only there.
+// observe them again. The operator writes it together with the rest of the status. Times are stored with microseconds,
+// so that a time does not change when it is stored and read again. Facts that another field of the status contains
+// (submissionID, the attempt counters) are stored only there.
 type OperatorStatusApplyConfiguration struct {
 	// Version of the algorithm that computed specHash. If it differs from the operator's own version, the spec counts
 	// as unchanged.
