@@ -137,8 +137,8 @@ func replicasFor(set string, pods []corev1.Pod) int64 {
 const inheritedPrefix = "left-"
 
 // inheritedContent returns the content label of the inherited StatefulSets of a cluster. The label contains the
-// cluster's generation. If somebody edits the cluster, its generation and the label change. The operator then updates all
-// StatefulSets of the cluster.
+// cluster's generation. If somebody edits the cluster, its generation and the label change. The operator then updates
+// all StatefulSets of the cluster.
 //
 // A new version or configuration of the operator does not change the label, because it is no reason to restart pods
 // that another operator created.

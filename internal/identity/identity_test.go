@@ -296,7 +296,7 @@ func TestVerifyRejectsOtherNamespacesAndMissingIdentity(t *testing.T) {
 		"another namespace": {func(p *corev1.Pod) { p.Namespace = "kube-system" }, "kube-system"},
 		"no label":          {func(p *corev1.Pod) { delete(p.Labels, AppUIDLabel) }, "owner reference"},
 		"no owner":          {func(p *corev1.Pod) { p.OwnerReferences = nil }, "owner reference"},
-		"another attempt":   {func(p *corev1.Pod) { p.Labels[AttemptLabel] = "2" }, "another attempt, 2"},
+		"another attempt":   {func(p *corev1.Pod) { p.Labels[AttemptLabel] = "2" }, "the wrong attempt 2"},
 	} {
 		pod := podWith(map[string]string{AppUIDLabel: "u", AttemptLabel: "1"}, application("u"))
 		test.change(pod)

@@ -26,7 +26,7 @@ func TestVersions(t *testing.T) {
 		{"4.10.0", "4.3", "newer"},
 		{"3.1.1", "3.5", "older"},
 		{"2.4.8", "3.5", "older"},
-		{"3.6.0", "3.5", "not known"},
+		{"3.6.0", "3.5", "not a supported version"},
 		{"", "4.3", "is not a version"},
 		{"latest", "4.3", "is not a version"},
 		{"4", "4.3", "is not a version"},
