@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // stage is a stage as Spark's REST API describes it (org.apache.spark.status.api.v1.StageData).
@@ -92,9 +93,9 @@ func stageLines(stages []stage, width int) string {
 		}
 		b.WriteString(s.line(width) + "\n")
 	}
-	fmt.Fprintf(&b, "stages: %d active, %d pending, %d complete, %d skipped, %d failed\n",
+	total := fmt.Sprintf("%d active, %d pending, %d complete, %d skipped, %d failed",
 		count["ACTIVE"], count["PENDING"], count["COMPLETE"], count["SKIPPED"], count["FAILED"])
-	return b.String()
+	return b.String() + terminal.Wrap("stages: ", total, width) + "\n"
 }
 
 // barWidth is the number of cells of a progress bar.

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,8 @@ func TestStageLines(t *testing.T) {
 	if diff := cmp.Diff(want, stageLines(stages, 0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for line := range strings.Lines(stageLines(stages, 60)) {
+	long := slices.Concat(stages, slices.Repeat([]stage{{Status: "COMPLETE"}}, 1000))
+	for line := range strings.Lines(stageLines(long, 60)) {
 		if n := len(strings.TrimRight(line, "\n")); n > 60 {
 			t.Errorf("%q has %d columns", line, n)
 		}
