@@ -342,7 +342,7 @@ func (u *user) connects() {
 		u.t.Errorf("the shell says %q", got.out)
 	}
 	u.t.Setenv("PATH", "")
-	u.does(exit.Usage, "is not installed", "connect", "spark-connect", "--shell")
+	u.does(exit.Usage, "pip install pyspark-client", "connect", "spark-connect", "--shell")
 }
 
 // front starts a server in front of the API server that answers some paths itself, and returns its address.

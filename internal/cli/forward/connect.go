@@ -18,8 +18,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// shell is the program that --shell starts.
+// shell is the program that --shell starts if it is installed. PySpark without a JVM (the package pyspark-client) does
+// not have it. In this case a Python with a session for the server is started.
 const shell = "pyspark"
+
+// sessionCode is the Python code that opens a session with the server at an address.
+const sessionCode = "from pyspark.sql import SparkSession; spark = SparkSession.builder.remote(%q).getOrCreate(); " +
+	"print(\"Spark\", spark.version, \"is available as spark\")"
 
 // connectPortName is the name of the port of a Connect server's pod to which clients connect.
 const connectPortName = "spark-connect"
@@ -31,8 +36,8 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 		Use:   "connect NAME",
 		Short: "Connect this machine to a Spark Connect server",
 		Long: "Forwards a port of this machine to a Spark Connect server and prints the address for clients. The connection lasts until\n" +
-			"Ctrl-C, and needs the right to create pods/portforward. With --shell, the verb starts " + shell + " on that address, and ends\n" +
-			"with it.",
+			"Ctrl-C, and needs the right to create pods/portforward. With --shell, the verb starts " + shell + " on that address, or a\n" +
+			"Python with a session named spark if only the package pyspark-client is installed, and ends with it.",
 		Example: "  sparkctl connect spark-connect\n" +
 			"  sparkctl connect spark-connect --shell",
 		Args: cobra.ExactArgs(1),
@@ -47,8 +52,11 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 		if _, ok := object.(*v1alpha1.SparkConnect); !ok {
 			return exit.Errorf(exit.Usage, "%s is not a Connect server; if a Connect server has the same name, write connect/%s", screen.Title(object), object.GetName())
 		}
-		if _, err := exec.LookPath(shell); withShell && err != nil {
-			return exit.Usagef("--shell: %s is not installed on this machine; pip install 'pyspark[connect]' installs it", shell)
+		var program []string
+		if withShell {
+			if program, err = findShell(cmd.Context()); err != nil {
+				return err
+			}
 		}
 		pod, err := c.MainPod(cmd.Context(), object)
 		if err != nil {
@@ -66,27 +74,49 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 		}
 		address := fmt.Sprintf("sc://localhost:%d", t.local)
 		if withShell {
-			return runShell(streams, address)
+			return runShell(streams, program, address)
 		}
 		fmt.Fprintf(streams.Out, "%s\n", address)
 		fmt.Fprintf(streams.Err, "%s is reachable at this address until you press Ctrl-C\n", screen.Title(object))
 		return t.wait(ctx, pod)
 	}
 	cmd.Flags().IntVar(&port, "port", 0, "`port` of this machine; by default that of the server, or a free one")
-	cmd.Flags().BoolVar(&withShell, "shell", false, "start "+shell+" on the address")
+	cmd.Flags().BoolVar(&withShell, "shell", false, "start "+shell+" or a Python with a session on the address")
 	return cmd
 }
 
-// runShell runs the shell with the address of a server until the user leaves the shell.
-func runShell(streams terminal.Streams, address string) error {
-	process := exec.Command(shell, "--remote", address) //nolint:noctx // like the tunnel, the shell continues after Ctrl-C
+// pythons are the names of the Python interpreter.
+var pythons = []string{"python3", "python"}
+
+// findShell returns the command line of a shell without the address: of pyspark, or of a Python that can import the
+// client of Spark Connect.
+func findShell(ctx context.Context) ([]string, error) {
+	if _, err := exec.LookPath(shell); err == nil {
+		return []string{shell, "--remote"}, nil
+	}
+	for _, python := range pythons {
+		if exec.CommandContext(ctx, python, "-c", "import pyspark.sql.connect.session").Run() == nil {
+			return []string{python, "-i", "-c"}, nil
+		}
+	}
+	return nil, exit.Usagef("--shell: neither %s nor a Python with PySpark is installed on this machine; pip install pyspark-client installs "+
+		"a client of Spark Connect", shell)
+}
+
+// runShell runs a shell that findShell returned on the address of a server, until the user leaves it.
+func runShell(streams terminal.Streams, program []string, address string) error {
+	argument := address
+	if program[0] != shell {
+		argument = fmt.Sprintf(sessionCode, address)
+	}
+	process := exec.Command(program[0], append(program[1:], argument)...) //nolint:noctx // it continues after Ctrl-C
 	process.Stdin, process.Stdout, process.Stderr = streams.In, streams.Out, streams.Err
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt) // the shell gets Ctrl-C too, and handles it
 	defer signal.Stop(interrupts)
 	err := process.Run()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.Errorf(exit.Failed, "%s ended with exit code %d", shell, ended.ExitCode())
+		return exit.Errorf(exit.Failed, "%s ended with exit code %d", program[0], ended.ExitCode())
 	}
 	return err
 }
