@@ -73,11 +73,11 @@ func (w *suite) runGroups(t *testing.T) {
 	if *wholeLife {
 		run = func(t *testing.T, name string, group func(*testing.T)) { t.Run(name, group) }
 	}
+	run(t, "lines", w.lines) // takes longest
 	run(t, "applications", w.applications)
 	run(t, "life", w.life)
 	run(t, "servers and schedules", w.serversAndSchedules)
 	run(t, "spark.apache.org", w.apache)
-	run(t, "lines", w.lines)
 	run(t, "monitoring", w.monitoring)
 	run(t, "staging", w.staging)
 	run(t, "terminal", w.terminal)

@@ -35,6 +35,8 @@ const (
 type desk struct {
 	*suite
 	dir, conf, bin, tmux string
+	browsed              string // the file with the address at which the browser was opened
+	store                string // the directory of staged files
 	env                  []string
 }
 
@@ -52,7 +54,11 @@ func (w *suite) terminal(t *testing.T) {
 		return a.Status.Executors != nil && a.Status.Executors.Running > 0
 	})
 	d.looks(t, app)
-	first.interrupted("SparkApplication default/first-pi created", "SparkApplication default/first-pi, which continues")
+	d.browses(t, app)
+	if *wholeLife {
+		d.measures(t, app)
+	}
+	first.interrupted("SparkApplication default/first-pi created", "SparkApplication default/first-pi, which continues", "to come back: sparkctl wait app/")
 	first.withoutLog().capture("submit")
 
 	second := d.open(t, wide)
@@ -66,7 +72,9 @@ func (w *suite) terminal(t *testing.T) {
 	w.awaitEnd(t, app, patience, completed)
 	d.atEnd(t, app)
 	if *wholeLife {
-		d.otherVerbs(t, app)
+		d.changes(t, app)
+		d.stages(t)
+		d.connects(t)
 		return
 	}
 	w.remove(t, app)
@@ -79,12 +87,19 @@ func (w *suite) newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatalf("tools/tmux.sh: %v", err)
 	}
-	d := &desk{suite: w, dir: t.TempDir(), conf: t.TempDir(), bin: t.TempDir(), tmux: strings.TrimSpace(string(tmux))}
+	d := &desk{suite: w, dir: t.TempDir(), conf: t.TempDir(), bin: t.TempDir(), store: t.TempDir(), tmux: strings.TrimSpace(string(tmux))}
+	d.browsed = filepath.Join(d.dir, "browsed")
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", root, "-o", filepath.Join(d.bin, "sparkctl"), "./cmd/sparkctl")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+	client, err := filepath.Abs(filepath.Join(root, "tools/connect-client.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{
+		filepath.Join(d.bin, "python3"): "#!/bin/sh\nPATH='" + os.Getenv("PATH") + "' exec '" + client + "' \"$@\"\n",
+		filepath.Join(d.bin, "browser"): "#!/bin/sh\necho \"$1\" > '" + d.browsed + "'\n",
 		filepath.Join(d.bin, "kubectl"): "#!/bin/sh\nexec '" + strings.Join(w.KubectlLine(), "' '") + "' \"$@\"\n",
 		filepath.Join(d.conf, "spark-defaults.conf"): "spark.kubernetes.container.image " + cluster.SparkImage + "\n" +
 			"spark.kubernetes.authenticate.driver.serviceAccountName " + cluster.ServiceAccount + "\n" +
@@ -101,7 +116,7 @@ func (w *suite) newDesk(t *testing.T) *desk {
 	if err := os.CopyFS(d.dir, os.DirFS("testdata/terminal")); err != nil {
 		t.Fatal(err)
 	}
-	d.env = []string{"KUBECONFIG=" + w.Kubeconfig(), "SPARK_CONF_DIR=" + d.conf, "PATH=" + d.bin + ":" + os.Getenv("PATH")}
+	d.env = []string{"BROWSER=" + filepath.Join(d.bin, "browser"), "KUBECONFIG=" + w.Kubeconfig(), "SPARK_CONF_DIR=" + d.conf, "STORE=file://" + d.store, "PATH=" + d.bin + ":" + os.Getenv("PATH")}
 	return d
 }
 
@@ -115,7 +130,7 @@ func (d *desk) stuck(t *testing.T) {
 	s.enter(`  --object-name stuck-pi --spark-version 4.1.4 \`)
 	s.enter(`  --conf spark.kubernetes.container.image=$image pi.py`)
 	s.until("ImagePull")
-	s.interrupted("no-such-tag", "SparkApplication default/stuck-pi, which")
+	s.interrupted("no-such-tag", "SparkApplication default/stuck-pi, which", "to come back: sparkctl wait app/")
 	s.fits(narrow)
 	s.capture("stuck")
 	s.run("sparkctl explain stuck-pi", "state:  SparkApplication default/stuck-pi is SUBMITTED", "do:", "check the image's name and tag", "next:").fits(narrow)
@@ -288,7 +303,6 @@ func (c *console) interrupted(has ...string) {
 	if err := c.screen.Press(c.t.Context(), "C-c"); err != nil {
 		c.t.Fatal(err)
 	}
-	c.until("to come back: sparkctl wait app/")
 	c.ends(130)
 	for _, text := range has {
 		if !strings.Contains(words(c.output), words(text)) {
@@ -358,29 +372,5 @@ func (c *console) capture(name string) {
 	}
 	if want, got := terminal.Stable(shown), terminal.Stable(screen); want != got {
 		c.t.Errorf("docs/terminal.md shows another screen %q than this one; in test/e2e, run go test -run TestOperator/together/terminal . -update:\n%s", name, screen)
-	}
-}
-
-// otherVerbs tests the commands of sparkctl that change an application. It uses the application that has ended.
-func (d *desk) otherVerbs(t *testing.T, app *v1beta2.SparkApplication) {
-	watch := d.open(t, narrow)
-	watch.enter("sparkctl list --kind app --newer 1h --watch")
-	watch.until("first-pi")
-	s := d.open(t, wide)
-	s.run("sparkctl restart first-pi --yes", "a restart is requested")
-	s.run("sparkctl wait first-pi --for=running --timeout=5m", "RUNNING")
-	s.run("sparkctl suspend first-pi --yes", "first-pi")
-	d.await(t, app, patience, "SUSPENDED", func(a *v1beta2.SparkApplication) bool {
-		return a.Status.AppState.State == v1beta2.ApplicationStateSuspended
-	})
-	watch.until("SUSPENDED")
-	watch.fits(narrow)
-	s.run("sparkctl explain first-pi", "sparkctl resume app/first-pi")
-	s.run("sparkctl resume first-pi", "first-pi")
-	s.run("kubectl spark wait first-pi --for=running --timeout=5m", "RUNNING")
-	d.awaitEvent(t, app, "a restart", func(e corev1.Event) bool { return strings.Contains(e.Reason, "Submitted") })
-	s.run("kubectl spark delete first-pi --wait --yes", "first-pi deleted")
-	if left := d.dependents(t, app); len(left) > 0 {
-		t.Errorf("after delete --wait there are still %v", left)
 	}
 }

@@ -54,19 +54,21 @@ var (
 	events    = regexp.MustCompile(`(?m)^events:\n(  .*\n?)+`)
 	generated = regexp.MustCompile(`[0-9a-f]{12,}`)
 	numbers   = regexp.MustCompile(`[0-9]+`)
+	stages    = regexp.MustCompile(`(?m)^stage .*\n`)
 	durations = regexp.MustCompile(`\b0[smhd](0[smh])?\b`)
 )
 
 // Stable returns a form of a screen that is the same in every run of the same commands. It removes or replaces numbers,
-// durations, generated names and events. It removes the states that a command printed while it waited, and replaces the
-// kubelet's message about a problem. It then omits repeated lines. The result has one word per line, so the line breaks
-// of the screen have no effect.
+// durations, generated names and events. It removes the states that a command printed while it waited and the active
+// stages of Spark, and replaces the kubelet's message about a problem. It then omits repeated lines. The result has one
+// word per line, so the line breaks of the screen have no effect.
 func Stable(screen string) string {
 	screen = states.ReplaceAllString(screen, "$1")
 	for causes.MatchString(screen) {
 		screen = causes.ReplaceAllString(screen, "$1=CAUSE\n$2:")
 	}
 	screen = events.ReplaceAllString(screen, "events:\n")
+	screen = stages.ReplaceAllString(screen, "")
 	screen = generated.ReplaceAllString(screen, "ID")
 	screen = numbers.ReplaceAllString(screen, "0")
 	screen = durations.ReplaceAllString(screen, "DURATION")
