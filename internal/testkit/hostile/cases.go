@@ -64,10 +64,11 @@ type Generator struct {
 	// Keys contains the Spark configuration keys that the operator reads. It also contains prefixes of such keys, which
 	// end with a dot.
 	Keys []string
-	// Thorough selects all values of each field, but only one in twenty values of twin fields (see twins). If Thorough
-	// is false, the generator makes a sample, in which each field has few values.
+	// Thorough selects all values of each field. If Thorough is false, the generator makes a sample, in which each field
+	// has few values.
 	Thorough bool
-	// Twins selects all values of twin fields too. It has an effect only if Thorough is set.
+	// Twins selects the same values for each of several twin fields (see twins). If Twins is false, one of them has all
+	// its values, and the others have one in twenty.
 	Twins bool
 }
 
@@ -77,7 +78,7 @@ func (g *Generator) All() iter.Seq[*Case] {
 		var twins twins
 		for _, d := range g.Definitions {
 			for c := range g.Of(d) {
-				if g.Thorough && !g.Twins && twins.skip(c) {
+				if !g.Twins && twins.skip(c) {
 					continue
 				}
 				if !yield(c) {

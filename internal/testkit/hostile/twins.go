@@ -20,9 +20,35 @@ type twins struct {
 	passed int
 }
 
-// skip reports whether a case is left out because it sets a twin of an earlier field.
+// templateOfRuns is the beginning of the fields of a schedule that are twins of the fields of an application.
+const templateOfRuns = "spec.template."
+
+// twinPath returns a text that is the same for all twins of a field.
+func twinPath(d *Definition, field string) string {
+	name := d.Name()
+	if rest, found := strings.CutPrefix(field, templateOfRuns); found && d.Kind == "ScheduledSparkApplication" {
+		name, field = strings.ReplaceAll(name, "Scheduled", ""), "spec."+rest
+	}
+	return role.Replace(name + " ." + field)
+}
+
+// skip reports whether a case is left out because each field that it sets is a twin of an earlier field.
 func (t *twins) skip(c *Case) bool {
-	path := c.Definition.Name() + " ." + c.Field
+	schedules := c.Definition.Kind == "ScheduledSparkApplication" && strings.HasPrefix(c.Field, templateOfRuns)
+	twin := true
+	for _, field := range append([]string{c.Field}, c.Together...) {
+		twin = t.isTwin(c.Definition, field) && twin
+	}
+	if !twin && !schedules {
+		return false
+	}
+	t.passed++
+	return t.passed%twinStride != 0
+}
+
+// isTwin reports whether a field is a twin of a field that was passed to isTwin earlier.
+func (t *twins) isTwin(d *Definition, field string) bool {
+	path := d.Name() + " ." + field
 	shared := role.Replace(path)
 	if t.first == nil {
 		t.first = map[string]string{}
@@ -31,10 +57,5 @@ func (t *twins) skip(c *Case) bool {
 	if !known {
 		t.first[shared] = path
 	}
-	schedules := c.Definition.Kind == "ScheduledSparkApplication" && strings.HasPrefix(c.Field, "spec.template.")
-	if !schedules && (!known || first == path) {
-		return false
-	}
-	t.passed++
-	return t.passed%twinStride != 0
+	return known && first != path
 }
