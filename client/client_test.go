@@ -28,7 +28,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainShared(m) }
 
 func newClients(t *testing.T) versioned.Interface {
 	t.Helper()

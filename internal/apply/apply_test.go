@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard()) // for code without the operator's logger, such as an informer
-	testkit.Main(m)
+	testkit.MainShared(m)
 }
 
 // TestTargets checks which objects each deleting action selects if objects of two attempts exist.

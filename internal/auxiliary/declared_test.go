@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainShared(m) }
 
 // setWithFuture returns a StatefulSet that has fields in its spec and in a container that the API server does not know.
 func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured {

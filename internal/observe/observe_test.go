@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard()) // for code without the operator's logger, such as an informer
-	testkit.Main(m)
+	testkit.MainShared(m)
 }
 
 // TestSilentScheduler checks the wait reason of a pod whose scheduler reports nothing. The pod gets this reason after a

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard()) // for code without the operator's logger, such as an informer
-	testkit.Main(m)
+	testkit.MainShared(m)
 }
 
 // staleCache is a cache whose reads return an old state.

@@ -21,7 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainShared(m) }
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 

@@ -1,6 +1,7 @@
-// Package testkit gives tests a real API server. Each test binary has its own embedded control plane: etcd,
+// Package testkit gives tests a real API server. A test binary has its own embedded control plane: etcd,
 // kube-apiserver and kube-controller-manager, with our custom resource definitions. There is no node, so tests that
-// need a kubelet simulate it.
+// need a kubelet simulate it. The packages whose tests stay in their namespaces share one control plane (shared.go),
+// because its start costs ten seconds of CPU time.
 //
 // KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects a different control plane (controlplane.go). A test is skipped if it
 // needs something that the selected control plane does not offer.
@@ -17,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,17 +40,20 @@ const (
 	// waitTimeout limits Wait. It is far longer than any condition takes, so that a test fails only if the condition
 	// never becomes true.
 	waitTimeout = 60 * time.Second
-	waitStep    = 20 * time.Millisecond
+	// Wait begins with short steps, so that quick conditions cost no time. Later it makes longer steps, because half of
+	// the API server's requests would otherwise be those of tests that wait.
+	firstStep, lastStep = 20 * time.Millisecond, 250 * time.Millisecond
 )
 
 // controlPlane is the control plane that the tests of this process use.
 var controlPlane struct {
-	once sync.Once
-	road road
-	dir  string // of the embedded control plane
-	rest *rest.Config
-	stop func() error
-	err  error
+	once   sync.Once
+	road   road
+	shared bool   // with other packages
+	dir    string // state directory of the embedded control plane
+	rest   *rest.Config
+	stop   func() error
+	err    error
 }
 
 // Main runs a package's tests, and then stops the control plane if a test started it. A TestMain consists of a call of
@@ -137,15 +142,13 @@ func Wait(t testing.TB, what string, condition func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
-	tick := time.NewTicker(waitStep)
-	defer tick.Stop()
-	for {
+	for step := firstStep; ; step = min(step*5/4, lastStep) {
 		err := condition(ctx)
 		if err == nil {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(step):
 		case <-ctx.Done():
 			t.Fatalf("waited %s for %s: %v", waitTimeout, what, err)
 		}
@@ -194,57 +197,52 @@ func start() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = envtest.InstallCRDs(rc, envtest.CRDInstallOptions{
+	if controlPlane.shared && controlPlane.road.kind == embedded {
+		return rc, installOnce(ctx, rc, root)
+	}
+	return rc, installDefinitions(rc, root)
+}
+
+// installDefinitions installs our custom resource definitions.
+func installDefinitions(rc *rest.Config, root string) error {
+	_, err := envtest.InstallCRDs(rc, envtest.CRDInstallOptions{
 		Scheme: clientgoscheme.Scheme, Paths: []string{filepath.Join(root, "config", "crd")}, ErrorIfPathMissing: true,
 		MaxTime: 2 * time.Minute, // several control planes may start at once on few cores
 	})
-	return rc, err
+	return err
 }
 
 func startEmbedded(ctx context.Context, root string) (*rest.Config, error) {
-	dir, err := os.MkdirTemp("", "testkit-")
-	if err != nil {
+	dir, owner := sharedDirectory()
+	if !controlPlane.shared {
+		parent, err := os.MkdirTemp("", "testkit-")
+		if err != nil {
+			return nil, err
+		}
+		dir, owner = filepath.Join(parent, "cluster"), os.Getpid()
+		controlPlane.stop = func() error { return errors.Join(stopEmbedded(root), os.RemoveAll(parent)) }
+	}
+	controlPlane.dir = dir
+	// The control plane ends when the process with the owner's ID ends, even after a crash.
+	if err := sparklocal(ctx, root, "up", "--control-plane-only", "--dir", dir, "--owner-pid", strconv.Itoa(owner)); err != nil {
 		return nil, err
 	}
-	controlPlane.dir, controlPlane.stop = dir, stopEmbedded
-	program, err := sparklocal(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	// Because it gets the owner's process ID, the control plane ends when this process ends, even after a crash.
-	if err := run(ctx, program, "up", "--control-plane-only", "--dir", state(), "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
-		return nil, err
-	}
-	return clientcmd.BuildConfigFromFlags("", filepath.Join(state(), "kubeconfig"))
+	return clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
 }
 
-func state() string { return filepath.Join(controlPlane.dir, "cluster") }
-
-func stopEmbedded() error {
+func stopEmbedded(root string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
-	root, err := Root()
-	if err != nil {
-		return err
-	}
-	program, err := sparklocal(ctx, root)
-	if err != nil {
-		return err
-	}
-	return errors.Join(run(ctx, program, "down", "--dir", state()), os.RemoveAll(controlPlane.dir))
+	return sparklocal(ctx, root, "down", "--dir", controlPlane.dir)
 }
 
-// sparklocal returns the path of the program that starts and stops control planes. The environment variable SPARKLOCAL
-// may name the program. Otherwise sparklocal builds it from the module in the folder local.
-func sparklocal(ctx context.Context, root string) (string, error) {
+// sparklocal runs the program that starts and stops control planes. The environment variable SPARKLOCAL may name the
+// program. Otherwise it is that of the module in the folder local, which Go keeps in its build cache.
+func sparklocal(ctx context.Context, root string, args ...string) error {
 	if program := os.Getenv("SPARKLOCAL"); program != "" {
-		return program, nil
+		return run(ctx, program, args...)
 	}
-	program := filepath.Join(controlPlane.dir, "sparklocal")
-	if _, err := os.Stat(program); err == nil {
-		return program, nil
-	}
-	return program, run(ctx, "go", "build", "-C", filepath.Join(root, "local"), "-o", program, "./cmd/sparklocal")
+	return run(ctx, "go", append([]string{"run", "-C", filepath.Join(root, "local"), "-trimpath", "./cmd/sparklocal"}, args...)...)
 }
 
 func run(ctx context.Context, name string, args ...string) error {
@@ -254,7 +252,7 @@ func run(ctx context.Context, name string, args ...string) error {
 	// A child process that is still running must not make this process wait for the end of its output.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out.Bytes())
+		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out.Bytes())
 	}
 	return nil
 }

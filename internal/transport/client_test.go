@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainShared(m) }
 
 // counting is a transport that counts requests. Tests use it for the requests that are not about pods.
 type counting struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainShared(m) }
 
 // TestCache checks that the cache contains the quotas of its namespaces, and needs no rights but to list and watch
 // them. Without these rights the cache is not ready. It becomes ready when the rights are granted.
