@@ -207,32 +207,40 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 	}
 	examples, failures := "local:///opt/spark/examples/jars/spark-examples.jar", "local:///opt/spark/examples/jars/spark-failures.jar"
 	python := "local:///opt/spark/examples/src/main/python/"
+	const ( // whether a program runs only with SPARK_PROGRAMS=all
+		quick = false
+		whole = true
+	)
 	type run struct {
+		whole      bool
 		name, user string
 		env, args  []string
 		wantCode   int
 		want       string // a regular expression that the output must match
 	}
 	runs := []run{
-		{"SparkPi", "185:185", nil, submit("--class", "org.apache.spark.examples.SparkPi", examples, "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
-		{"JavaSparkPi as another user", "4711:0", nil, submit("--class", "org.apache.spark.examples.JavaSparkPi", examples), 0, `(?m)^Pi is roughly 3\.1\d+$`},
-		{"JavaWordCount", "185:185", nil, submit("--class", "org.apache.spark.examples.JavaWordCount", examples, "/etc/debian_version"), 0, `(?m)^\S+: 1$`},
-		{"GroupByTest", "185:185", nil, submit("--class", "org.apache.spark.examples.GroupByTest", examples, "2", "10", "10"), 0, `(?m)^20$`},
-		{"pi.py", "185:185", []string{"SPARK_DRIVER_BIND_ADDRESS=127.0.0.1"}, submit(python+"pi.py", "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
-		{"python module", "4711:0", nil, []string{"/opt/entrypoint.sh", "python3", "-c", "import pyspark; print(pyspark.__version__)"}, 0, `(?m)^` + regexp.QuoteMeta(version)},
-		{"uncaught exception", "185:185", nil, submit("--class", "dev.sparkoperator.failures.Throws", failures, "so it is"), 1, `IllegalStateException: so it is`},
-		{"exit code", "185:185", nil, submit("--class", "dev.sparkoperator.failures.ExitsWith", failures), 3, `exiting with 3`},
-		{"heap exhausted", "185:185", nil, submit("--class", "dev.sparkoperator.failures.HeapExhausted", failures), 1, `OutOfMemoryError: Java heap space`},
-		{"tasks fail", "185:185", nil, submit("--class", "dev.sparkoperator.failures.TaskFails", failures), 1, `failed on purpose`},
-		{"python exits", "185:185", nil, submit(python+"failures/exits_with.py", "5"), 5, `exiting with 5`},
-		{"no such class", "185:185", nil, submit("--class", "org.example.Absent", examples), 101, `org\.example\.Absent`},
-		{"executor without a driver", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...), []string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
-		{"standalone", "4711:0", nil, []string{"bash", "-c", standaloneScript}, 0, `(?s)Master is running.*ALIVE WORKERS 1\n`},
+		{whole, "SparkPi", "185:185", nil, submit("--class", "org.apache.spark.examples.SparkPi", examples, "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
+		{quick, "JavaSparkPi as another user", "4711:0", nil, submit("--class", "org.apache.spark.examples.JavaSparkPi", examples), 0, `(?m)^Pi is roughly 3\.1\d+$`},
+		{whole, "JavaWordCount", "185:185", nil, submit("--class", "org.apache.spark.examples.JavaWordCount", examples, "/etc/debian_version"), 0, `(?m)^\S+: 1$`},
+		{whole, "GroupByTest", "185:185", nil, submit("--class", "org.apache.spark.examples.GroupByTest", examples, "2", "10", "10"), 0, `(?m)^20$`},
+		{quick, "pi.py", "185:185", []string{"SPARK_DRIVER_BIND_ADDRESS=127.0.0.1"}, submit(python+"pi.py", "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
+		{quick, "python module", "4711:0", nil, []string{"/opt/entrypoint.sh", "python3", "-c", "import pyspark; print(pyspark.__version__)"}, 0, `(?m)^` + regexp.QuoteMeta(version)},
+		{quick, "uncaught exception", "185:185", nil, submit("--class", "dev.sparkoperator.failures.Throws", failures, "so it is"), 1, `IllegalStateException: so it is`},
+		{whole, "exit code", "185:185", nil, submit("--class", "dev.sparkoperator.failures.ExitsWith", failures), 3, `exiting with 3`},
+		{whole, "heap exhausted", "185:185", nil, submit("--class", "dev.sparkoperator.failures.HeapExhausted", failures), 1, `OutOfMemoryError: Java heap space`},
+		{whole, "tasks fail", "185:185", nil, submit("--class", "dev.sparkoperator.failures.TaskFails", failures), 1, `failed on purpose`},
+		{quick, "python exits", "185:185", nil, submit(python+"failures/exits_with.py", "5"), 5, `exiting with 5`},
+		{whole, "no such class", "185:185", nil, submit("--class", "org.example.Absent", examples), 101, `org\.example\.Absent`},
+		{quick, "executor without a driver", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...), []string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
+		{quick, "standalone", "4711:0", nil, []string{"bash", "-c", standaloneScript}, 0, `(?s)Master is running.*ALIVE WORKERS 1\n`},
 	}
 	if hasConnect(version) {
-		runs = append(runs, run{"Connect server", "185:185", nil, []string{"bash", "-c", connectServer}, 143, `Spark Connect server started at`})
+		runs = append(runs, run{quick, "Connect server", "185:185", nil, []string{"bash", "-c", connectServer}, 143, `Spark Connect server started at`})
 	}
 	for _, test := range runs {
+		if test.whole && os.Getenv("SPARK_PROGRAMS") != "all" {
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			out, code := runInside(t, root, append(append([]string{}, env...), test.env...), test.user, test.args...)
 			fits := regexp.MustCompile(test.want).MatchString(out)
