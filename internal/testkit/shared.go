@@ -2,9 +2,11 @@ package testkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -20,22 +23,46 @@ import (
 // other namespaces. The packages of one `go test` that call MainShared share one embedded control plane. It ends with
 // `go test`.
 func MainShared(m *testing.M) {
-	// If another program started the tests, such as a shell or a debugger, it may run for days.
-	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", os.Getppid()))
-	controlPlane.shared = err == nil && filepath.Base(program) == "go"
+	controlPlane.owner = parent()
 	Main(m)
 }
 
-// sharedDirectory returns the state directory of the shared control plane, and the ID of the process with which it
-// ends.
-func sharedDirectory() (directory string, owner int) {
-	owner = os.Getppid()
-	return filepath.Join(os.TempDir(), fmt.Sprintf("testkit-shared-%d", owner)), owner
+// owner identifies the process with which a shared control plane ends.
+type owner struct {
+	pid   int
+	start string // the time at which the process started, because its ID may be reused
 }
 
-// installer is the ConfigMap of the package that installs our definitions into the shared control plane. It has the
-// label installed when it is done.
-const installer, installed = "testkit-installer", "installed"
+// parent returns the parent process if it is `go test`. Another program that starts tests, such as a shell or a
+// debugger, may run for days, so parent returns nil.
+func parent() *owner {
+	o := &owner{pid: os.Getppid()}
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", o.pid))
+	if err != nil || filepath.Base(program) != "go" {
+		return nil
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", o.pid))
+	if err != nil {
+		return nil
+	}
+	// The second field is the program's name in parentheses; the start time is the 22nd field (proc_pid_stat(5)).
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 20 {
+		return nil
+	}
+	o.start = fields[19]
+	return o
+}
+
+// directory returns the state directory of the control plane that ends with the owner.
+func (o *owner) directory() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("testkit-shared-%d-%s", o.pid, o.start))
+}
+
+// installer is the ConfigMap of the package that installs our definitions into the shared control plane. When that
+// package is done, it writes the key result: an empty text, or the error.
+const installer, result = "testkit-installer", "result"
 
 // installOnce installs our definitions, or waits until another package has installed them.
 func installOnce(ctx context.Context, rc *rest.Config, root string) error {
@@ -47,21 +74,35 @@ func installOnce(ctx context.Context, rc *rest.Config, root string) error {
 	marker := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: installer}}
 	switch _, err := configMaps.Create(ctx, marker, metav1.CreateOptions{}); {
 	case apierrors.IsAlreadyExists(err):
-		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			found, err := configMaps.Get(ctx, installer, metav1.GetOptions{})
-			return err == nil && found.Labels[installed] != "", err
-		})
-		if err != nil {
-			return fmt.Errorf("wait for the package that installs the definitions: %w", err)
-		}
-		return nil
+		return awaitInstaller(ctx, configMaps)
 	case err != nil:
 		return err
 	}
-	if err := installDefinitions(rc, root); err != nil {
-		return err
+	marker.Data = map[string]string{result: ""}
+	failure := installDefinitions(rc, root)
+	if failure != nil {
+		marker.Data[result] = failure.Error()
 	}
-	marker.Labels = map[string]string{installed: "true"}
 	_, err = configMaps.Update(ctx, marker, metav1.UpdateOptions{})
-	return err
+	return errors.Join(failure, err)
+}
+
+// awaitInstaller waits until another package has installed our definitions.
+func awaitInstaller(ctx context.Context, configMaps typedcorev1.ConfigMapInterface) error {
+	failure := ""
+	var last error // the API server may be busy
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*definitionsTimeout, true, func(ctx context.Context) (done bool, _ error) {
+		var found *corev1.ConfigMap
+		if found, last = configMaps.Get(ctx, installer, metav1.GetOptions{}); last == nil {
+			failure, done = found.Data[result]
+		}
+		return done, nil
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("wait for the package that installs the definitions: %w", err), last)
+	}
+	if failure != "" {
+		return fmt.Errorf("another package could not install the definitions: %s", failure)
+	}
+	return nil
 }

@@ -1,7 +1,7 @@
-// Package testkit gives tests a real API server. A test binary has its own embedded control plane: etcd,
-// kube-apiserver and kube-controller-manager, with our custom resource definitions. There is no node, so tests that
-// need a kubelet simulate it. The packages whose tests stay in their namespaces share one control plane (shared.go),
-// because its start costs ten seconds of CPU time.
+// Package testkit gives tests a real API server, from an embedded control plane: etcd, kube-apiserver and
+// kube-controller-manager, with our custom resource definitions. There is no node, so tests that need a kubelet
+// simulate it. A package has a control plane of its own. Packages whose tests stay in their namespaces share one
+// (shared.go), because the start of a control plane costs ten seconds of CPU time.
 //
 // KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects a different control plane (controlplane.go). A test is skipped if it
 // needs something that the selected control plane does not offer.
@@ -37,6 +37,9 @@ const (
 	// startTimeout limits the start of the control plane. It includes the time to build the control plane's programs
 	// without a build cache.
 	startTimeout = 40 * time.Minute
+	// definitionsTimeout limits the installation of our definitions. Several control planes may start at once on few
+	// cores.
+	definitionsTimeout = 2 * time.Minute
 	// waitTimeout limits Wait. It is far longer than any condition takes, so that a test fails only if the condition
 	// never becomes true.
 	waitTimeout = 60 * time.Second
@@ -47,13 +50,13 @@ const (
 
 // controlPlane is the control plane that the tests of this process use.
 var controlPlane struct {
-	once   sync.Once
-	road   road
-	shared bool   // with other packages
-	dir    string // state directory of the embedded control plane
-	rest   *rest.Config
-	stop   func() error
-	err    error
+	once  sync.Once
+	road  road
+	owner *owner // of the control plane that is shared with other packages; nil for an own one
+	dir   string // state directory of the embedded control plane
+	rest  *rest.Config
+	stop  func() error
+	err   error
 }
 
 // Main runs a package's tests, and then stops the control plane if a test started it. A TestMain consists of a call of
@@ -197,7 +200,7 @@ func start() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if controlPlane.shared && controlPlane.road.kind == embedded {
+	if controlPlane.owner != nil && controlPlane.road.kind == embedded {
 		return rc, installOnce(ctx, rc, root)
 	}
 	return rc, installDefinitions(rc, root)
@@ -207,27 +210,27 @@ func start() (*rest.Config, error) {
 func installDefinitions(rc *rest.Config, root string) error {
 	_, err := envtest.InstallCRDs(rc, envtest.CRDInstallOptions{
 		Scheme: clientgoscheme.Scheme, Paths: []string{filepath.Join(root, "config", "crd")}, ErrorIfPathMissing: true,
-		MaxTime: 2 * time.Minute, // several control planes may start at once on few cores
+		MaxTime: definitionsTimeout,
 	})
 	return err
 }
 
 func startEmbedded(ctx context.Context, root string) (*rest.Config, error) {
-	dir, owner := sharedDirectory()
-	if !controlPlane.shared {
-		parent, err := os.MkdirTemp("", "testkit-")
-		if err != nil {
+	pid := os.Getpid()
+	if shared := controlPlane.owner; shared != nil {
+		pid, controlPlane.dir = shared.pid, shared.directory()
+	} else {
+		var err error
+		if controlPlane.dir, err = os.MkdirTemp("", "testkit-"); err != nil {
 			return nil, err
 		}
-		dir, owner = filepath.Join(parent, "cluster"), os.Getpid()
-		controlPlane.stop = func() error { return errors.Join(stopEmbedded(root), os.RemoveAll(parent)) }
+		controlPlane.stop = func() error { return errors.Join(stopEmbedded(root), os.RemoveAll(controlPlane.dir)) }
 	}
-	controlPlane.dir = dir
 	// The control plane ends when the process with the owner's ID ends, even after a crash.
-	if err := sparklocal(ctx, root, "up", "--control-plane-only", "--dir", dir, "--owner-pid", strconv.Itoa(owner)); err != nil {
+	if err := sparklocal(ctx, root, "up", "--control-plane-only", "--dir", controlPlane.dir, "--owner-pid", strconv.Itoa(pid)); err != nil {
 		return nil, err
 	}
-	return clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
+	return clientcmd.BuildConfigFromFlags("", filepath.Join(controlPlane.dir, "kubeconfig"))
 }
 
 func stopEmbedded(root string) error {
@@ -237,7 +240,7 @@ func stopEmbedded(root string) error {
 }
 
 // sparklocal runs the program that starts and stops control planes. The environment variable SPARKLOCAL may name the
-// program. Otherwise it is that of the module in the folder local, which Go keeps in its build cache.
+// program. Otherwise Go builds the program from the module in the folder local, and keeps it in the build cache.
 func sparklocal(ctx context.Context, root string, args ...string) error {
 	if program := os.Getenv("SPARKLOCAL"); program != "" {
 		return run(ctx, program, args...)
