@@ -341,8 +341,23 @@ func (u *user) connects() {
 	if got := u.does(exit.Failed, "exit code 3", "connect", "spark-connect", "--shell"); !strings.Contains(got.out, "shell of sc://localhost:") {
 		u.t.Errorf("the shell says %q", got.out)
 	}
+	// Without pyspark, a Python that can import the client opens the session.
+	pythons := u.t.TempDir()
+	for name, script := range map[string]string{
+		"python3": "#!/bin/sh\nexit 1\n",
+		"python":  "#!/bin/sh\n[ $1 = -c ] || { echo \"$1 $2 $3\"; exit 4; }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(pythons, name), []byte(script), 0o700); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+	u.t.Setenv("PATH", pythons)
+	if got := u.does(exit.Failed, "python ended with exit code 4", "connect", "spark-connect", "--shell"); !strings.Contains(got.out, "-i -c import os, sys") ||
+		!strings.Contains(got.out, `remote("sc://localhost:`) {
+		u.t.Errorf("Python gets %q", got.out)
+	}
 	u.t.Setenv("PATH", "")
-	u.does(exit.Usage, "pip install pyspark-client", "connect", "spark-connect", "--shell")
+	u.does(exit.Usage, "pyspark-client or 'pyspark[connect]'", "connect", "spark-connect", "--shell")
 }
 
 // front starts a server in front of the API server that answers some paths itself, and returns its address.

@@ -18,13 +18,21 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// shell is the program that --shell starts if it is installed. PySpark without a JVM (the package pyspark-client) does
-// not have it. In this case a Python with a session for the server is started.
+// shell is the program that --shell starts if it is installed. The package pyspark-client, which needs no JVM, does not
+// contain it. Without the program, --shell starts a Python with a session.
 const shell = "pyspark"
 
-// sessionCode is the Python code that opens a session with the server at an address.
-const sessionCode = "from pyspark.sql import SparkSession; spark = SparkSession.builder.remote(%q).getOrCreate(); " +
-	"print(\"Spark\", spark.version, \"is available as spark\")"
+// sessionCode is the Python code that opens a session with the server at an address. If that fails, Python ends. It
+// would otherwise wait for statements without a session.
+const sessionCode = `import os, sys
+try:
+    from pyspark.sql import SparkSession
+    spark = SparkSession.builder.remote(%q).getOrCreate()
+    print("Spark", spark.version, "is available as spark")
+except BaseException as error:
+    print("no session:", error, file=sys.stderr, flush=True)
+    os._exit(1)
+`
 
 // connectPortName is the name of the port of a Connect server's pod to which clients connect.
 const connectPortName = "spark-connect"
@@ -88,19 +96,23 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 // pythons are the names of the Python interpreter.
 var pythons = []string{"python3", "python"}
 
-// findShell returns the command line of a shell without the address: of pyspark, or of a Python that can import the
-// client of Spark Connect.
+// findShell returns the command line of a shell, except for its last argument: of pyspark, or of a Python that can
+// import the client of Spark Connect.
 func findShell(ctx context.Context) ([]string, error) {
 	if _, err := exec.LookPath(shell); err == nil {
 		return []string{shell, "--remote"}, nil
 	}
 	for _, python := range pythons {
-		if exec.CommandContext(ctx, python, "-c", "import pyspark.sql.connect.session").Run() == nil {
+		err := exec.CommandContext(ctx, python, "-c", "import pyspark.sql.connect.session").Run()
+		if err == nil {
 			return []string{python, "-i", "-c"}, nil
 		}
+		if ctx.Err() != nil {
+			return nil, context.Canceled
+		}
 	}
-	return nil, exit.Usagef("--shell: neither %s nor a Python with PySpark is installed on this machine; pip install pyspark-client installs "+
-		"a client of Spark Connect", shell)
+	return nil, exit.Usagef("--shell: this machine has neither %s nor a Python with a working client of Spark Connect; install "+
+		"pyspark-client or 'pyspark[connect]' with pip, in the version of the server", shell)
 }
 
 // runShell runs a shell that findShell returned on the address of a server, until the user leaves it.
