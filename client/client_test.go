@@ -276,7 +276,7 @@ func TestNamesAreChecked(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := api.Create(t.Context(), obj, client.DryRunAll)
-			if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(err.Error(), "metadata.name cannot ")) {
+			if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(err.Error(), ": use at most ")) {
 				t.Errorf("%s %s %s: %v, want it to be accepted: %v", version, c.kind, c.metadata, err, c.accepted)
 			}
 		}
