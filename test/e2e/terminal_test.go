@@ -55,7 +55,7 @@ func (w *suite) terminal(t *testing.T) {
 	})
 	d.looks(t, app)
 	d.browses(t, app)
-	if *wholeLife {
+	if *wholeLife && w.Embedded() {
 		d.measures(t, app)
 	}
 	first.interrupted("SparkApplication default/first-pi created", "SparkApplication default/first-pi, which continues", "to come back: sparkctl wait app/")
