@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the long tests: all crash points, all scenarios of the bench, all programs in the Spark image, all live
-# recordings, and the end-to-end tests with every Spark line. `make test` runs only samples of them. The end-to-end tests
-# run real Spark on a cluster of their own, which they remove afterwards. The first build of an image takes minutes. With
-# arguments, which are passed to go test, the script runs only end-to-end tests, for example
+# recordings, and the end-to-end tests with every Spark line. `make test` runs only samples of them. The end-to-end
+# tests run real Spark on a cluster of their own, which they remove afterwards. The first build of an image takes
+# minutes. With arguments, which are passed to go test, the script runs only end-to-end tests, for example
 # -run 'TestOperator/together/applications/examples' or -run 'TestOperator/together/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -32,7 +32,8 @@ func twinPath(d *Definition, field string) string {
 	return role.Replace(name + " ." + field)
 }
 
-// skip reports whether a case is left out because each field that it sets is a twin of an earlier field.
+// skip reports whether a case is left out because each field that it sets is a twin of an earlier field. Each field of
+// a schedule's template counts as a twin.
 func (t *twins) skip(c *Case) bool {
 	schedules := c.Definition.Kind == "ScheduledSparkApplication" && strings.HasPrefix(c.Field, templateOfRuns)
 	twin := true

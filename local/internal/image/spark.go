@@ -156,8 +156,8 @@ func sparkConfig(version string) v1.Config {
 			"LANG=C.UTF-8",
 			"JAVA_HOME=/" + javaHome,
 			// A driver or an executor of a test lives for seconds, and compiling it with the optimizing compiler costs
-			// more than its work: SparkPi takes 8 s of CPU time with that compiler and 4.2 s without. The check of the
-			// loaded classes costs another 0.5 s.
+			// more than its work: SparkPi takes 8 s of CPU time with that compiler and 4.2 s without, of which
+			// the check of the loaded classes takes 0.5 s.
 			"JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
 			"SPARK_HOME=" + home,
 			// The scripts put the name of the user into the names of log and PID files. Without a fixed text, a user
