@@ -1,8 +1,10 @@
 package dialect
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,17 +75,28 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 	if len(before.Failed) >= MaxRanges {
 		most = 0 // the set is full, so it may lack executors that were already reported
 	}
+	var failed []*lifecycle.Executor
 	for i := range pods {
-		pod := &pods[i]
-		if pod.Phase == lifecycle.DriverFailed && !before.Failed.Has(ExecutorID(pod.Name)) && len(notices) < most {
-			notices = append(notices, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
+		if pods[i].Phase == lifecycle.DriverFailed && !before.Failed.Has(ExecutorID(pods[i].Name)) {
+			failed = append(failed, &pods[i])
 		}
 	}
+	notices = NoticesOf(failed, most)
 	o.Executors = now.Encode()
 	if counted != (statusv1.ExecutorCounts{}) {
 		counts = &counted
 	}
 	return counts, notices
+}
+
+// NoticesOf returns notices of failed executors, at most the given number. Executors with lower numbers have
+// precedence, because the first failures often explain the others.
+func NoticesOf(failed []*lifecycle.Executor, most int) (notices []lifecycle.Notice) {
+	slices.SortFunc(failed, func(a, b *lifecycle.Executor) int { return cmp.Compare(ExecutorID(a.Name), ExecutorID(b.Name)) })
+	for _, pod := range failed[:min(len(failed), most)] {
+		notices = append(notices, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
+	}
+	return notices
 }
 
 // Next adds the existing pods to the tally. It returns the new tally and the new counts.

@@ -374,7 +374,7 @@ func TestConnectExecutorFails(t *testing.T) {
 	s.pass(time.Second, failing(2)).wantEvents(EventServerReady, sparkoperator.EventExecutorFailed)
 	many := aServer(2, lifecycle.DriverRunning, isReady)
 	for i := range 100 {
-		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i+10), Attempt: 2, Phase: lifecycle.DriverFailed})
+		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", 110-i), Attempt: 2, Phase: lifecycle.DriverFailed})
 	}
 	if s.pass(time.Second, many); len(s.reported) != dialect.MaxExecutorNotices {
 		t.Errorf("%d events of one pass", len(s.reported))

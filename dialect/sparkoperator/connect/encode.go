@@ -79,8 +79,9 @@ func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialec
 
 // noticeFailures returns a notice for each failed executor that was not reported yet, up to a limit. It also stores the
 // ids of all failed executors whose pods exist, so that they are not reported again.
-func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, reported dialect.IDSet) (notices []lifecycle.Notice) {
+func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, reported dialect.IDSet) []lifecycle.Notice {
 	var failed dialect.IDSet
+	var unreported []*lifecycle.Executor
 	for i := range seen.Executors {
 		e := &seen.Executors[i]
 		if e.Attempt != m.Attempt || e.Phase != lifecycle.DriverFailed {
@@ -88,15 +89,15 @@ func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecyc
 		}
 		id := dialect.ExecutorID(e.Name)
 		failed.Add(id)
-		if !reported.Has(id) && len(reported) < dialect.MaxRanges && len(notices) < dialect.MaxExecutorNotices {
-			notices = append(notices, lifecycle.Notice{Part: lifecycle.Executors, Name: e.Name, Attempt: e.Attempt, Cause: e.Why})
+		if !reported.Has(id) && len(reported) < dialect.MaxRanges {
+			unreported = append(unreported, e)
 		}
 	}
 	o.Executors = nil
 	if len(failed) > 0 {
 		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.Cut(dialect.MaxRanges).String()}
 	}
-	return notices
+	return dialect.NoticesOf(unreported, dialect.MaxExecutorNotices)
 }
 
 // connectState returns the state of this API for a server. The argument before is the state in the stored status. If
