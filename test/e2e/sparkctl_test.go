@@ -18,10 +18,7 @@ import (
 func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "sparkctl")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", root, "-o", program, "./cmd/sparkctl")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	goBuild(t, root, program, "./cmd/sparkctl")
 	verb := func(args ...string) *exec.Cmd {
 		return exec.CommandContext(t.Context(), program, append(args, "--kubeconfig", w.Kubeconfig(), "-n", app.Namespace)...)
 	}

@@ -89,10 +89,7 @@ func (w *suite) newDesk(t *testing.T) *desk {
 	}
 	d := &desk{suite: w, dir: t.TempDir(), conf: t.TempDir(), bin: t.TempDir(), store: t.TempDir(), tmux: strings.TrimSpace(string(tmux))}
 	d.browsed = filepath.Join(d.dir, "browsed")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", root, "-o", filepath.Join(d.bin, "sparkctl"), "./cmd/sparkctl")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	goBuild(t, root, filepath.Join(d.bin, "sparkctl"), "./cmd/sparkctl")
 	client, err := filepath.Abs(filepath.Join(root, "tools/connect-client.sh"))
 	if err != nil {
 		t.Fatal(err)
