@@ -127,7 +127,6 @@ type Scope struct {
 
 // Account summarizes the audit log of one load. Add merges the accounts of several loads of the same controller.
 type Account struct {
-	Applications int
 	// Launch holds the times from the creation of an application to the creation of its driver pod. Driver and Executor
 	// hold the times from a change of the phase of a driver pod or an executor pod to the status write that reflects
 	// the change. The time counts as 0 if the API server answered the status write first.
@@ -164,7 +163,7 @@ func (a *Account) Add(b Account) {
 		*into = append(*into, lags...)
 	}
 	for into, n := range map[*int]int{
-		&a.Applications: b.Applications, &a.NoDriver: b.NoDriver, &a.NoStatus: b.NoStatus, &a.NoExecutorStatus: b.NoExecutorStatus,
+		&a.NoDriver: b.NoDriver, &a.NoStatus: b.NoStatus, &a.NoExecutorStatus: b.NoExecutorStatus,
 		&a.Rejected: b.Rejected, &a.WithoutApplication: b.WithoutApplication, &a.OtherNamespaces: b.OtherNamespaces, &a.AllWrites: b.AllWrites, &a.Bytes: b.Bytes,
 	} {
 		*into += n
@@ -383,7 +382,6 @@ func (r *reader) conclude() {
 		if l.created.IsZero() {
 			continue
 		}
-		r.Applications++
 		if l.launched.IsZero() {
 			r.NoDriver++
 		} else {

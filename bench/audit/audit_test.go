@@ -85,7 +85,7 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	}
 	writes := map[string]int{Objects: 2, StatusWrites: 2, Events: 1, Others: 1}
 	want := Account{
-		Applications: 2, Launch: []time.Duration{time.Second},
+		Launch: []time.Duration{time.Second},
 		Driver: []time.Duration{500 * time.Millisecond, 2 * time.Second}, Executor: []time.Duration{4 * time.Second, 3 * time.Second},
 		NoDriver: 1, Writes: writes, MaxWrites: writes, Rejected: 1, WithoutApplication: 1, OtherNamespaces: 1, AllWrites: 15,
 	}

@@ -2,9 +2,8 @@
 // Drivers create executors as Spark does, and end as the arguments of their application specify (load.Program). Deleted
 // pods disappear at once.
 //
-// The bench does not use kwok, because a stage of kwok acts on one pod at a time, and the bench needs drivers that act
-// on other pods. Simulated nodes do less than real nodes: they do not write the pod's network status, emit none of the
-// kubelet's Events and pull no images.
+// Simulated nodes do less than real nodes: they do not write the pod's network status, emit none of the kubelet's
+// Events and pull no images.
 package node
 
 import (

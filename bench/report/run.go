@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -45,13 +44,12 @@ type Run struct {
 	// Notes are sentences about the measurements.
 	Notes []string `json:"notes,omitempty"`
 
-	mu  sync.Mutex
-	err error
+	mu sync.Mutex
 }
 
 // Add adds a measurement. The measurement's identity consists of the scenario, a part of the scenario, and a name,
 // separated by slashes. Add drops a value that is not finite. The measurement is then missing, so its bound fails. If
-// the run already has a measurement with this identity, Add drops the new one, and Err returns an error.
+// the run already has a measurement with this identity, Add panics, because the scenario has a bug.
 func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,8 +58,7 @@ func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 		return
 	}
 	if slices.ContainsFunc(r.Measurements, func(f Measurement) bool { return f.ID == id }) {
-		r.err = errors.Join(r.err, fmt.Errorf("measurement %s was added twice: this is a bug of its scenario", id))
-		return
+		panic(fmt.Sprintf("measurement %s was added twice: this is a bug of its scenario", id))
 	}
 	r.Measurements = append(r.Measurements, Measurement{ID: id, Value: value, Unit: unit})
 }
@@ -78,13 +75,6 @@ func (r *Run) AddStep(s Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Steps = append(r.Steps, s)
-}
-
-// Err returns the errors of Add.
-func (r *Run) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
 }
 
 // Value returns the measurement with an identity, and whether it exists.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -468,21 +467,6 @@ func (r *rig) schedules() {
 		r.add("", "runs lost", float64(r.Schedules-len(runs)), "")
 		r.add("", "runs doubled", float64(len(late)-len(runs)), "")
 	})
-}
-
-// sizes measures the sizes of the operator's binary and image.
-func (r *rig) sizes() {
-	dir := must(os.MkdirTemp("", "spark-bench-image-"))
-	defer func() { _ = os.RemoveAll(dir) }()
-	image := filepath.Join(dir, "operator.tar")
-	cmd := exec.CommandContext(r.ctx, r.Local, "image", "operator", "--tag", "docker.io/bench/bench:bench", "--output", image)
-	cmd.Dir = r.Root
-	text, err := cmd.CombinedOutput()
-	if err != nil {
-		check(fmt.Errorf("sparklocal image operator failed: %w\n%s", err, text))
-	}
-	r.megabytes("", "operator binary", must(os.Stat(r.Operator)).Size())
-	r.megabytes("", "operator image", must(os.Stat(image)).Size())
 }
 
 // parts lists the packages whose benchmarks are run.
