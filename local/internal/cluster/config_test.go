@@ -256,3 +256,12 @@ func TestNodeIsReadyWithoutTaints(t *testing.T) {
 		}
 	}
 }
+
+func TestComponentsGetNoVariablesOfTheUserButGOGC(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "http://proxy.example.com")
+	t.Setenv("GOGC", "400")
+	want := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/d", "LANG=C.UTF-8", "GOGC=400"}
+	if diff := cmp.Diff(want, withoutNode().environment()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -15,10 +15,14 @@ import (
 // issuer is the issuer of service-account tokens. It is also the default audience of these tokens.
 const issuer = "https://kubernetes.default.svc.cluster.local"
 
-// environment returns the whole environment of a component. It contains no variables of the user's environment, because
-// proxy settings would redirect calls within the cluster.
+// environment returns the whole environment of a component. GOGC is its only variable that comes from the user's
+// environment. Other variables, such as proxy settings, would redirect calls within the cluster.
 func (s *Spec) environment() []string {
-	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + s.Dir, "LANG=C.UTF-8"}
+	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + s.Dir, "LANG=C.UTF-8"}
+	if percent, ok := os.LookupEnv("GOGC"); ok {
+		env = append(env, "GOGC="+percent)
+	}
+	return env
 }
 
 // kube returns a component that runs one of the programs in the Kubernetes binary.
