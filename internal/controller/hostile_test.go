@@ -142,7 +142,7 @@ func superviseOnce(worker, after int, tell func(report)) (last int, err error) {
 	}
 	defer reader.Close()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHostileObjects$", "-test.timeout=0")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", workerVariable, worker), fmt.Sprintf("%s=%d", afterVariable, after), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", workerVariable, worker), fmt.Sprintf("%s=%d", afterVariable, after), "GOMAXPROCS=1", "GOGC=100")
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = &output, &output, []*os.File{writer}
 	if err := cmd.Start(); err != nil {

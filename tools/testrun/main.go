@@ -81,6 +81,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		os.Exit(2)
 	}
+	// With Go's default, garbage collection takes a fifth of the CPU time of the API servers that the tests start.
+	if os.Getenv("GOGC") == "" {
+		_ = os.Setenv("GOGC", "400")
+	}
 	var total count
 	began := time.Now()
 	var rows []string
