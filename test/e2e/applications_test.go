@@ -223,7 +223,7 @@ func (w *suite) retries(t *testing.T) {
 }
 
 // survivesRestart deletes the operator's pod while an application runs. The application must still complete in its
-// first attempt.
+// first attempt. Other tests start as soon as the operator is ready again.
 func (w *suite) survivesRestart(t *testing.T) {
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "survives"
@@ -232,9 +232,19 @@ func (w *suite) survivesRestart(t *testing.T) {
 	w.create(t, app)
 	w.await(t, app, patience, "the driver to be submitted", func(a *v1beta2.SparkApplication) bool { return a.Status.SubmissionID != "" })
 	submission := app.Status.SubmissionID
-	ours := []client.DeleteAllOfOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"}, client.GracePeriodSeconds(0)}
-	if err := w.Client.DeleteAllOf(t.Context(), &corev1.Pod{}, ours...); err != nil {
+	namespace, controllers := client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"}
+	if err := w.Client.DeleteAllOf(t.Context(), &corev1.Pod{}, namespace, controllers, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
+	}
+	eventually(t, patience, "an operator that is ready", func() (string, bool) {
+		var pods corev1.PodList
+		if err := w.Client.List(t.Context(), &pods, namespace, controllers); err != nil {
+			return err.Error(), false
+		}
+		return "no pod is ready", slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return podReady(&pod) })
+	})
+	if !*wholeLife {
+		t.Parallel()
 	}
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
 	if app.Status.SubmissionID != submission || app.Status.ExecutionAttempts != 1 || app.Status.SubmissionAttempts != 1 {

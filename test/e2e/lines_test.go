@@ -286,11 +286,7 @@ func (w *suite) workbench(t *testing.T) {
 	}
 	service := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Selector: meta.Labels, Ports: []corev1.ServicePort{{Port: port}}}}
 	w.createAll(t, source, pod, service)
-	w.awaitPod(t, name, "to compile and serve", func(pod *corev1.Pod) bool {
-		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		})
-	})
+	w.awaitPod(t, name, "to compile and serve", podReady)
 	w.program(t, name)
 }
 

@@ -55,7 +55,6 @@ func TestOperator(t *testing.T) {
 		}
 	})
 	suite := &suite{Cluster: c}
-	t.Run("operator restart", suite.survivesRestart)
 	t.Run("together", suite.runGroups)
 	t.Run("web UIs", suite.ui)
 	t.Run("uninstall", suite.uninstall)
@@ -73,6 +72,7 @@ func (w *suite) runGroups(t *testing.T) {
 	if *wholeLife {
 		run = func(t *testing.T, name string, group func(*testing.T)) { t.Run(name, group) }
 	}
+	t.Run("operator restart", w.survivesRestart)
 	run(t, "lines", w.lines) // takes longest
 	run(t, "applications", w.applications)
 	run(t, "life", w.life)

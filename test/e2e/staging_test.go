@@ -286,14 +286,7 @@ func (s *stagingTest) startStore(t *testing.T) {
 		{Name: "s3", Port: storePort}, {Name: "gateway", Port: 8000},
 	}}}
 	s.createAll(t, secret, pod, service)
-	s.awaitPod(t, storeName, "to serve", func(pod *corev1.Pod) bool {
-		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodReady {
-				return c.Status == corev1.ConditionTrue
-			}
-		}
-		return false
-	})
+	s.awaitPod(t, storeName, "to serve", podReady)
 }
 
 // requests checks how many requests the store has answered successfully since its start. It counts only requests with

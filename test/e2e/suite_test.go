@@ -253,6 +253,12 @@ func objects(list client.ObjectList) []client.Object {
 	return found
 }
 
+func podReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
 func objectNames(list client.ObjectList) []string {
 	var names []string
 	for _, o := range objects(list) {
