@@ -7,9 +7,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// verbs holds what all verbs of this package use: the program's standard streams.
-type verbs struct{ terminal.Streams }
-
 // Commands returns the verbs that need a cluster.
 func Commands(streams terminal.Streams) []*cobra.Command {
 	r := &verbs{streams}

@@ -5,7 +5,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
+
+// verbs holds what all verbs of this package use: the program's standard streams.
+type verbs struct{ terminal.Streams }
 
 // Short names for functions of package target.
 var (
