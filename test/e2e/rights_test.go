@@ -101,13 +101,23 @@ var rarelyUsed = []struct {
 	{operatorAccount, "poddisruptionbudgets", "patch", "a cluster's budget is edited",
 		"internal/operator/clusters_test.go", "TestClusterIsEdited"},
 	{submitAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
-		"test/e2e/lines_submit_test.go", "submitted"},
+		"test/e2e/lines_submit_test.go", "runSubmitted"},
 	{submitAccount, "secrets", "create patch", "spark-submit with Hadoop's delegation tokens, or with steps of the user's",
 		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
 	{submitAccount, "persistentvolumeclaims", "create patch", "spark-submit of an application whose driver has claims of its own",
 		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
 	{submitAccount, "pods", "delete", "spark-submit deletes the driver pod if it cannot create the objects that the pod mounts",
 		"test/e2e/chart/objects_test.go", "TestDriverRightsFollowTheValues"},
+}
+
+// TestRarelyUsedRightsAreTested checks that every test that is named in rarelyUsed exists.
+func TestRarelyUsedRightsAreTested(t *testing.T) {
+	for _, s := range rarelyUsed {
+		text, err := os.ReadFile(filepath.Join(root, s.file))
+		if err != nil || !regexp.MustCompile(`(?m)^func (\(.*\) )?`+s.test+`\(`).Match(text) {
+			t.Errorf("%s %s is listed as used by %s in %s, but that test does not exist: %v", s.verbs, s.resource, s.test, s.file, err)
+		}
+	}
 }
 
 // rights compares the rights that the chart grants by default with the rights that the suite used according to the
@@ -138,7 +148,6 @@ func (w *suite) rights(t *testing.T) {
 		}
 		t.Logf("%s: %d rights, of which %d are used", account, len(rights), n)
 	}
-	w.rarelyUsedRightsAreTested(t)
 }
 
 func isSeldom(account string, r right) bool {
@@ -148,17 +157,6 @@ func isSeldom(account string, r right) bool {
 		}
 	}
 	return false
-}
-
-// rarelyUsedRightsAreTested checks that every test that is named in rarelyUsed exists.
-func (w *suite) rarelyUsedRightsAreTested(t *testing.T) {
-	t.Helper()
-	for _, s := range rarelyUsed {
-		text, err := os.ReadFile(filepath.Join(root, s.file))
-		if err != nil || !regexp.MustCompile(`(?m)^func (\(.*\) )?`+s.test+`\(`).Match(text) {
-			t.Errorf("%s %s is listed as used by %s in %s, but that test does not exist: %v", s.verbs, s.resource, s.test, s.file, err)
-		}
-	}
 }
 
 // blockingOwnersNeedARight checks which accounts may set an owner reference that blocks the deletion of the owner. The
