@@ -62,7 +62,7 @@ type Pod struct {
 type Workers struct {
 	Field string
 	Max   int64
-	// Unlimited is true if nothing limits the number.
+	// Unlimited is true if nothing limits the number, or if the operator cannot determine it.
 	Unlimited bool
 }
 
@@ -82,22 +82,42 @@ type Exposing struct {
 // ExecutorCount returns the maximum number of executors with a Spark configuration, and whether the number is
 // unlimited. The function get returns the value of a key. The argument fallback is the number of executors if the
 // configuration sets none.
+//
+// The result is never lower than the number that Spark uses, because the result is compared with a limit. The driver
+// replaces references such as ${spark.n}. ExecutorCount does not look them up, so a number with a reference counts as
+// unlimited, and a switch with a reference counts as both on and off.
 func ExecutorCount(get func(key string) (string, bool), fallback int64) (most int64, unlimited bool) {
-	number := func(key string, fallback int64) int64 {
-		text, _ := get(key)
-		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-		if err != nil {
-			return fallback
+	number := func(key string, fallback int64) (n int64, referred bool) {
+		text := confValue(get, key)
+		if isReference(text) {
+			return math.MaxInt32, true
 		}
-		return n
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fallback, false
+		}
+		return n, false
 	}
-	instances := number("spark.executor.instances", fallback)
-	if enabled, _ := get("spark.dynamicAllocation.enabled"); !strings.EqualFold(strings.TrimSpace(enabled), "true") {
-		return instances, false
+	instances, referred := number("spark.executor.instances", fallback)
+	limit, _ := number("spark.dynamicAllocation.maxExecutors", math.MaxInt32) // Spark's default is Int.MaxValue
+	switch enabled := confValue(get, "spark.dynamicAllocation.enabled"); {
+	case strings.EqualFold(enabled, "true"):
+		return limit, limit >= math.MaxInt32
+	case isReference(enabled):
+		return max(instances, limit), referred || limit >= math.MaxInt32
 	}
-	most = number("spark.dynamicAllocation.maxExecutors", math.MaxInt32) // Spark's default is Int.MaxValue
-	return most, most >= math.MaxInt32
+	return instances, referred
 }
+
+// confValue returns the value of a configuration key without the characters that Java's String.trim removes. Spark
+// trims numbers and switches in this way before it parses them.
+func confValue(get func(key string) (string, bool), key string) string {
+	text, _ := get(key)
+	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
+}
+
+// isReference reports whether Spark may replace a part of the value of a configuration key.
+func isReference(text string) bool { return strings.Contains(text, "${") }
 
 // PodOf describes a pod to which the rules of the platform apply. The image in the description is that of the last
 // container, because Spark puts its own container after the other containers of a template.
