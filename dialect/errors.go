@@ -19,11 +19,11 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 // Statement returns the error's text without the advice what to do. The advice is the part of the message after the
 // last semicolon.
 func (e *FieldError) Statement() string {
-	message := e.Error()
+	message := e.Message
 	if i := strings.LastIndex(message, "; "); i > 0 {
-		return message[:i]
+		message = message[:i]
 	}
-	return message
+	return e.Field + ": " + message
 }
 
 // AsFaults converts an error of rendering to a list of faults. It returns nil if err is nil.
