@@ -33,14 +33,21 @@ type AuxiliaryObjects struct {
 	Decide func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan
 }
 
-// MarkContent writes a digest of an object into the object's label lifecycle.ContentLabel.
+// MarkContent writes a digest of an object into the object's label lifecycle.ContentLabel. The digest does not depend
+// on an earlier value of this label.
 func MarkContent(object submit.Object) {
+	labels := object.GetLabels()
+	if _, marked := labels[lifecycle.ContentLabel]; marked {
+		if delete(labels, lifecycle.ContentLabel); len(labels) == 0 {
+			labels = nil // an unstructured object keeps an empty map
+		}
+		object.SetLabels(labels)
+	}
 	text, err := json.Marshal(object)
 	if err != nil {
 		text = []byte(err.Error()) // impossible: Kubernetes types marshal
 	}
 	sum := sha256.Sum256(text)
-	labels := object.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
 	}
