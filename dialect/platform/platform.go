@@ -179,8 +179,9 @@ func (s *Settings) stored(version string) *statusv1.OperatorDefaults {
 	return &statusv1.OperatorDefaults{Version: version, Settings: string(text)}
 }
 
-// WithoutSecrets returns the settings without configuration keys whose values may be secret (conf.Redact). The status
-// of a cluster stores its settings, and a status must not contain secrets.
+// WithoutSecrets returns the settings without configuration keys and environment variables whose values may be secret
+// (conf.Redact). The status of a cluster stores its settings, and a status must not contain secrets. A variable that
+// refers to a Secret stays.
 func (s *Settings) WithoutSecrets() *Settings {
 	if s == nil {
 		return nil
@@ -188,6 +189,9 @@ func (s *Settings) WithoutSecrets() *Settings {
 	plain := *s
 	plain.SparkConf = maps.Clone(s.SparkConf)
 	maps.DeleteFunc(plain.SparkConf, func(key, value string) bool { return conf.Redact(key, value) != value })
+	for _, pod := range []*Pod{&plain.Driver, &plain.Executor} {
+		pod.Env = slices.DeleteFunc(slices.Clone(pod.Env), func(v corev1.EnvVar) bool { return v.ValueFrom == nil && conf.Redact(v.Name, v.Value) != v.Value })
+	}
 	return &plain
 }
 
