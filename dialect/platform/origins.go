@@ -61,11 +61,11 @@ func (s *Settings) originsOf(used []string) string {
 	if len(used) == 0 {
 		return ""
 	}
-	origins, size := map[string]string{}, 0
-	used = slices.Sorted(slices.Values(used))
+	origins, size := map[string]string{}, len(`{"...":"2147483647 more"}`)
+	used = slices.Compact(slices.Sorted(slices.Values(used))) // two pods may use the same setting
 	for i, setting := range used {
 		origin := cmp.Or(s.Origins[setting], "defaults")
-		if size += len(setting) + len(origin) + len(`"":"",`); size > maxOrigins {
+		if size += len(jsonOf(setting)) + len(jsonOf(origin)) + len(`:,`); size > maxOrigins {
 			origins[restOfOrigins] = strconv.Itoa(len(used)-i) + " more"
 			break
 		}
