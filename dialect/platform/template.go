@@ -36,14 +36,14 @@ type Taken struct {
 
 // Fill adds the defaults to a pod template, except for fields that the template sets itself. It returns the new
 // template as JSON, and the names of the settings that it used. Most of these names begin with the role, as in
-// "driver.labels[team]". If the template is not a JSON object, Fill returns it unchanged, because validation reports
-// this fault.
+// "driver.labels[team]". If the template is not a JSON object, or if a part of it has another type than in a pod, Fill
+// returns it unchanged, because validation reports this fault.
 func (s *Settings) Fill(raw []byte, role string, container Container, taken Taken) (filled []byte, used []string) {
 	if s == nil {
 		return raw, nil
 	}
 	tree := map[string]any{}
-	if len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
+	if len(raw) > 0 && (utiljson.Unmarshal(raw, &tree) != nil || tree == nil) { // null makes the tree nil
 		return raw, nil
 	}
 	used = s.FillTree(tree, role, container, taken)
@@ -58,9 +58,10 @@ func (s *Settings) Fill(raw []byte, role string, container Container, taken Take
 }
 
 // FillTree adds the defaults to a decoded pod template in place, except for fields that the template sets itself. It
-// returns the names of the settings that it used.
+// returns the names of the settings that it used. If a part of the template has another type than in a pod, FillTree
+// changes nothing.
 func (s *Settings) FillTree(tree map[string]any, role string, container Container, taken Taken) []string {
-	if s == nil {
+	if s == nil || !fits(tree, container) {
 		return nil
 	}
 	pod := s.Pod(role)
@@ -86,6 +87,31 @@ func (s *Settings) FillTree(tree map[string]any, role string, container Containe
 	}
 	f.container(tree, pod, container)
 	return f.used
+}
+
+// fits reports whether the parts of a template to which defaults may be added have the same types as in a pod. Parts
+// that are missing or null fit.
+func fits(tree map[string]any, wanted Container) bool {
+	metadata, spec := peek(tree, "metadata"), peek(tree, "spec")
+	containers, _ := spec["containers"].([]any)
+	var container any
+	if at := wanted.index(containers); at >= 0 {
+		container = containers[at]
+	}
+	spark, _ := container.(map[string]any)
+	for _, part := range []any{
+		tree["metadata"], metadata["labels"], metadata["annotations"], tree["spec"], spec["nodeSelector"], spec["securityContext"], container, spark["securityContext"],
+	} {
+		if _, isMap := part.(map[string]any); part != nil && !isMap {
+			return false
+		}
+	}
+	for _, part := range []any{spec["tolerations"], spec["containers"], spark["env"]} {
+		if _, isList := part.([]any); part != nil && !isList {
+			return false
+		}
+	}
+	return true
 }
 
 // The roles of pods. The names of most settings of a pod begin with its role.
