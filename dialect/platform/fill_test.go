@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -153,6 +154,48 @@ func TestTemplatesOfWrongTypesStayAsTheyAre(t *testing.T) {
 		got, used := full().Fill([]byte(text), Driver, Container{Name: "spark", Image: "i", ImageSetting: "images[4.1]"}, Taken{})
 		if string(got) != text || len(used) > 0 {
 			t.Errorf("%s becomes %s with %v", text, got, used)
+		}
+	}
+}
+
+// TestDefaultsDoNotContradictTheApplication checks pairs of fields of a security context that Kubernetes rejects, or
+// with which no container starts (ValidateSecurityContext, and the kubelet's check of runAsNonRoot).
+func TestDefaultsDoNotContradictTheApplication(t *testing.T) {
+	capability := func(name string) *corev1.Capabilities {
+		return &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN", corev1.Capability(name)}}
+	}
+	for name, c := range map[string]struct {
+		own, defaults *corev1.SecurityContext
+		used          bool
+	}{
+		"root, and non-root by default":           {&corev1.SecurityContext{RunAsUser: new(int64(0))}, &corev1.SecurityContext{RunAsNonRoot: new(true)}, false},
+		"a user, and non-root by default":         {&corev1.SecurityContext{RunAsUser: new(int64(1))}, &corev1.SecurityContext{RunAsNonRoot: new(true)}, true},
+		"root, and root allowed by default":       {&corev1.SecurityContext{RunAsUser: new(int64(0))}, &corev1.SecurityContext{RunAsNonRoot: new(false)}, true},
+		"non-root, and root by default":           {&corev1.SecurityContext{RunAsNonRoot: new(true)}, &corev1.SecurityContext{RunAsUser: new(int64(0))}, false},
+		"non-root, and a user by default":         {&corev1.SecurityContext{RunAsNonRoot: new(true)}, &corev1.SecurityContext{RunAsUser: new(int64(1))}, true},
+		"privileged, and no escalation":           {&corev1.SecurityContext{Privileged: new(true)}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, false},
+		"not privileged, and no escalation":       {&corev1.SecurityContext{Privileged: new(false)}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
+		"privileged, and escalation":              {&corev1.SecurityContext{Privileged: new(true)}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}, true},
+		"no escalation, and privileged":           {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, &corev1.SecurityContext{Privileged: new(true)}, false},
+		"escalation, and privileged":              {&corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}, &corev1.SecurityContext{Privileged: new(true)}, true},
+		"CAP_SYS_ADMIN, and no escalation":        {&corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, false},
+		"CAP_SYS_ADMIN, and escalation":           {&corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}, true},
+		"another capability, and no escalation":   {&corev1.SecurityContext{Capabilities: capability("SYS_TIME")}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
+		"no escalation, and CAP_SYS_ADMIN":        {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, &corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")}, false},
+		"no escalation, and another capability":   {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, &corev1.SecurityContext{Capabilities: capability("SYS_TIME")}, true},
+		"dropped CAP_SYS_ADMIN and no escalation": {&corev1.SecurityContext{Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"CAP_SYS_ADMIN"}}}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
+	} {
+		own := c.own.DeepCopy()
+		got, used := FillFields("driver.securityContext", c.own, c.defaults)
+		if len(used) > 0 != c.used || !c.used && got != c.own {
+			t.Errorf("%s: used are %v", name, used)
+		}
+		if diff := cmp.Diff(own, c.own); diff != "" {
+			t.Errorf("%s: the application's context was changed (-want +got):\n%s", name, diff)
+		}
+		template := []byte(`{"spec":{"containers":[{"name":"spark","securityContext":` + jsonOf(c.own) + `}]}}`)
+		if _, used := (&Settings{Executor: Pod{SecurityContext: c.defaults}}).Fill(template, Executor, Container{Name: "spark"}, Taken{}); len(used) > 0 != c.used {
+			t.Errorf("%s: used in a template are %v", name, used)
 		}
 	}
 }

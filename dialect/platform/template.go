@@ -212,11 +212,21 @@ func contradicts(own map[string]any, name string, value any) bool {
 	case "runAsUser":
 		return value == int64(0) && own["runAsNonRoot"] == true
 	case "allowPrivilegeEscalation":
-		return value == false && own["privileged"] == true
+		return value == false && (own["privileged"] == true || addsSysAdmin(own["capabilities"]))
 	case "privileged":
 		return value == true && own["allowPrivilegeEscalation"] == false
+	case "capabilities":
+		return addsSysAdmin(value) && own["allowPrivilegeEscalation"] == false
 	}
 	return false
+}
+
+// addsSysAdmin reports whether the capabilities of a container include CAP_SYS_ADMIN, which implies privilege
+// escalation.
+func addsSysAdmin(capabilities any) bool {
+	tree, _ := capabilities.(map[string]any)
+	added, _ := tree["add"].([]any)
+	return slices.Contains(added, any("CAP_SYS_ADMIN"))
 }
 
 // container adds the defaults of the Spark container. If the template has no such container, it adds one.
