@@ -91,3 +91,88 @@ func TestExposedIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// exposable returns an object of the given kind and name.
+func exposable(kind, name string) submit.Object {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name}}}
+}
+
+// TestExposedComparesKindAndName checks that an object of the same name and another kind does not count, and that of
+// two objects with the same kind and name the first counts.
+func TestExposedComparesKindAndName(t *testing.T) {
+	wanted := []submit.Object{exposable("Service", "ui"), exposable("Ingress", "ui")}
+	current := func(kind, name string, yes bool) lifecycle.AuxiliaryObject {
+		return lifecycle.AuxiliaryObject{Kind: kind, Name: name, Current: yes}
+	}
+	for name, c := range map[string]struct {
+		live []lifecycle.AuxiliaryObject
+		want bool
+	}{
+		"both":                       {[]lifecycle.AuxiliaryObject{current("Ingress", "ui", true), current("Service", "ui", true)}, true},
+		"one twice":                  {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Service", "ui", true)}, false},
+		"another name":               {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui2", true)}, false},
+		"one that is being created":  {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", false)}, false},
+		"the first is current":       {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", true), current("Ingress", "ui", false)}, true},
+		"the first is not current":   {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", false), current("Ingress", "ui", true)}, false},
+		"more than what is wanted":   {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", true), current("Service", "b", false)}, true},
+		"nothing, although wanted":   {nil, false},
+		"two names, swapped by kind": {[]lifecycle.AuxiliaryObject{current("ui", "Service", true), current("ui", "Ingress", true)}, false},
+	} {
+		var conditions []metav1.Condition
+		if events := (Exposed{Objects: wanted}).Record(&conditions, c.live, time.Unix(0, 0)); len(events) > 0 {
+			t.Errorf("%s: %v", name, events)
+		}
+		if got := meta.IsStatusConditionTrue(conditions, ConditionExposed); got != c.want {
+			t.Errorf("%s: %+v", name, conditions)
+		}
+	}
+}
+
+// TestExposedReportsEachChangeOnce checks which changes of the condition are worth an event, and that the arguments,
+// which others read, are not changed.
+func TestExposedReportsEachChangeOnce(t *testing.T) {
+	exposed := Exposed{Objects: []submit.Object{exposable("Service", "ui")}, Problems: make([]lifecycle.Cause, 0, 4)}
+	failing := func(reason, message string) []lifecycle.AuxiliaryObject {
+		return []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: reason, Message: message}}}
+	}
+	conditions := []metav1.Condition{{Type: "Theirs", Status: "True"}}
+	for i, c := range []struct {
+		live []lifecycle.AuxiliaryObject
+		want string // the event
+	}{
+		{failing("Forbidden", "a"), "Warning Forbidden: Service ui: a"},
+		{failing("Forbidden", "a"), ""},
+		{failing("Forbidden", "b"), "Warning Forbidden: Service ui: b"},
+		{failing("Invalid", "b"), "Warning Invalid: Service ui: b"},
+		{[]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "ui", Current: true}}, ""},
+		{failing("Invalid", "b"), "Warning Invalid: Service ui: b"},
+		{failing("LeftByAnotherOperator", "c"), ""},
+	} {
+		before := slices.Clone(c.live)
+		got := ""
+		for _, event := range exposed.Record(&conditions, c.live, time.Unix(int64(i), 0)) {
+			got += event.Type + " " + event.Reason + ": " + event.Message
+		}
+		if got != c.want {
+			t.Errorf("step %d: %q, want %q", i, got, c.want)
+		}
+		if !slices.Equal(before, c.live) || exposed.Problems[:1][0] != (lifecycle.Cause{}) {
+			t.Errorf("step %d: the arguments are %v and %v", i, c.live, exposed.Problems[:1])
+		}
+	}
+	if len(conditions) != 2 || conditions[0].Type != "Theirs" {
+		t.Errorf("the conditions are %+v", conditions)
+	}
+}
+
+func TestFindObject(t *testing.T) {
+	live := []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "a"}, {Kind: "Ingress", Name: "b", Address: "first"}, {Kind: "Ingress", Name: "b", Address: "second"}}
+	if got := FindObject(live, "Ingress", "b"); got != &live[1] {
+		t.Errorf("the Ingress is %v", got)
+	}
+	for _, missing := range [][2]string{{"Ingress", "a"}, {"Service", "b"}, {"", ""}} {
+		if got := FindObject(live, missing[0], missing[1]); got != nil {
+			t.Errorf("%v is %v", missing, got)
+		}
+	}
+}
