@@ -1,8 +1,10 @@
 package dialect
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +58,19 @@ func TestIDsAreBounded(t *testing.T) {
 		if closed, cut := set().closed(limit).String(), set().Cut(limit).String(); closed != want[0] || cut != want[1] {
 			t.Errorf("at most %d: closed to %q and cut to %q, want %q", limit, closed, cut, want)
 		}
+	}
+}
+
+// TestParsedIDsAreBounded checks that a status that somebody else wrote cannot make a set larger than the operator's
+// own sets.
+func TestParsedIDsAreBounded(t *testing.T) {
+	var text strings.Builder
+	for id := range 2000 {
+		fmt.Fprintf(&text, "%d,", 2*id)
+	}
+	set := ParseIDs(text.String())
+	if len(set) != MaxRanges || !set.Has(998) || set.Has(999) || set.Has(1000) {
+		t.Errorf("%d ranges, which end with %v", len(set), set[len(set)-1])
 	}
 }
 
