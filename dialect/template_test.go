@@ -1,11 +1,15 @@
 package dialect
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 func TestTemplateContainer(t *testing.T) {
@@ -50,5 +54,46 @@ func TestOwnKeys(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"metadata.labels[sparkoperator.dev/x]", "spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/a]"}, fields); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestPodTemplateIsEmptyIfItCannotBeParsed checks that no part of an invalid template is used. The part before the
+// fault would otherwise be used.
+func TestPodTemplateIsEmptyIfItCannotBeParsed(t *testing.T) {
+	many := `{"spec":{"schedulerName":"a","containers":[` + strings.TrimSuffix(strings.Repeat("{},", 1001), ",") + `]}}`
+	for name, c := range map[string]struct{ text, scheduler string }{
+		"valid": {`{"spec":{"schedulerName":"a"}}`, "a"}, "no text": {``, ""}, "null": {`null`, ""}, "not an object": {`[1]`, ""},
+		"cut off": {`{"spec":{"schedulerName":"a"}`, ""}, "a wrong type after it": {`{"spec":{"schedulerName":"a","tolerations":5}}`, ""}, "beyond a limit": {many, ""},
+	} {
+		if got := PodTemplate(&runtime.RawExtension{Raw: []byte(c.text)}); got.Spec.SchedulerName != c.scheduler || len(got.Spec.Containers) > 0 {
+			t.Errorf("%s: %+v", name, got.Spec)
+		}
+	}
+	if got := PodTemplate(nil); got.Spec.SchedulerName != "" {
+		t.Errorf("without a template: %+v", got)
+	}
+	_, err := ReadPodTemplate(&runtime.RawExtension{Raw: []byte(many)})
+	fault, ok := errors.AsType[*bounds.Fault](err)
+	if !ok || fault.Path != "spec.containers" || fault.Message != "has more than 1000 items; make the list shorter" {
+		t.Errorf("beyond a limit the error is %v", err)
+	}
+}
+
+func TestTemplateMetadata(t *testing.T) {
+	for text, want := range map[string][2]map[string]string{
+		`{"metadata":{"labels":{"a":"b"},"annotations":{"c":"d"}},"spec":{"containers":5}}`: {{"a": "b"}, {"c": "d"}},
+		`{"metadata":{"labels":{"a":"b"}}}`:                                                 {{"a": "b"}, nil},
+		`{"labels":{"a":"b"}}`:                                                              {},
+		`{"metadata":{"labels":{"a":5},"annotations":{"c":"d"}}}`:                           {},
+		`{"metadata":{"annotations":{"c":"d"},"labels":[]}}`:                                {},
+		`{"metadata":null}`:                                                                 {}, `null`: {}, `{`: {}, ``: {},
+	} {
+		labels, annotations := TemplateMetadata(&runtime.RawExtension{Raw: []byte(text)})
+		if diff := cmp.Diff(want, [2]map[string]string{labels, annotations}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	if labels, annotations := TemplateMetadata(nil); labels != nil || annotations != nil {
+		t.Errorf("without a template: %v, %v", labels, annotations)
 	}
 }
