@@ -250,6 +250,29 @@ func TestFillKeepsWhatIsSetElsewhere(t *testing.T) {
 	}
 }
 
+// TestEachFieldOfATemplateHoldsBackItsDefault checks how an application can set a value so that its default is not
+// used: an empty text is a value, and null and an empty list are none. A numeric priority rules out a priority class,
+// because Kubernetes rejects a pod in which the two differ.
+func TestEachFieldOfATemplateHoldsBackItsDefault(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"spec":{"priorityClassName":"own"}}`: false, `{"spec":{"priorityClassName":""}}`: false, `{"spec":{"priorityClassName":null}}`: true, `{"spec":{"priority":0}}`: false,
+		`{"spec":{"priority":null}}`: true, `{"priority":0}`: true,
+	} {
+		_, used := (&Settings{Driver: Pod{PriorityClassName: "batch"}}).Fill([]byte(text), Driver, Container{Name: "spark"}, Taken{})
+		if got := slices.Contains(used, "driver.priorityClassName"); got != want {
+			t.Errorf("%s: the default priority class is used: %v", text, got)
+		}
+	}
+	for text, want := range map[string]bool{
+		`{"spec":{"imagePullSecrets":[{"name":"own"}]}}`: false, `{"spec":{"imagePullSecrets":[]}}`: true, `{"spec":{"imagePullSecrets":null}}`: true, `{}`: true,
+	} {
+		_, used := (&Settings{PullSecrets: []string{"registry"}}).Fill([]byte(text), Driver, Container{Name: "spark"}, Taken{})
+		if got := slices.Contains(used, "imagePullSecrets"); got != want {
+			t.Errorf("%s: the default pull secrets are used: %v", text, got)
+		}
+	}
+}
+
 // TestSparkContainer checks which container gets the settings of the Spark container.
 func TestSparkContainer(t *testing.T) {
 	for name, c := range map[string]struct {
