@@ -190,32 +190,42 @@ func graft(into, extra map[string]any, path string, lost func(path string)) {
 // graftElements merges the elements of extra into the elements of list. It finds an element by its index and name, or
 // by its name alone if the element has another index in list. This is sufficient: Spark only appends to lists, except
 // for the list of containers, in which it may move an element. Containers have names.
+//
+// If no element of list has a name, a name in extra is a field that the type of the elements does not have. The element
+// is then found by its index.
 func graftElements(list, extra []any, path string, lost func(path string)) {
 	byName := map[string]int{}
 	for i, element := range slices.Backward(list) {
-		byName[nameOf(element)] = i
+		if name := nameOf(element); name != "" {
+			byName[name] = i
+		}
 	}
 	for i, element := range extra {
 		fields, _ := element.(map[string]any)
 		name := nameOf(element)
-		if len(fields) == 0 || name != "" && len(fields) == 1 {
+		if len(fields) == 0 {
 			continue
 		}
-		at, ok := i, i < len(list) && nameOf(list[i]) == name
+		at, ok := i, i < len(list) && (nameOf(list[i]) == name || len(byName) == 0)
 		if !ok && name != "" {
 			at, ok = byName[name]
+		}
+		if !ok && name != "" && len(fields) == 1 {
+			continue
 		}
 		place := fmt.Sprintf("%s[%d]", path, i)
 		if name != "" {
 			place = fmt.Sprintf("%s[%s]", path, name)
 		}
+		var inner map[string]any
+		if ok {
+			inner, ok = list[at].(map[string]any)
+		}
 		if !ok {
 			lost(place)
 			continue
 		}
-		if inner, ok := list[at].(map[string]any); ok {
-			graft(inner, fields, place, lost)
-		}
+		graft(inner, fields, place, lost)
 	}
 }
 
