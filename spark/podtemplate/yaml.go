@@ -73,15 +73,14 @@ func withoutVersion(data []byte) []byte {
 
 // valueOf returns the value of a YAML node as decoded JSON. The argument depth is its nesting depth.
 func valueOf(node *yaml.Node, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("is nested more than %d lists and objects deep; use fewer levels", maxDepth)
-	}
-	switch node.Kind {
-	case yaml.AliasNode:
+	switch {
+	case node.Kind == yaml.AliasNode:
 		return nil, fmt.Errorf("has the alias *%s: aliases are not supported; write out its value", conf.Shorten(node.Value))
-	case yaml.ScalarNode:
+	case node.Kind == yaml.ScalarNode:
 		return scalarOf(node)
-	case yaml.SequenceNode:
+	case depth == maxDepth:
+		return nil, fmt.Errorf("is nested more than %d lists and objects deep; use fewer levels", maxDepth)
+	case node.Kind == yaml.SequenceNode:
 		if err := checkTag(node, "!!seq"); err != nil {
 			return nil, err
 		}
