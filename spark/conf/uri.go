@@ -2,6 +2,8 @@ package conf
 
 import (
 	"fmt"
+	"net/netip"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -9,20 +11,42 @@ import (
 // NotURI returns the part of text that java.net.URI rejects, or an empty string if java.net.URI accepts text. Spark
 // treats a text that is not a URI as the path of a file (Utils.resolveURI) and would not find that file.
 func NotURI(text string) string {
-	path := true
+	path, fragment := true, false
+	address := ipv6Address(text)
 	for i, r := range text {
 		switch {
+		case r == '#' && fragment:
+			return "#"
 		case r == '?' || r == '#':
-			path = false
+			path, fragment = false, r == '#' || fragment
 		case r == '%':
 			if i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]) {
 				return text[i:min(i+3, len(text))]
 			}
-		case neverInURI(r), path && (r == '[' || r == ']'):
+		case neverInURI(r), path && i >= address && (r == '[' || r == ']'):
 			return string(r)
 		}
 	}
 	return ""
+}
+
+// authority matches the beginning of a URI whose host is in brackets. Its group is the host.
+var authority = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@\[\]]*@)?\[([0-9A-Fa-f:.]+)\](?::[0-9]*)?(?:[/?#]|$)`)
+
+// ipv6Address returns the index after the host of a URI if the host is an IPv6 address, and 0 otherwise. Brackets are
+// legal before this index, because they enclose the address.
+func ipv6Address(uri string) int {
+	if !strings.Contains(uri, "[") {
+		return 0
+	}
+	at := authority.FindStringSubmatchIndex(uri)
+	if at == nil {
+		return 0
+	}
+	if address, err := netip.ParseAddr(uri[at[2]:at[3]]); err != nil || !address.Is6() {
+		return 0
+	}
+	return at[3] + len("]")
 }
 
 // neverInURI reports whether a character is illegal anywhere in a URI.
