@@ -23,7 +23,7 @@ func SplitJavaOptions(text string) (words []string, ok bool) {
 			open = 0
 		case open == 0 && (r == '"' || r == '\''):
 			open, begun = r, true
-		case open == 0 && unicode.IsSpace(r):
+		case open == 0 && isWhitespace(r):
 			if begun {
 				words = append(words, word.String())
 				word.Reset()
@@ -38,4 +38,16 @@ func SplitJavaOptions(text string) (words []string, ok bool) {
 		words = append(words, word.String())
 	}
 	return words, open == 0 && !escaped
+}
+
+// isWhitespace works like java.lang.Character.isWhitespace. Unlike unicode.IsSpace, it does not include blanks at which
+// a line must not be broken, and it includes the separators U+001C to U+001F.
+func isWhitespace(r rune) bool {
+	switch {
+	case r >= '\t' && r <= '\r', r >= 0x1c && r <= 0x1f:
+		return true
+	case r == 0xa0, r == 0x2007, r == 0x202f:
+		return false
+	}
+	return unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp)
 }
