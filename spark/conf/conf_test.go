@@ -178,3 +178,95 @@ func TestRedact(t *testing.T) {
 		}
 	}
 }
+
+// TestEqual checks each part of a configuration that Equal compares.
+func TestEqual(t *testing.T) {
+	base := func() *Conf {
+		return pairs("a", "1", "b", "2").WithEnvironment(map[string]string{"E": "1"}).WithSystemProperties(map[string]string{"p": "1"})
+	}
+	deleted := base()
+	deleted.Set("c", "3")
+	deleted.Delete("c")
+	for name, c := range map[string]struct {
+		other *Conf
+		want  bool
+	}{
+		"a copy":                       {base().Clone(), true},
+		"a copy without a deleted key": {deleted, true},
+		"nil":                          {nil, false},
+		"an empty configuration":       {New(), false},
+		"another order":                {pairs("b", "2", "a", "1").WithEnvironment(map[string]string{"E": "1"}).WithSystemProperties(map[string]string{"p": "1"}), false},
+		"another value":                {pairs("a", "1", "b", "3").WithEnvironment(map[string]string{"E": "1"}).WithSystemProperties(map[string]string{"p": "1"}), false},
+		"another environment":          {base().WithEnvironment(map[string]string{"E": "2"}), false},
+		"no environment":               {base().WithEnvironment(nil), false},
+		"other system properties":      {base().WithSystemProperties(map[string]string{"p": "1", "q": "1"}), false},
+	} {
+		if got := base().Equal(c.other); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if c.other != nil && c.other.Equal(base()) != c.want {
+			t.Errorf("%s: the other way round it is %v", name, !c.want)
+		}
+	}
+	var none *Conf
+	if !none.Equal(nil) || none.Equal(New()) || New().Equal(none) || !New().Equal(&Conf{}) {
+		t.Error("nil should equal only nil, and an empty configuration another empty one")
+	}
+}
+
+// TestCopiesKeepTheirContext checks that each method that returns a copy keeps the pairs, the environment and the
+// system properties, and that neither the receiver nor the caller's map is part of the copy.
+func TestCopiesKeepTheirContext(t *testing.T) {
+	env, properties := map[string]string{"E": "env"}, map[string]string{"p": "property"}
+	c := pairs("b", "${env:E}", "a", "${system:p}").WithEnvironment(env).WithSystemProperties(properties)
+	env["E"], properties["p"] = "changed", "changed"
+	before := c.Clone()
+	for name, copied := range map[string]*Conf{
+		"Clone": c.Clone(), "Sorted": c.Sorted(), "WithEnvironment": c.WithEnvironment(map[string]string{"E": "env"}),
+		"WithSystemProperties": c.WithSystemProperties(map[string]string{"p": "property"}),
+	} {
+		for key, want := range map[string]string{"a": "property", "b": "env"} {
+			if got, err := copied.String(key, ""); got != want || err != nil {
+				t.Errorf("%s: %s is %q, %v, want %q", name, key, got, err, want)
+			}
+		}
+		copied.Set("c", "new")
+		copied.Delete("a", "b")
+	}
+	if !c.Equal(before) {
+		t.Errorf("the original has %v", c.Map())
+	}
+	var none *Conf
+	for name, copied := range map[string]*Conf{
+		"Sorted": none.Sorted(), "WithEnvironment": none.WithEnvironment(map[string]string{"E": "env"}), "WithSystemProperties": none.WithSystemProperties(nil),
+	} {
+		if copied.Len() != 0 || !copied.SetIfMissing("b", "1") {
+			t.Errorf("%s of nil has %v", name, copied.Map())
+		}
+	}
+}
+
+// TestIterationSkipsDeletedKeys checks that an iterator yields each key once, at its last place, and that the caller
+// may set keys during the iteration.
+func TestIterationSkipsDeletedKeys(t *testing.T) {
+	c := pairs("a", "1", "b", "2", "c", "3", "d", "4", "e", "5")
+	c.Delete("a", "c")
+	c.Set("a", "6")
+	var keys []string
+	for key, value := range c.All() {
+		keys = append(keys, key+value)
+		c.Set(key, value+"0")
+	}
+	if diff := cmp.Diff([]string{"b2", "d4", "e5", "a6"}, keys); diff != "" {
+		t.Errorf("pairs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "60", "b": "20", "d": "40", "e": "50"}, c.Map()); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	own := c.Keys()
+	own[0] = "changed"
+	c.Map()["b"] = "changed"
+	if v, _ := c.Get("b"); v != "20" || c.Keys()[0] != "b" {
+		t.Errorf("the configuration shares its keys or values with the caller: %v", c.Keys())
+	}
+}

@@ -140,3 +140,58 @@ func FuzzUnmarshalProperties(f *testing.F) {
 		}
 	})
 }
+
+// TestCommentsStayComments checks that no line of a comment becomes a property, whatever ends its lines.
+func TestCommentsStayComments(t *testing.T) {
+	for comment, want := range map[string]string{
+		"": "#\n", "a": "#a\n", "a\nb=1": "#a\n#b=1\n", "a\rb=1": "#a\n#b=1\n", "a\r\nb=1": "#a\n#b=1\n", "a\n\rb": "#a\n#\n#b\n", "a\n": "#a\n#\n", `a\`: "#a\\\n",
+	} {
+		text := MarshalProperties(pairs("k", "v"), comment)
+		if text != want+"k=v\n" {
+			t.Errorf("the comment %q becomes %q", comment, text)
+		}
+		if c, err := UnmarshalProperties(text); err != nil || !c.Equal(pairs("k", "v")) {
+			t.Errorf("the comment %q is read as %v, %v", comment, c.Map(), err)
+		}
+	}
+	if got := MarshalProperties(nil); got != "" {
+		t.Errorf("no configuration is %q", got)
+	}
+}
+
+// TestBrokenEscapesAreNamed checks the message about a broken escape, which quotes only the escape and not the rest of
+// the value. A broken escape in a key has no key to name.
+func TestBrokenEscapesAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		`a=\u12G4secret`:    `a: broken escape "\\u12G4": \u needs four hexadecimal digits`,
+		`a=\u+123`:          `a: broken escape "\\u+123": \u needs four hexadecimal digits`,
+		`a=\u12`:            `a: broken escape "\\u12": \u needs four hexadecimal digits`,
+		`b=1` + "\n" + `\u`: `broken escape "\\u": \u needs four hexadecimal digits`,
+		`a=\uD83D\u12`:      `a: broken escape "\\u12": \u needs four hexadecimal digits`,
+	} {
+		if c, err := UnmarshalProperties(text); err == nil || c != nil || err.Error() != want {
+			t.Errorf("%s is %v, %v, want %s", text, c.Map(), err, want)
+		}
+	}
+}
+
+// TestContinuedLines checks continuations that begin or end in unusual places, as java.util.Properties.load reads them.
+func TestContinuedLines(t *testing.T) {
+	for text, want := range map[string]*Conf{
+		"\\\n#a=1":        pairs("#a", "1"),
+		"\\\n\\\n  a=1":   pairs("a", "1"),
+		"a=1\\\n\nb=2":    pairs("a", "1", "b", "2"),
+		"a=1\\\n  \nb=2":  pairs("a", "1", "b", "2"),
+		"a=1\\\\\\\n2":    pairs("a", `1\2`),
+		"a=1\\\r\n\r\nb":  pairs("a", "1", "b", ""),
+		"a \\\n = \\\n b": pairs("a", "b"),
+		"a=\\\n\\ b":      pairs("a", " b"),
+		"\\":              New(),
+		"a=1\\\n":         pairs("a", "1"),
+		"a=1\n\\\n":       pairs("a", "1"),
+	} {
+		if got, err := UnmarshalProperties(text); err != nil || !got.Equal(want) {
+			t.Errorf("%q is %v, %v, want %v", text, got.Map(), err, want.Map())
+		}
+	}
+}

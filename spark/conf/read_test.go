@@ -225,3 +225,173 @@ func TestQuote(t *testing.T) {
 		}
 	}
 }
+
+// TestOldNamesInTheirOrder checks for each key with old names which name counts if several are set.
+func TestOldNamesInTheirOrder(t *testing.T) {
+	for key, names := range map[string][]string{ // the values of withAlternative in org.apache.spark.internal.config
+		"spark.driver.memoryOverhead":             {"spark.yarn.driver.memoryOverhead"},
+		"spark.executor.memoryOverhead":           {"spark.yarn.executor.memoryOverhead"},
+		"spark.kerberos.keytab":                   {"spark.yarn.keytab"},
+		"spark.kerberos.principal":                {"spark.yarn.principal"},
+		"spark.kerberos.relogin.period":           {"spark.yarn.kerberos.relogin.period"},
+		"spark.kerberos.access.hadoopFileSystems": {"spark.yarn.access.hadoopFileSystems", "spark.yarn.access.namenodes"},
+	} {
+		c := New()
+		if name, value, ok := c.Lookup(key); name != key || value != "" || ok {
+			t.Errorf("%s without a value is %s=%q, %v", key, name, value, ok)
+		}
+		names = append([]string{key}, names...)
+		for i := len(names) - 1; i >= 0; i-- {
+			c.Set(names[i], fmt.Sprint(i))
+			if name, value, ok := c.Lookup(key); name != names[i] || value != fmt.Sprint(i) || !ok {
+				t.Errorf("%s after %s was set is %s=%q, %v", key, names[i], name, value, ok)
+			}
+		}
+		if name, _, ok := c.Lookup(names[len(names)-1]); len(names) > 1 && (name != names[len(names)-1] || !ok) {
+			t.Errorf("the old name %s finds %s", names[len(names)-1], name)
+		}
+	}
+	c := pairs("spark.yarn.driver.memoryOverhead", "", "spark.yarn.keytab", "old", "spark.kerberos.keytab", "")
+	if _, err := c.Size("spark.driver.memoryOverhead", 7, MiB); err == nil || !strings.HasPrefix(err.Error(), "spark.yarn.driver.memoryOverhead: ") {
+		t.Errorf("an empty old name should be an error with this name, but is %v", err)
+	}
+	if v, err := c.String("spark.kerberos.keytab", "default"); v != "" || err != nil {
+		t.Errorf("an empty new name should count, but the value is %q, %v", v, err)
+	}
+}
+
+// TestReferencesToUnsetKeysHaveSparksDefaults checks the values that replace a reference to a key that is not set (the
+// tables of Spark's configuration page and of its page about Kubernetes).
+func TestReferencesToUnsetKeysHaveSparksDefaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"${spark.driver.cores} ${spark.executor.cores}":           "1 1",
+		"${spark.driver.memory} ${spark.executor.memory}":         "1g 1g",
+		"${spark.dynamicAllocation.enabled}":                      "false",
+		"${spark.dynamicAllocation.initialExecutors}":             "0",
+		"${spark.ui.port} ${spark.blockManager.port}":             "4040 0",
+		"${spark.driver.blockManager.port}":                       "0",
+		"${spark.kubernetes.namespace}":                           "default",
+		"${spark.kubernetes.container.image.pullPolicy}":          "IfNotPresent",
+		"${spark.kubernetes.container.image}":                     "${spark.kubernetes.container.image}",
+		"${spark.kubernetes.executor.container.image}":            "${spark.kubernetes.executor.container.image}",
+		"${spark.kubernetes.configMap.maxSize}":                   "1048576",
+		"${spark.kubernetes.driver.master}":                       "https://kubernetes.default.svc",
+		"${spark.kubernetes.driver.service.ipFamilyPolicy}":       "SingleStack",
+		"${spark.kubernetes.driver.service.ipFamilies}":           "IPv4",
+		"${spark.kubernetes.driver.service.deleteOnTermination}":  "true",
+		"${spark.kubernetes.local.dirs.tmpfs}":                    "false",
+		"${spark.kubernetes.memoryOverheadFactor}":                "0.1",
+		"${spark.kubernetes.submission.waitAppCompletion}":        "true",
+		"${spark.kubernetes.driver.memoryOverheadFactor}":         "${spark.kubernetes.driver.memoryOverheadFactor}",
+		"${spark.executor.instances} ${spark.app.name} ${spark.}": "${spark.executor.instances} ${spark.app.name} ${spark.}",
+	} {
+		if got, err := New().Expand(text); err != nil || got != want {
+			t.Errorf("%s is %q, %v, want %q", text, got, err, want)
+		}
+	}
+	c := pairs("spark.dynamicAllocation.minExecutors", "3", "spark.blockManager.port", "7079", "spark.kubernetes.container.image", "i",
+		"spark.kubernetes.executor.container.image", "e", "spark.kubernetes.securityContext.allowPrivilegeEscalation", "true")
+	for text, want := range map[string]string{
+		"${spark.dynamicAllocation.initialExecutors}":                         "3",
+		"${spark.driver.blockManager.port}":                                   "7079",
+		"${spark.kubernetes.driver.container.image}":                          "i",
+		"${spark.kubernetes.executor.container.image}":                        "e",
+		"${spark.kubernetes.driver.securityContext.allowPrivilegeEscalation}": "true",
+	} {
+		if got, err := c.Expand(text); err != nil || got != want {
+			t.Errorf("%s is %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// TestExpandAll checks that ExpandAll replaces only the wanted values, that it keeps the order of the keys and a value
+// whose expansion fails, and that a second call changes nothing.
+func TestExpandAll(t *testing.T) {
+	c := pairs("spark.z", "<${spark.a}>", "spark.a", "A${env:E}", "spark.kept", "${spark.a}", "spark.loop", "${spark.loop}", "spark.plain", "x",
+		"spark.none", "${spark.nothing}", "spark.y", "${spark.z}").WithEnvironment(map[string]string{"E": "e"})
+	want := pairs("spark.z", "<Ae>", "spark.a", "Ae", "spark.kept", "${spark.a}", "spark.loop", "${spark.loop}", "spark.plain", "x",
+		"spark.none", "${spark.nothing}", "spark.y", "<Ae>").WithEnvironment(map[string]string{"E": "e"})
+	for range 2 {
+		c.ExpandAll(func(key string) bool { return key != "spark.kept" })
+		if !c.Equal(want) {
+			t.Errorf("the configuration is %v, want %v, in this order", c.Map(), want.Map())
+		}
+	}
+}
+
+// TestExpandLimitsAreExact checks the largest text that Expand accepts for each limit, and the next larger one.
+func TestExpandLimitsAreExact(t *testing.T) {
+	chain := func(n int) *Conf { // spark.a0 is reached through n references
+		c := pairs("spark.a0", "x")
+		for i := range n {
+			c.Set(fmt.Sprint("spark.a", i+1), fmt.Sprintf("${spark.a%d}", i))
+		}
+		return c
+	}
+	long := func(n int) *Conf { return pairs("spark.a", strings.Repeat("x", n)) }
+	for name, c := range map[string]struct {
+		conf       *Conf
+		text, says string
+	}{
+		"32 levels":           {chain(31), "${spark.a31}", ""},
+		"33 levels":           {chain(32), "${spark.a32}", "${spark.a32}: references are nested more than 32 deep; write out the value"},
+		"262,144 bytes":       {long(1 << 18), "${spark.a}", ""},
+		"262,145 bytes":       {long(1<<18 + 1), "${spark.a}", "${spark.a}: the replacements in a value are longer than 262144 bytes; write out the value, or make it shorter"},
+		"twice 131,072 bytes": {long(1 << 17), "${spark.a}x${spark.a}", ""},
+		"twice 131,073 bytes": {long(1<<17 + 1), "${spark.a}x${spark.a}", "${spark.a}: the replacements in a value are longer than 262144 bytes; write out the value, or make it shorter"},
+		"4,096 references":    {pairs("spark.a", ""), strings.Repeat("${spark.a}", 4096), ""},
+		"4,097 references":    {pairs("spark.a", ""), strings.Repeat("${spark.a}", 4097), "has 4097 references such as ${name}; the limit is 4096"},
+		"a cycle of three":    {pairs("spark.a", "${spark.b}", "spark.b", "${spark.c}", "spark.c", "${spark.a}"), "${spark.a}", "${spark.a}: the reference leads back to itself"},
+	} {
+		got, err := c.conf.Expand(c.text)
+		if (err == nil) != (c.says == "") || err != nil && (err.Error() != c.says || got != "") {
+			t.Errorf("%s: %.40q, and the error is %v, want %q", name, got, err, c.says)
+		}
+	}
+}
+
+// TestMessagesOfTypedReads checks the whole message of each typed read, and that the cause of the error can be found.
+func TestMessagesOfTypedReads(t *testing.T) {
+	c := pairs("spark.x", "many", "spark.size", "9223372036854775807k", "spark.time", "106752d")
+	for want, read := range map[string]func() error{
+		`spark.x: should be a whole number, but is "many"`: func() error { _, err := c.Int("spark.x", 1); return err },
+		`spark.x: should be a number, but is "many"`:       func() error { _, err := c.Float("spark.x", 1); return err },
+		`spark.x: should be true or false, but is "many"`:  func() error { _, err := c.Bool("spark.x", true); return err },
+		`spark.x: size should be a whole number with a unit (b, k, m, g, t or p), such as 512m or 2g, but is "many"`: func() error {
+			_, err := c.Size("spark.x", 1, MiB)
+			return err
+		},
+		`spark.x: time should be a whole number with a unit (us, ms, s, m, min, h or d), such as 30s, but is "many"`: func() error {
+			_, err := c.Duration("spark.x", 1, time.Second)
+			return err
+		},
+		`spark.size: size "9223372036854775807k" is too large`: func() error { _, err := c.Size("spark.size", 1, MiB); return err },
+		`spark.time: time "106752d" is too long`:               func() error { _, err := c.Duration("spark.time", 1, time.Second); return err },
+	} {
+		err := read()
+		if err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+			continue
+		}
+		if cause := errors.Unwrap(err); cause == nil || !strings.HasSuffix(want, ": "+cause.Error()) {
+			t.Errorf("the cause of %v is %v", err, cause)
+		}
+	}
+	if n, err := c.Int("spark.x", 7); n != 0 || err == nil {
+		t.Errorf("a wrong value is read as %d, %v", n, err)
+	}
+}
+
+// TestIntHas32Bits checks the bounds of Int, and forms of numbers that Java's Integer.parseInt accepts or rejects.
+func TestIntHas32Bits(t *testing.T) {
+	for text, want := range map[string]int{"2147483647": 2147483647, "-2147483648": -2147483648, "+7": 7, "007": 7, "-0": 0} {
+		if n, err := pairs("spark.x", text).Int("spark.x", 1); n != want || err != nil {
+			t.Errorf("%s is %d, %v, want %d", text, n, err, want)
+		}
+	}
+	for _, text := range []string{"2147483648", "-2147483649", "", "1.0", "1e3", "0x10", "1_000", "- 1", "--1", "1 2"} {
+		if n, err := pairs("spark.x", text).Int("spark.x", 1); err == nil {
+			t.Errorf("%q is %d", text, n)
+		}
+	}
+}

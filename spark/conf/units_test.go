@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -88,3 +89,35 @@ func FuzzParseSize(f *testing.F) {
 		}
 	})
 }
+
+// TestAmountsAtTheirLimit checks for each unit the largest amount that an int64 can hold, in bytes or in nanoseconds,
+// and the next larger amount.
+func TestAmountsAtTheirLimit(t *testing.T) {
+	for unit, most := range map[string]int64{"b": 9223372036854775807, "k": 9007199254740991, "kb": 9007199254740991, "m": 8796093022207, "mb": 8796093022207,
+		"g": 8589934591, "gb": 8589934591, "t": 8388607, "tb": 8388607, "p": 8191, "pb": 8191} {
+		if n, err := ParseSize(fmt.Sprint(most, unit), MiB); err != nil || n < math.MaxInt64/2 {
+			t.Errorf("%d%s is %d, %v", most, unit, n, err)
+		}
+		if n, err := ParseSize(fmt.Sprint(uint64(most)+1, unit), MiB); err == nil || n != 0 {
+			t.Errorf("%d%s is %d, %v", uint64(most)+1, unit, n, err)
+		}
+	}
+	for unit, most := range map[string]int64{"us": 9223372036854775, "ms": 9223372036854, "s": 9223372036, "m": 153722867, "min": 153722867, "h": 2562047, "d": 106751} {
+		for _, sign := range []string{"", "-"} {
+			if d, err := ParseDuration(fmt.Sprint(sign, most, unit), time.Second); err != nil || d.Abs() < math.MaxInt64/2 || (d < 0) != (sign == "-") {
+				t.Errorf("%s%d%s is %v, %v", sign, most, unit, d, err)
+			}
+			if d, err := ParseDuration(fmt.Sprint(sign, most+1, unit), time.Second); err == nil || d != 0 || !strings.HasSuffix(err.Error(), " is too long") {
+				t.Errorf("%s%d%s is %v, %v", sign, most+1, unit, d, err)
+			}
+		}
+	}
+	long := "1" + strings.Repeat("x", 100_000)
+	for name, err := range map[string]error{"size": second(ParseSize(long, MiB)), "time": second(ParseDuration(long, time.Second))} {
+		if err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), `but is "1xxx`) {
+			t.Errorf("a long %s: the error is %.500v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
