@@ -7,9 +7,10 @@ import "strings"
 // message.
 const MaxMessage = 4096
 
-// Bounded returns the cause with a message that is cut to MaxMessage. Any status can store it.
+// Bounded returns the cause with a message that is cut to MaxMessage. Any status can store it. A message that was cut
+// before is not changed again.
 func (c Cause) Bounded() Cause {
-	if len(c.Message) > MaxMessage {
+	if len(strings.TrimSuffix(c.Message, "...")) > MaxMessage {
 		c.Message = strings.ToValidUTF8(c.Message[:MaxMessage], "") + "..."
 	}
 	return c
