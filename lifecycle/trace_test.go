@@ -37,6 +37,21 @@ func FuzzTraceLines(f *testing.F) {
 	})
 }
 
+// TestFramesAreLinesOfAJVM checks which lines belong to the stack trace of a JVM. A line about a file of another
+// language does not, because it may contain the only error of a Python program.
+func TestFramesAreLinesOfAJVM(t *testing.T) {
+	for line, want := range map[string]bool{
+		"\tat org.apache.spark.Main.run(Main.scala:42)": true, "at a": true, "run(Main.java:1)": true, "x (Main.kt:12) ": true, "\t... 12 more": true,
+		"... 3 common frames omitted": true, "... more": false, "... 12 more frames": false, "12 more": false, "": false, "at": false, "attack": false,
+		"ValueError (main.py:3)": false, "Error (Main.groovy:3)": false, "Error (Main.java)": false, "Error (Main.java:x)": false, "Error (.java:3)": false,
+		"Error (a b.java:3)": false, "Main.java:3)": false, "(Main.java:3": false, "(Main.java:3) is wrong": false,
+	} {
+		if got := isTraceFrame(line); got != want {
+			t.Errorf("isTraceFrame(%q) = %t", line, got)
+		}
+	}
+}
+
 // TestLastWordsAreCheapToRead checks the time that reading one last output takes. The pod informer reads the last
 // outputs of all pods in all namespaces, one after the other.
 func TestLastWordsAreCheapToRead(t *testing.T) {
