@@ -1,6 +1,7 @@
 package sparkoperator
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -99,9 +100,10 @@ func StringValue(s *string) string {
 	return *s
 }
 
-// RawBytes returns the raw JSON of a field, or nil if the field is not set.
+// RawBytes returns the raw JSON of a field, or nil if the field is not set. The JSON value null means that it is not
+// set.
 func RawBytes(template *runtime.RawExtension) []byte {
-	if template == nil {
+	if template == nil || string(bytes.Trim(template.Raw, " \t\r\n")) == "null" {
 		return nil
 	}
 	return template.Raw

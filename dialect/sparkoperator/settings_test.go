@@ -1,0 +1,229 @@
+package sparkoperator
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// TestSeconds checks the conversion of seconds to a duration. A number beyond the limits of a duration must keep its
+// sign, because a deadline that becomes negative expires at once.
+func TestSeconds(t *testing.T) {
+	const years292 = 9_223_372_036 * time.Second
+	for name, test := range map[string]struct {
+		n    *int64
+		want time.Duration
+	}{
+		"no number":                      {nil, 7 * time.Minute},
+		"zero, which is not the default": {new(int64(0)), 0},
+		"one second":                     {new(int64(1)), time.Second},
+		"a negative number":              {new(int64(-3)), -3 * time.Second},
+		"the largest duration":           {new(int64(9_223_372_036)), years292},
+		"one second more":                {new(int64(9_223_372_037)), years292},
+		"the largest number":             {new(int64(math.MaxInt64)), years292},
+		"the smallest number":            {new(int64(math.MinInt64)), -years292},
+	} {
+		if got := Seconds(test.n, 7*time.Minute); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// TestDynamicAllocationConf checks which keys the field dynamicAllocation sets. If the field does not enable dynamic
+// allocation, it sets no key, and the keys of sparkConf stay as they are.
+func TestDynamicAllocationConf(t *testing.T) {
+	const prefix = "spark.dynamicAllocation."
+	user := map[string]string{prefix + "enabled": "user", prefix + "minExecutors": "user", prefix + "executorIdleTimeout": "user"}
+	for name, test := range map[string]struct {
+		field *v1beta2.DynamicAllocation
+		want  map[string]string // of changed keys, without the prefix
+	}{
+		"no field": {nil, nil},
+		"disabled": {&v1beta2.DynamicAllocation{MinExecutors: new(int32(1)), ShuffleTrackingTimeout: new(int64(1))}, nil},
+		"only enabled": {&v1beta2.DynamicAllocation{Enabled: true}, map[string]string{
+			"enabled": "true", "shuffleTracking.enabled": "true",
+		}},
+		"all fields": {&v1beta2.DynamicAllocation{
+			Enabled: true, InitialExecutors: new(int32(2)), MinExecutors: new(int32(1)), MaxExecutors: new(int32(3)),
+			ShuffleTrackingEnabled: new(true), ShuffleTrackingTimeout: new(int64(1500)),
+		}, map[string]string{
+			"enabled": "true", "initialExecutors": "2", "minExecutors": "1", "maxExecutors": "3",
+			"shuffleTracking.enabled": "true", "shuffleTracking.timeout": "1500ms",
+		}},
+		"zeros are values": {&v1beta2.DynamicAllocation{
+			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)), ShuffleTrackingEnabled: new(false), ShuffleTrackingTimeout: new(int64(0)),
+		}, map[string]string{
+			"enabled": "true", "initialExecutors": "0", "minExecutors": "0", "shuffleTracking.enabled": "false", "shuffleTracking.timeout": "0ms",
+		}},
+	} {
+		want := map[string]string{}
+		for key, value := range user {
+			want[key] = value
+		}
+		for key, value := range test.want {
+			want[prefix+key] = value
+		}
+		c := conf.FromMap(user)
+		for _, times := range []string{"once", "twice"} {
+			DynamicAllocation(c, test.field)
+			if diff := cmp.Diff(want, c.Map()); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, times, diff)
+			}
+		}
+	}
+	if len(user) != 3 || user[prefix+"enabled"] != "user" {
+		t.Errorf("the user's map was changed: %v", user)
+	}
+}
+
+// TestDynamicAllocationLimits checks the numbers of executors with which Spark stops a driver at its start. The errors
+// are in the order of the checks.
+func TestDynamicAllocationLimits(t *testing.T) {
+	const (
+		minAbove  = "spec.dynamicAllocation.minExecutors: is above maxExecutors, so Spark would not start; lower it, or raise maxExecutors"
+		initAbove = "spec.dynamicAllocation.initialExecutors: is above maxExecutors, so Spark would not start; lower it, or raise maxExecutors"
+		negative  = "spec.dynamicAllocation.minExecutors: is negative, so Spark would not start; write 0 or more"
+		none      = "spec.dynamicAllocation.maxExecutors: is below 1, so Spark would not start; write 1 or more, or leave it out"
+	)
+	n := func(n int32) *int32 { return &n }
+	for name, test := range map[string]struct {
+		first, least, most *int32
+		want               []string
+	}{
+		"no number":             {},
+		"all numbers are equal": {n(2), n(2), n(2), nil},
+		"the initial number is below the minimum": {n(1), n(3), n(4), nil},
+		"a negative initial number":               {n(-1), nil, n(1), nil},
+		"the least maximum":                       {nil, nil, n(1), nil},
+		"zero executors as the minimum":           {nil, n(0), nil, nil},
+		"no maximum":                              {n(math.MaxInt32), n(math.MaxInt32), nil, nil},
+		"the minimum is above the maximum by one": {nil, n(3), n(2), []string{minAbove}},
+		"the initial number is above the maximum": {n(3), nil, n(2), []string{initAbove}},
+		"a negative minimum":                      {nil, n(-1), nil, []string{negative}},
+		"a maximum of zero":                       {nil, nil, n(0), []string{none}},
+		"a maximum of zero and a minimum of zero": {nil, n(0), n(0), []string{none}},
+		"several errors":                          {n(0), n(-1), n(-2), []string{negative, none, minAbove, initAbove}},
+	} {
+		field := &v1beta2.DynamicAllocation{InitialExecutors: test.first, MinExecutors: test.least, MaxExecutors: test.most}
+		if wrong := CheckDynamicAllocation(field); len(wrong) > 0 {
+			t.Errorf("%s, disabled: %v", name, wrong)
+		}
+		field.Enabled = true
+		var got []string
+		for _, fault := range CheckDynamicAllocation(field) {
+			got = append(got, fault.Error())
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if wrong := CheckDynamicAllocation(nil); len(wrong) > 0 {
+		t.Errorf("no field: %v", wrong)
+	}
+}
+
+// TestSetters checks that a missing value leaves a key as it is, and that a value replaces it. An empty text counts as
+// missing, and the number 0 does not.
+func TestSetters(t *testing.T) {
+	for name, test := range map[string]struct {
+		set  func(*conf.Conf)
+		want string
+	}{
+		"no text":           {func(c *conf.Conf) { Set(c, "key", nil) }, "old"},
+		"an empty text":     {func(c *conf.Conf) { Set(c, "key", new("")) }, "old"},
+		"a space":           {func(c *conf.Conf) { Set(c, "key", new(" ")) }, " "},
+		"a text":            {func(c *conf.Conf) { Set(c, "key", new("new")) }, "new"},
+		"no number":         {func(c *conf.Conf) { SetNumber(c, "key", nil) }, "old"},
+		"zero":              {func(c *conf.Conf) { SetNumber(c, "key", new(int32(0))) }, "0"},
+		"a negative number": {func(c *conf.Conf) { SetNumber(c, "key", new(int32(math.MinInt32))) }, "-2147483648"},
+	} {
+		c := conf.FromMap(map[string]string{"key": "old"})
+		test.set(c)
+		if diff := cmp.Diff(map[string]string{"key": test.want}, c.Map()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if StringValue(nil) != "" || StringValue(new("a")) != "a" {
+		t.Error("StringValue returns another text than its argument")
+	}
+	if RawBytes(nil) != nil {
+		t.Error("a missing field has JSON")
+	}
+	for raw, want := range map[string]string{"": "", "{}": "{}", "null": "", " null\n": "", `"null"`: `"null"`, "nul": "nul", " {} ": " {} "} {
+		if got := string(RawBytes(&runtime.RawExtension{Raw: []byte(raw)})); got != want {
+			t.Errorf("the JSON of %q is %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// TestTemplatesAreChecked checks which pod templates are accepted. The API server stores any JSON, so a template may be
+// anything.
+func TestTemplatesAreChecked(t *testing.T) {
+	for raw, says := range map[string]string{
+		``:                                   "",
+		`{}`:                                 "",
+		`null`:                               "",
+		`{"spec":{"containers":[{}]}}`:       "",
+		`{"spec":{"fromTomorrow":{"a":[]}}}`: "",
+		`{"spec":{"containers":{}}}`:         "is not a pod template: json: cannot unmarshal object into Go struct field ",
+		`[]`:                                 "is not a pod template: json: cannot unmarshal array into Go value ",
+		`"text"`:                             "is not a pod template: json: cannot unmarshal string into Go value ",
+		`{"spec":{"containers":[` + strings.Repeat("{},", 10_000) + `{}]}}`: "has ",
+	} {
+		shown := raw[:min(len(raw), 40)]
+		wrong := CheckTemplate("spec.driver.template", &runtime.RawExtension{Raw: []byte(raw)})
+		switch {
+		case (len(wrong) > 0) != (says != ""):
+			t.Errorf("%s: %v, want %q", shown, wrong, says)
+		case says != "" && (len(wrong) != 1 || wrong[0].Field != "spec.driver.template" || !strings.Contains(wrong[0].Message, says)):
+			t.Errorf("%s: %v, want %q", shown, wrong[0], says)
+		}
+	}
+	if wrong := CheckTemplate("spec.driver.template", nil); len(wrong) > 0 {
+		t.Errorf("no template: %v", wrong)
+	}
+}
+
+// TestMemorySizes checks which texts Spark reads as sizes of memory (JavaUtils.byteStringAs). The unit is MiB if the
+// text has none. Spark accepts neither fractions nor the units of Kubernetes.
+func TestMemorySizes(t *testing.T) {
+	for _, size := range []string{"1", "512m", "512M", "512mb", "2g", "2gb", "1t", "1p", "1024k", "1048576b", " 2g ", "8388607t"} {
+		if err := CheckMemorySize(size); err != nil {
+			t.Errorf("%q: %v", size, err)
+		}
+	}
+	for _, size := range []string{"", " ", "0", "0g", "-1", "-1g", "+", "1.5g", "1Gi", "2gi", "g", "1 gb x", "1e3", "0x10", "١g", "1g\x00x", "9223372036854775808b", "9000p"} {
+		err := CheckMemorySize(size)
+		if err == nil {
+			t.Errorf("%q is accepted", size)
+			continue
+		}
+		if !strings.Contains(err.Error(), "is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g") {
+			t.Errorf("%q: %v", size, err)
+		}
+	}
+}
+
+// FuzzMemorySize checks that an accepted size has a digit, and that the error quotes a rejected size, so that no size
+// can break the line of a log or of an event.
+func FuzzMemorySize(f *testing.F) {
+	for _, size := range []string{"", "1g", "-1g", "1.5g", "1Gi", "9223372036854775807p", "1g\n", "\x00"} {
+		f.Add(size)
+	}
+	f.Fuzz(func(t *testing.T, size string) {
+		err := CheckMemorySize(size)
+		switch {
+		case err == nil && !strings.ContainsAny(size, "123456789"):
+			t.Errorf("%q is accepted", size)
+		case err != nil && (!strings.HasPrefix(err.Error(), `"`) || strings.ContainsAny(err.Error(), "\n\r\x00")):
+			t.Errorf("the error is %q", err)
+		}
+	})
+}
