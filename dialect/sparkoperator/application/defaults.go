@@ -150,9 +150,10 @@ func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role 
 	return taken
 }
 
-// typedSets reports whether the spec has a typed field that a default of the given configuration key would override.
-// Few fields can be overridden in this way, because usually a typed field has precedence over its key (sparkConf).
-// typedSets checks the fields for which the key has precedence.
+// typedSets reports whether a default of the given configuration key would override a value that the spec sets in
+// another way than by this key. Few values can be overridden in this way, because usually a typed field has precedence
+// over its key (sparkConf). typedSets checks the fields over which the key has precedence, and fallbacks of the key
+// (sparkoperator.FallbackKey).
 func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 	switch key {
 	case "spark.kubernetes.container.image.pullPolicy":
@@ -163,6 +164,8 @@ func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 		return sparkoperator.StringValue(spec.PythonVersion) != ""
 	case "spark.kubernetes.memoryOverheadFactor":
 		return sparkoperator.StringValue(spec.MemoryOverheadFactor) != ""
+	case "spark.kubernetes.hadoop.configMapName":
+		return sparkoperator.StringValue(spec.HadoopConfigMap) != ""
 	}
 	if strings.HasPrefix(key, "spark.dynamicAllocation.") {
 		return spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
@@ -173,7 +176,23 @@ func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 			return secret
 		}
 	}
-	return false
+	fallback := sparkoperator.FallbackKey(key)
+	return fallback != "" && setsFallback(spec, fallback)
+}
+
+// setsFallback reports whether the spec sets a key that sparkoperator.FallbackKey returns, in sparkConf or by the typed
+// field of the key.
+func setsFallback(spec *v1beta2.SparkApplicationSpec, fallback string) bool {
+	_, set := spec.SparkConf[fallback]
+	for prefix, entries := range map[string]map[string]string{
+		"spark.kubernetes.node.selector.": spec.NodeSelector, envPrefix("driver"): spec.Driver.EnvVars, envPrefix("executor"): spec.Executor.EnvVars,
+	} {
+		if name, ok := strings.CutPrefix(fallback, prefix); ok {
+			_, typed := entries[name]
+			set = set || typed
+		}
+	}
+	return set || typedSets(spec, fallback)
 }
 
 // withOrigins adds to the ConfigMap of an attempt the version of the defaults, and for each default that the attempt
