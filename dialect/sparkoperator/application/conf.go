@@ -141,14 +141,18 @@ func podConf(c *conf.Conf, app *v1beta2.SparkApplication, role string, pod *v1be
 	setMap(c, envPrefix(role), pod.EnvVars)
 	for _, secret := range pod.Secrets {
 		c.Set(kube+"secrets."+secret.Name, secret.Path)
-		switch secret.Type {
-		case v1beta2.SecretTypeGCPServiceAccount:
-			c.Set(envPrefix(role)+"GOOGLE_APPLICATION_CREDENTIALS", path.Join(secret.Path, "key.json"))
-		case v1beta2.SecretTypeHadoopDelegationToken:
-			c.Set(envPrefix(role)+"HADOOP_TOKEN_FILE_LOCATION", path.Join(secret.Path, "hadoop.token"))
+		if known, ok := secretFiles[secret.Type]; ok {
+			c.Set(envPrefix(role)+known.variable, path.Join(secret.Path, known.file))
 		}
 	}
 	typedEnv(c, &app.Spec, role, pod.Env)
+}
+
+// secretFiles contains for each type of Secret the name of its file, and the environment variable with the path of this
+// file.
+var secretFiles = map[v1beta2.SecretType]struct{ variable, file string }{
+	v1beta2.SecretTypeGCPServiceAccount:     {"GOOGLE_APPLICATION_CREDENTIALS", "key.json"},
+	v1beta2.SecretTypeHadoopDelegationToken: {"HADOOP_TOKEN_FILE_LOCATION", "hadoop.token"},
 }
 
 func setList(c *conf.Conf, key string, values []string) {

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
@@ -132,6 +135,11 @@ func sparkConfField(key string) string { return fmt.Sprintf("spec.sparkConf[%s]"
 
 // typedField returns the typed field that can set a configuration key, or "" if no typed field can.
 func typedField(app *v1beta2.SparkApplication, key string) string {
+	for _, role := range []string{"driver", "executor"} {
+		if field := derivedField(app, role, key); field != "" {
+			return field
+		}
+	}
 	if field := specFields[key]; field != "" {
 		return field
 	}
@@ -141,6 +149,45 @@ func typedField(app *v1beta2.SparkApplication, key string) string {
 		}
 	}
 	return ""
+}
+
+// derivedField returns the field that sets a configuration key of a role without being the key's own field, or "" if
+// there is none. These fields are env, secrets, sparkConfigMap and monitoring.
+func derivedField(app *v1beta2.SparkApplication, role, key string) string {
+	pod, java, service := &app.Spec.Driver.SparkPodSpec, app.Spec.Driver.JavaOptions, app.Spec.Driver.ServiceAnnotations
+	if role == "executor" {
+		pod, java, service = &app.Spec.Executor.SparkPodSpec, app.Spec.Executor.JavaOptions, nil
+	}
+	if name, ok := strings.CutPrefix(key, envPrefix(role)); ok {
+		_, own := pod.EnvVars[name]
+		switch {
+		case slices.ContainsFunc(pod.Env, func(v corev1.EnvVar) bool { return v.Name == name }):
+			return "spec." + role + ".env"
+		case name == "SPARK_CONF_DIR" && sparkoperator.StringValue(app.Spec.SparkConfigMap) != "":
+			return "spec.sparkConfigMap"
+		case !own && slices.ContainsFunc(pod.Secrets, func(s v1beta2.SecretInfo) bool { return secretFiles[s.Type].variable == name }):
+			return "spec." + role + ".secrets"
+		}
+		return ""
+	}
+	if app.Spec.Monitoring == nil {
+		return ""
+	}
+	kube := "spark.kubernetes." + role + "."
+	own := key != "spark."+role+".extraJavaOptions" || sparkoperator.StringValue(java) != ""
+	for prefix, entries := range map[string]map[string]string{kube + "annotation.": pod.Annotations, kube + "service.annotation.": service} {
+		if name, ok := strings.CutPrefix(key, prefix); ok {
+			_, own = entries[name]
+		}
+	}
+	_, written := app.Spec.SparkConf[key]
+	switch {
+	case own:
+		return ""
+	case written:
+		return sparkConfField(key) // monitoring only adds to it
+	}
+	return "spec.monitoring"
 }
 
 func roleField(app *v1beta2.SparkApplication, role, key string) string {
