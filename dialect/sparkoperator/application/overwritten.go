@@ -97,7 +97,8 @@ func (d Dialect) overwrittenMessage(app *v1beta2.SparkApplication) string {
 // the configuration.
 func mayBeOverwritten(app *v1beta2.SparkApplication) bool {
 	executor := &app.Spec.Executor
-	return executor.MemoryLimit != nil || executor.Lifecycle != nil || executor.GPU != nil || len(executor.Env) > 0 || app.Spec.HadoopConfigMap != nil
+	return executor.MemoryLimit != nil || executor.Lifecycle != nil || executor.GPU != nil || len(executor.Env) > 0 ||
+		app.Spec.HadoopConfigMap != nil || app.Spec.SparkConfigMap != nil
 }
 
 // admissionSettings returns those settings of the executors that Spark overrides and that the operator therefore
