@@ -1,11 +1,18 @@
 package connect
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -51,5 +58,109 @@ func TestServiceThatServes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAuxiliaryObjectsAreUnsettled checks when a pass changes no auxiliary object: before the first decision, during a
+// deletion, and if the objects cannot be computed from the spec.
+func TestAuxiliaryObjectsAreUnsettled(t *testing.T) {
+	withPolicy := Connects{Options{Policy: ClientsAnywhere}}
+	for name, test := range map[string]struct {
+		c         Connects
+		change    func(*v1alpha1.SparkConnect)
+		unsettled bool
+	}{
+		"a server":                  {Connects{}, func(*v1alpha1.SparkConnect) {}, false},
+		"a server with a policy":    {withPolicy, func(*v1alpha1.SparkConnect) {}, false},
+		"no decision yet":           {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Status.Operator = nil }, true},
+		"a deletion":                {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.DeletionTimestamp = new(metav1.NewTime(connectBegan)) }, true},
+		"a spec that is not read":   {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.OutOfBounds = "spec: is too long" }, true},
+		"an invalid name":           {Connects{}, withService(corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B"}}), true},
+		"an external IP":            {Connects{}, withService(corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}), true},
+		"the type ExternalName":     {Connects{}, withService(corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}), true},
+		"an invalid port":           {withPolicy, func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.port": "0"} }, true},
+		"an invalid size of a pod":  {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("x") }, false},
+		"an invalid address of UIs": {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{IngressURLFormat: "x y"} }, false},
+	} {
+		sc := aConnect()
+		rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+		test.change(sc)
+		before := sc.DeepCopy()
+		got := test.c.AuxiliaryObjects(sc)
+		if got.Unsettled != test.unsettled || (len(got.Objects) == 0) != test.unsettled || (got.Record == nil) != test.unsettled {
+			t.Errorf("%s: unsettled %t with %d objects, want %t", name, got.Unsettled, len(got.Objects), test.unsettled)
+		}
+		if diff := cmp.Diff(before, sc); diff != "" {
+			t.Errorf("%s: the SparkConnect was changed:\n%s", name, diff)
+		}
+	}
+}
+
+// withService returns a change that sets the Service of a SparkConnect.
+func withService(service corev1.Service) func(*v1alpha1.SparkConnect) {
+	return func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Service = &service }
+}
+
+// TestNetworkPolicyOfServers checks that servers have a NetworkPolicy if the configuration asks for one, and which of
+// the two settings restricts the clients.
+func TestNetworkPolicyOfServers(t *testing.T) {
+	for policy, want := range map[Policy]string{"": "Service", ClientsAnywhere: "Service NetworkPolicy", ClientsNamespace: "Service NetworkPolicy"} {
+		sc := aConnect()
+		rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Waiting, Attempt: 1})
+		var kinds []string
+		for _, object := range (Connects{Options{Policy: policy}}).AuxiliaryObjects(sc).Objects {
+			kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind)
+			if len(object.GetLabels()[lifecycle.ContentLabel]) != 24 || !metav1.IsControlledBy(object, sc) || object.GetNamespace() != "team" {
+				t.Errorf("%q: %s has the labels %v", policy, object.GetName(), object.GetLabels())
+			}
+			made, ok := object.(*networkingv1.NetworkPolicy)
+			if !ok {
+				continue
+			}
+			open := slices.ContainsFunc(made.Spec.Ingress, func(rule networkingv1.NetworkPolicyIngressRule) bool {
+				return len(rule.From) == 0 && slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port != nil && p.Port.IntValue() == 15002 })
+			})
+			if open != (policy == ClientsAnywhere) {
+				t.Errorf("%q: the port for clients is open to all: %t", policy, open)
+			}
+		}
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("%q: objects %s, want %s", policy, got, want)
+		}
+	}
+}
+
+// TestInvalidServiceIsReportedOnce checks that an invalid Service is reported when it appears and when its fault
+// changes, and that a spec that is not read leaves the condition as it is.
+func TestInvalidServiceIsReportedOnce(t *testing.T) {
+	sc := aConnect()
+	external, ip := corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}, corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}
+	for i, step := range []struct {
+		change  func(*v1alpha1.SparkConnect)
+		notices int
+		message string // of the condition; empty: no condition
+	}{
+		{func(*v1alpha1.SparkConnect) {}, 0, ""},
+		{withService(ip), 1, "spec.server.service.spec.externalIPs: is refused: "},
+		{withService(ip), 0, "spec.server.service.spec.externalIPs: is refused: "},
+		{withService(external), 1, "spec.server.service: spec.type: ExternalName leads elsewhere"},
+		{func(sc *v1alpha1.SparkConnect) {
+			sc.OutOfBounds, sc.Spec = "spec: is too long", v1alpha1.SparkConnectSpec{}
+		}, 0, "spec.server.service: spec.type: ExternalName leads elsewhere"},
+	} {
+		step.change(sc)
+		notices := Connects{}.encodeService(sc, connectBegan)
+		if len(notices) != step.notices {
+			t.Errorf("step %d: notices %+v, want %d", i, notices, step.notices)
+		}
+		got := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
+		if (got != nil) != (step.message != "") || got != nil && (got.Reason != "InvalidService" || got.Status != metav1.ConditionFalse || !strings.HasPrefix(got.Message, step.message)) {
+			t.Errorf("step %d: the condition is %+v, want %q", i, got, step.message)
+		}
+		for _, n := range notices {
+			if n.Cause.Message != got.Message || n.Cause.Reason != got.Reason {
+				t.Errorf("step %d: the notice is %+v", i, n)
+			}
+		}
 	}
 }
