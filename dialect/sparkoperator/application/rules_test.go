@@ -101,6 +101,9 @@ func TestPodsThatRulesCheck(t *testing.T) {
 			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "runner" of spec.sparkConf[RUNNER], the operator's`,
 			`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`, drivers,
 		}},
+		"spark-submit without any account": {`spec: {submission: {mode: SparkSubmit}}`, nil, []string{
+			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "" of spec.sparkConf[RUNNER]`, driver, executor,
+		}},
 		"spark-submit with the driver's account": {`spec: {submission: {mode: SparkSubmit}, driver: {serviceAccount: a}}`, nil, []string{
 			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.sparkConf[RUNNER]`,
 			`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`, drivers,

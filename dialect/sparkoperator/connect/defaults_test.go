@@ -275,10 +275,11 @@ func TestDefaultsOfACreatedServer(t *testing.T) {
 // entry of the operator's configuration.
 func TestOriginsOfDefaults(t *testing.T) {
 	s := platform.Settings{
-		SparkConf: map[string]string{"spark.sql.ansi.enabled": "true", "spark.eventLog.dir": "default"}, Driver: platform.Pod{Labels: map[string]string{"team": "x"}},
+		SparkConf: map[string]string{"spark.sql.ansi.enabled": "true", "spark.eventLog.dir": "default"}, Driver: platform.Pod{Labels: map[string]string{"team": "x", "own": "x"}},
 		Origins: map[string]string{"sparkConf[spark.sql.ansi.enabled]": "defaults[1] (sql)", "driver.labels[team]": "defaults[0] (all)"},
 	}
 	sc := connectOf(t, `sparkConf: {spark.eventLog.dir: default}`) // as the default, but the user's own
+	sc.Labels = map[string]string{"own": "x"}
 	objects, err := onPlatform(s).Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
