@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
@@ -133,6 +135,8 @@ func serverNotice(n lifecycle.Notice) sparkoperator.Event {
 		e.Reason = EventServerDisrupted
 	case dialect.EventRestartRequested:
 		e.Reason = EventConnectRestart
+	case EventConnectTakenOver:
+		e.Type = corev1.EventTypeNormal // as the take-over of an application
 	}
 	return e
 }
