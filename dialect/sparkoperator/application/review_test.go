@@ -1,11 +1,14 @@
 package application
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -74,5 +77,56 @@ func TestRestartWarning(t *testing.T) {
 		if got := usual.RestartWarning(test.old, test.edited); (got != "") != test.warns {
 			t.Errorf("%s: %q, want a warning: %t", test.name, got, test.warns)
 		}
+	}
+}
+
+// TestReviewedPods checks the pods with which an application starts. If spark-submit creates the driver pod, the pods
+// contain the driver and not the pod that runs spark-submit.
+func TestReviewedPods(t *testing.T) {
+	for piece, want := range map[string]string{
+		`{}`:                                  "1 driver of pi-driver, 2 executor",
+		`spec: {executor: {instances: 1}}`:    "1 driver of pi-driver, 1 executor",
+		`spec: {executor: {instances: null}}`: "1 driver of pi-driver, 1 executor",
+		`spec: {dynamicAllocation: {enabled: true, initialExecutors: 5, minExecutors: 3}}`: "1 driver of pi-driver, 5 executor",
+		`spec: {driver: {kubernetesMaster: local}}`:                                        "1 driver of pi-driver",
+		`spec: {submission: {mode: SparkSubmit}, driver: {podName: mine}}`:                 "1 driver of mine, 2 executor",
+	} {
+		review := usual.Review(appOf(t, piece), t0)
+		if len(review.Faults) > 0 {
+			t.Errorf("%s: %v", piece, review.Faults)
+			continue
+		}
+		var got []string
+		for _, pods := range review.Pods() {
+			line := fmt.Sprintf("%d %s", pods.Count, pods.Role)
+			if pods.Role == "driver" {
+				line += " of " + pods.Pod.Name
+			}
+			if args := strings.Join(pods.Pod.Spec.Containers[0].Args, " "); strings.Contains(args, "spark-submit") {
+				t.Errorf("%s: the %s runs %s", piece, pods.Role, args)
+			}
+			got = append(got, line)
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s: %s, want %s", piece, text, want)
+		}
+	}
+	// The defaults of the platform count.
+	d := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.executor.instances": "7"}})
+	pods := d.Review(appOf(t, `spec: {executor: {instances: null}}`), t0).Pods()
+	if len(pods) != 2 || pods[1].Count != 7 {
+		t.Errorf("with a default: %d pods", len(pods))
+	}
+}
+
+// TestReviewWarnsOfExposure checks that problems of the web UI are warnings, and not faults, of a review.
+func TestReviewWarnsOfExposure(t *testing.T) {
+	review := usual.Review(appOf(t, `spec: {driverIngressOptions: [{servicePort: 0, servicePortName: a}, {servicePort: 1, servicePortName: b, ingressURLFormat: a.b}]}`), t0)
+	want := []string{
+		"spec.driverIngressOptions[0].servicePort: 0 is not a port; write a number from 1 to 65535",
+		"spec.driverIngressOptions[1].ingressURLFormat: the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)",
+	}
+	if len(review.Faults) > 0 || !slices.Equal(review.Warnings, want) {
+		t.Errorf("faults %v, warnings %q, want %q", review.Faults, review.Warnings, want)
 	}
 }

@@ -3,6 +3,7 @@ package application
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -254,6 +255,9 @@ func TestFactsForRules(t *testing.T) {
 		calls := 0
 		faults := underRules(func(s *dialect.Subject) []*dialect.FieldError {
 			calls++
+			if n := s.Workers(); n.Max != 2 || !slices.Contains(s.Settings(), dialect.Setting{Key: "spark.executor.instances", Value: "2", Field: "spec.executor.instances"}) {
+				t.Errorf("%s: workers %+v, settings %v", piece, n, s.Settings())
+			}
 			if diff := cmp.Diff(map[string]string{"team": "a"}, s.Labels) + cmp.Diff(want, s.PriorityClasses); diff != "" {
 				t.Errorf("%s: labels and priority classes (-want +got):\n%s", piece, diff)
 			}

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,9 @@ func TestFaultsOfRules(t *testing.T) {
 	rules := ruleSet{
 		faults: func(s *dialect.Subject) []*dialect.FieldError {
 			calls++
+			if n := s.Workers(); n.Max != 2 || !slices.Contains(s.Settings(), dialect.Setting{Key: "spark.executor.instances", Value: "2", Field: "spec.executor.instances"}) {
+				t.Errorf("workers %+v, settings %v", n, s.Settings())
+			}
 			if diff := cmp.Diff(map[string]string{"team": "a"}, s.Labels); diff != "" || len(s.PriorityClasses) > 0 {
 				t.Errorf("labels (-want +got):\n%s\npriority classes %v", diff, s.PriorityClasses)
 			}
