@@ -273,8 +273,8 @@ spec:
 	}
 }
 
-// TestLargeSettingsAreReportedWithoutAHint checks that fields that are too large for the webhook are still reported. The
-// report does not advise to enable the webhook, because it is enabled.
+// TestLargeSettingsAreReportedWithoutAHint checks that fields that are too large for the webhook are still reported.
+// The report does not advise to enable the webhook, because it is enabled.
 func TestLargeSettingsAreReportedWithoutAHint(t *testing.T) {
 	app := sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.Executor.MemoryLimit = new("4g")
