@@ -1,6 +1,7 @@
 package apache
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -40,7 +41,9 @@ func KeyOf(key string) int64 {
 // operator writes.
 func KeysOf[S any](history map[string]S) []string {
 	keys := slices.DeleteFunc(slices.Collect(maps.Keys(history)), func(key string) bool { return KeyOf(key) < 0 })
-	slices.SortFunc(keys, func(a, b string) int { return int(min(max(KeyOf(a)-KeyOf(b), -1), 1)) })
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(KeyOf(a), KeyOf(b)), cmp.Compare(a, b)) // "07" and "7" are different keys of one number
+	})
 	return keys
 }
 
