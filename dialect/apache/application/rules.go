@@ -165,11 +165,22 @@ func imageField(app *sparkv1.SparkApplication, role string) string {
 	return "spec." + role + "Spec.podTemplateSpec"
 }
 
-// accountField returns the field that sets the service account of a role's pods.
+// accountField returns the field that sets the service account of a role's pods. For an executor, this may be the
+// driver's key, which also overrides the field serviceAccountName of the executor's template. Only the deprecated field
+// serviceAccount of this template precedes both keys (see submit.Executor).
 func accountField(app *sparkv1.SparkApplication, role string) string {
-	key := "spark.kubernetes.authenticate." + role + ".serviceAccountName"
-	if _, written := app.Spec.SparkConf[key]; written {
-		return "spec.sparkConf[" + key + "]"
+	template := "spec." + role + "Spec.podTemplateSpec.spec."
+	keys := []string{"spark.kubernetes.authenticate." + role + ".serviceAccountName"}
+	if role == "executor" {
+		if t := app.Spec.ExecutorSpec; t != nil && dialect.PodTemplate(t.PodTemplateSpec).Spec.DeprecatedServiceAccount != "" {
+			return template + "serviceAccount"
+		}
+		keys = append(keys, "spark.kubernetes.authenticate.driver.serviceAccountName")
 	}
-	return "spec." + role + "Spec.podTemplateSpec.spec.serviceAccountName"
+	for _, key := range keys {
+		if _, written := app.Spec.SparkConf[key]; written {
+			return "spec.sparkConf[" + key + "]"
+		}
+	}
+	return template + "serviceAccountName"
 }
