@@ -188,11 +188,9 @@ const (
 )
 
 // executorsOf returns the number of executors that the application requests at its start (initial), and the number
-// below which it never goes (least). Both are 0 if the driver creates no executor pods, because the driver runs the
-// tasks itself or uses the executors of a standalone cluster.
+// below which it never goes (least). Both are 0 if the driver creates no executor pods.
 func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
-	// Any other value of confDriverMaster is the API server's address.
-	if driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local") {
+	if driverOnly(spec) {
 		return 0, 0
 	}
 	instances, set := number(spec, confInstances)
@@ -206,6 +204,13 @@ func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 		instances = sparkInstances
 	}
 	return instances, instances
+}
+
+// driverOnly reports whether the driver creates no executor pods, because the driver runs the tasks itself or uses the
+// executors of a standalone cluster.
+func driverOnly(spec *sparkv1.ApplicationSpec) bool {
+	// Any other value of confDriverMaster is the API server's address.
+	return driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local")
 }
 
 func number(spec *sparkv1.ApplicationSpec, key string) (n int32, set bool) {

@@ -105,8 +105,8 @@ func settings(app *sparkv1.SparkApplication) (all []dialect.Setting) {
 // workers returns the maximum number of executors that an application may have.
 func workers(app *sparkv1.SparkApplication) dialect.Workers {
 	w := dialect.Workers{Field: "spec.sparkConf[spark.executor.instances]"}
-	if driverMaster(&app.Spec) != "" {
-		return w // the driver creates no executor pods
+	if driverOnly(&app.Spec) {
+		return w
 	}
 	get := func(key string) (string, bool) { value, ok := app.Spec.SparkConf[key]; return value, ok }
 	if dynamicAllocation(&app.Spec) {
@@ -136,7 +136,7 @@ func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, no
 	pod := dialect.PodOf("driver", "spec.driverSpec", &driver.ObjectMeta, &driver.Spec)
 	pod.ImageField, pod.AccountField = imageField(app, "driver"), accountField(app, "driver")
 	pods = append(pods, pod)
-	if driverMaster(&app.Spec) != "" {
+	if driverOnly(&app.Spec) {
 		return pods, nil
 	}
 	executor, err := a.executor(app, attempt, 1, "", now)

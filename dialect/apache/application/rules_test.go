@@ -102,3 +102,28 @@ func jsonOfYAML(t *testing.T, text string) string {
 	}
 	return string(converted)
 }
+
+// TestWorkersIsTheLargestNumberOfExecutors checks the number of executors that the rules limit.
+func TestWorkersIsTheLargestNumberOfExecutors(t *testing.T) {
+	const instances, most = "spec.sparkConf[spark.executor.instances]", "spec.sparkConf[spark.dynamicAllocation.maxExecutors]"
+	for conf, want := range map[string]dialect.Workers{
+		`{}`:                                {Field: instances, Max: 2},
+		`{spark.executor.instances: " 7 "}`: {Field: instances, Max: 7},
+		`{spark.executor.instances: many}`:  {Field: instances, Max: 2},
+		`{spark.executor.instances: "9", spark.dynamicAllocation.enabled: "no"}`:                                              {Field: instances, Max: 9},
+		`{spark.dynamicAllocation.enabled: " TRUE "}`:                                                                         {Field: most, Max: 2147483647, Unlimited: true},
+		`{spark.executor.instances: "9", spark.dynamicAllocation.enabled: "true"}`:                                            {Field: most, Max: 2147483647, Unlimited: true},
+		`{spark.executor.instances: "9", spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.maxExecutors: "4"}`: {Field: most, Max: 4},
+		`{spark.executor.instances: "9", spark.master: "spark://c:7077"}`:                                                     {Field: instances},
+		`{spark.executor.instances: "9", spark.master: "k8s://https://api"}`:                                                  {Field: instances, Max: 9},
+		`{spark.executor.instances: "9", spark.master: local}`:                                                                {Field: instances},
+		`{spark.executor.instances: "9", spark.kubernetes.driver.master: "local[*]"}`:                                         {Field: instances},
+		`{spark.executor.instances: "9", spark.kubernetes.driver.master: "https://local"}`:                                    {Field: instances, Max: 9},
+		`{spark.dynamicAllocation.enabled: "true", spark.kubernetes.driver.master: "local[*]"}`:                               {Field: instances},
+	} {
+		app := written(t, `spec: {sparkConf: `+conf+`}`)
+		if got := workers(app); got != want {
+			t.Errorf("%s: %+v, want %+v", conf, got, want)
+		}
+	}
+}
