@@ -213,9 +213,14 @@ func driverOnly(spec *sparkv1.ApplicationSpec) bool {
 	return driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local")
 }
 
+// number returns the value of a configuration key. A negative number counts as 0. A value that is not an int32 counts
+// as not set.
 func number(spec *sparkv1.ApplicationSpec, key string) (n int32, set bool) {
 	parsed, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32)
-	return int32(max(parsed, 0)), err == nil
+	if err != nil {
+		return 0, false
+	}
+	return int32(max(parsed, 0)), true
 }
 
 // decodeMemory returns the memory that encodeMemory stored. The status of another operator contains no memory; the

@@ -144,3 +144,32 @@ func TestOptionsAndDeletion(t *testing.T) {
 		t.Errorf("read %+v", got)
 	}
 }
+
+// TestExecutorsOfNumbersThatAreNone checks that a value that is not an int32 counts as not set. Such a driver fails,
+// and until then the operator must not wait for two billion executors.
+func TestExecutorsOfNumbersThatAreNone(t *testing.T) {
+	type conf = map[string]string
+	for name, c := range map[string]struct {
+		conf           conf
+		initial, least int32
+	}{
+		"the largest int32":                    {conf{"spark.executor.instances": "2147483647"}, math.MaxInt32, math.MaxInt32},
+		"more than an int32":                   {conf{"spark.executor.instances": "2147483648"}, 2, 2},
+		"less than an int32":                   {conf{"spark.executor.instances": "-9999999999"}, 2, 2},
+		"0":                                    {conf{"spark.executor.instances": "0"}, 0, 0},
+		"an empty number":                      {conf{"spark.executor.instances": ""}, 2, 2},
+		"a fraction":                           {conf{"spark.executor.instances": "2.5"}, 2, 2},
+		"more than an int32, at the start":     {conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "99999999999", "spark.dynamicAllocation.minExecutors": "3"}, 3, 3},
+		"more than an int32, at least":         {conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "99999999999"}, 0, 0},
+		"negative numbers":                     {conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "-4", "spark.dynamicAllocation.minExecutors": "-3"}, 0, 0},
+		"the largest of three":                 {conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "4", "spark.dynamicAllocation.minExecutors": "3", "spark.executor.instances": "5"}, 5, 3},
+		"instances without dynamic allocation": {conf{"spark.dynamicAllocation.enabled": "false", "spark.dynamicAllocation.initialExecutors": "9", "spark.executor.instances": "5"}, 5, 5},
+		"a local driver":                       {conf{"spark.master": "local", "spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "3"}, 0, 0},
+		"an address that contains local":       {conf{"spark.kubernetes.driver.master": "https://localhost:6443", "spark.executor.instances": "5"}, 5, 5},
+	} {
+		initial, least := executorsOf(&sparkv1.ApplicationSpec{SparkConf: c.conf})
+		if initial != c.initial || least != c.least {
+			t.Errorf("%s: %d and at least %d, want %d and %d", name, initial, least, c.initial, c.least)
+		}
+	}
+}
