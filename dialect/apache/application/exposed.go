@@ -2,6 +2,7 @@ package application
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -194,5 +195,5 @@ func (s *namedService) same(d exposedEntry) bool {
 	}
 	other, err := podtemplate.Decode(apache.BytesOf(d.serviceRaw))
 	return s.err == nil && err == nil && reflect.DeepEqual(s.spec, other) &&
-		reflect.DeepEqual(s.service.Labels, d.service.Labels) && reflect.DeepEqual(s.service.Annotations, d.service.Annotations)
+		maps.Equal(s.service.Labels, d.service.Labels) && maps.Equal(s.service.Annotations, d.service.Annotations)
 }
