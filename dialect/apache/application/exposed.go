@@ -64,7 +64,7 @@ func (d exposedEntry) faults() (wrong []*dialect.FieldError) {
 		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is not a valid Service name: %s", d.service.Name, strings.Join(problems, "; ")))
 	}
 	if problems := validation.IsDNS1123Subdomain(d.meta.Name); len(problems) > 0 {
-		wrong = append(wrong, d.fault(d.metaField+".name", "%q is not a valid name of an %s: %s", d.meta.Name, d.kind.Kind, strings.Join(problems, "; ")))
+		wrong = append(wrong, d.fault(d.metaField+".name", "%q is not a valid %s name: %s", d.meta.Name, d.kind.Kind, strings.Join(problems, "; ")))
 	}
 	wrong = append(wrong, d.serviceFaults()...)
 	tree, err := d.tree()
