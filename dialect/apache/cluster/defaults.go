@@ -63,19 +63,26 @@ func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *spark
 	return &out, filled
 }
 
-// fillMember adds the defaults to the pod template of a StatefulSet.
+// fillMember adds the defaults to the pod template of a StatefulSet, and returns the names of those that it used. If
+// the StatefulSet or its template is not a JSON object, fillMember changes nothing.
 func fillMember(member *sparkv1.MemberSpec, s *platform.Settings, role string, container platform.Container) []string {
 	tree := map[string]any{}
 	if raw := apache.BytesOf(member.StatefulSetSpec); len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
 		return nil // ValidateCluster reports the fault
 	}
 	template, isMap := tree["template"].(map[string]any)
-	if !isMap {
+	if tree["template"] != nil && !isMap {
+		return nil // ValidateCluster reports the fault
+	}
+	if template == nil {
 		template = map[string]any{}
 	}
 	used := s.FillTree(template, role, container, platform.Taken{})
 	if len(used) == 0 {
 		return nil
+	}
+	if tree == nil { // the JSON text is null
+		tree = map[string]any{}
 	}
 	tree["template"] = template
 	text, err := json.Marshal(tree)
