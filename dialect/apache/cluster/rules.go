@@ -41,9 +41,12 @@ func (c Clusters) ruleFaults(sc *sparkv1.SparkCluster, objects standalone.Object
 }
 
 // podOf describes the pods of a StatefulSet, so that the rules of the platform can be applied to them. The name of the
-// pods' Spark container is the role.
+// pods' Spark container is the role. Unlike in a driver pod, this container need not be the last one.
 func podOf(role, field, statefulSet string, template *corev1.PodTemplateSpec) dialect.Pod {
 	p := dialect.PodOf(role, field, &template.ObjectMeta, &template.Spec)
+	if at := slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool { return c.Name == role }); at >= 0 {
+		p.Image = template.Spec.Containers[at].Image
+	}
 	p.AccountField = statefulSet + ".template.spec.serviceAccountName"
 	return p
 }

@@ -3,6 +3,10 @@ package cluster
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
@@ -50,5 +54,61 @@ func TestRunningClusterContinuesUnderStricterRules(t *testing.T) {
 	w.pass()
 	if w.c.AuxiliaryObjects(w.sc.DeepCopy(), w.seen).Unsettled {
 		t.Error("the objects of the cluster are not updated although the rules allow its spec again")
+	}
+}
+
+// recordingRules are rules of a platform that allow everything and record what they are to judge.
+type recordingRules struct {
+	dialect.Rules
+	subject *dialect.Subject
+}
+
+func (r *recordingRules) Faults(subject *dialect.Subject) []*dialect.FieldError {
+	r.subject = subject
+	return nil
+}
+
+// judged returns the description of a cluster that its dialect gives to the rules of the platform.
+func judged(t *testing.T, c Clusters, sc *sparkv1.SparkCluster) *dialect.Subject {
+	t.Helper()
+	rules := &recordingRules{}
+	c.Rules = rules
+	if faults := c.Review(sc).Faults; len(faults) > 0 || rules.subject == nil {
+		t.Fatalf("the rules judge nothing, because of %v", faults)
+	}
+	return rules.subject
+}
+
+// TestPodsOfAClusterAreDescribedToTheRules checks which pods the rules judge, and the fields that their messages name.
+// The image of the daemon's container is found by the container's name, because sidecars may follow it.
+func TestPodsOfAClusterAreDescribedToTheRules(t *testing.T) {
+	for name, c := range map[string]struct{ spec, master, worker string }{
+		"no templates": {`{}`, "apache/spark:4.1.4", "apache/spark:4.1.4"},
+		"sidecars before and after": {`{masterSpec: {statefulSetSpec: {template: {spec: {containers: [{name: log, image: l}, {name: master, image: m}, {name: mesh, image: o}]}}}},
+			workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, image: w}, {name: log, image: l}]}}}}}`, "m", "w"},
+		"sidecars alone":             {`{masterSpec: {statefulSetSpec: {template: {spec: {containers: [{name: log, image: l}]}}}}}`, "apache/spark:4.1.4", "apache/spark:4.1.4"},
+		"an image in sparkConf":      {`{sparkConf: {spark.kubernetes.container.image: i}, workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, image: w}, {name: log, image: l}]}}}}}`, "i", "i"},
+		"a container without a name": {`{workerSpec: {statefulSetSpec: {template: {spec: {containers: [{image: w}, {name: log, image: l}]}}}}}`, "apache/spark:4.1.4", "w"},
+	} {
+		sc := sparkCluster()
+		if err := yaml.UnmarshalStrict([]byte(c.spec), &sc.Spec); err != nil {
+			t.Fatal(err)
+		}
+		pods, faults := judged(t, testClusters, sc).Pods()
+		for i := range pods {
+			if pods[i].Meta == nil || pods[i].Spec == nil || len(pods[i].Spec.Containers) == 0 {
+				t.Errorf("%s: the %s has no content", name, pods[i].Role)
+			}
+			pods[i].Meta, pods[i].Spec = nil, nil
+		}
+		want := []dialect.Pod{
+			{Role: "master", Field: "spec.masterSpec", ImageField: "spec.masterSpec", Image: c.master,
+				AccountField: "spec.masterSpec.statefulSetSpec.template.spec.serviceAccountName"},
+			{Role: "worker", Field: "spec.workerSpec", ImageField: "spec.workerSpec", Image: c.worker, Worker: true,
+				AccountField: "spec.workerSpec.statefulSetSpec.template.spec.serviceAccountName"},
+		}
+		if diff := cmp.Diff(want, pods); diff != "" || len(faults) > 0 {
+			t.Errorf("%s, faults %v (-want +got):\n%s", name, faults, diff)
+		}
 	}
 }
