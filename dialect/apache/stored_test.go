@@ -1,9 +1,100 @@
 package apache
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 )
+
+// TestTimestampHasMicrosecondsInUTC checks the format in which the states of this API have their times. Tools compare
+// these texts as strings, so the number of digits must always be the same.
+func TestTimestampHasMicrosecondsInUTC(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		time time.Time
+		want string
+	}{
+		"a whole second":           {time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), "2026-03-01T12:00:00.000000Z"},
+		"trailing zeros":           {time.Date(2026, 3, 1, 12, 0, 0, 250_000_000, time.UTC), "2026-03-01T12:00:00.250000Z"},
+		"nanoseconds are cut":      {time.Date(2026, 3, 1, 12, 0, 0, 999_999_999, time.UTC), "2026-03-01T12:00:00.999999Z"},
+		"a zone east of Greenwich": {time.Date(2026, 3, 1, 0, 30, 0, 0, time.FixedZone("", 3600)), "2026-02-28T23:30:00.000000Z"},
+		"a zone west of Greenwich": {time.Date(2025, 12, 31, 20, 0, 0, 1000, time.FixedZone("", -5*3600)), "2026-01-01T01:00:00.000001Z"},
+		"the zero time":            {time.Time{}, "0001-01-01T00:00:00.000000Z"},
+	} {
+		if got := Timestamp(c.time); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestParseTimestampReadsBothOperators checks the formats of both operators. The other one writes Instant.toString() of
+// Java, which has 0, 3, 6 or 9 digits after the second.
+func TestParseTimestampReadsBothOperators(t *testing.T) {
+	t.Parallel()
+	at := func(nanoseconds int) time.Time { return time.Date(2026, 3, 1, 12, 0, 0, nanoseconds, time.UTC) }
+	for text, want := range map[string]time.Time{
+		"2026-03-01T12:00:00.250000Z":    at(250_000_000),
+		"2026-03-01T12:00:00Z":           at(0),
+		"2026-03-01T12:00:00.001Z":       at(1_000_000),
+		"2026-03-01T12:00:00.123456789Z": at(123_456_000),
+		"2026-03-01T13:00:00+01:00":      at(0),
+		"2026-03-01T11:30:00.5-00:30":    at(500_000_000),
+		"":                               {},
+		"tomorrow":                       {},
+		"2026-03-01":                     {},
+		"2026-03-01T12:00:00":            {},
+		"2026-02-30T12:00:00Z":           {},
+		"2026-03-01T24:00:00Z":           {},
+		" 2026-03-01T12:00:00Z":          {},
+		"1772366400":                     {},
+	} {
+		got := ParseTimestamp(text)
+		if !got.Equal(want) || got.Location() != time.UTC {
+			t.Errorf("%q is read as %v, want %v", text, got, want)
+		}
+	}
+}
+
+// FuzzParseTimestamp checks that a time survives being written and read again, in UTC and in microseconds.
+func FuzzParseTimestamp(f *testing.F) {
+	for _, text := range []string{"2026-03-01T12:00:00.123456789Z", "2026-03-01T12:00:00+14:00", "9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00Z", "-", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		parsed := ParseTimestamp(text)
+		if parsed.Location() != time.UTC || parsed.Nanosecond()%1000 != 0 {
+			t.Fatalf("%q is read as %v", text, parsed)
+		}
+		if parsed.Year() < 0 || parsed.Year() > 9999 {
+			t.Skip("RFC 3339 has no such year")
+		}
+		written := Timestamp(parsed)
+		if again := ParseTimestamp(written); again != parsed {
+			t.Errorf("%q is written as %q, which is read as %v", text, written, again)
+		}
+	})
+}
+
+// TestKeyOfIsANumberOrMinusOne checks the numbers of states, which are the keys of a history.
+func TestKeyOfIsANumberOrMinusOne(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]int64{
+		"0": 0, "7": 7, "07": 7, "500": 500, "9223372036854775807": math.MaxInt64,
+		"": -1, "-1": -1, "-9223372036854775808": -1, "9223372036854775808": -1, "x": -1, "1x": -1, " 1": -1, "1.0": -1, "0x1": -1, "1_0": -1,
+	} {
+		if got := KeyOf(key); got != want {
+			t.Errorf("%q is %d, want %d", key, got, want)
+		}
+	}
+}
 
 // TestKeysOfAreInTheOrderOfTheNumbers checks that keys are sorted as numbers and that keys without a number are left
 // out.
@@ -28,6 +119,102 @@ func TestKeysOfAreInTheOrderOfTheNumbers(t *testing.T) {
 		}
 		if len(history) != len(c.keys) {
 			t.Errorf("%s: the history has %d states left of %d", name, len(history), len(c.keys))
+		}
+	}
+}
+
+// TestKeysOfALongHistory checks the order of a thousand states whose keys were inserted in random order.
+func TestKeysOfALongHistory(t *testing.T) {
+	t.Parallel()
+	history, r := map[string]int{}, rand.New(rand.NewPCG(1, 2))
+	for _, i := range r.Perm(1000) {
+		history[fmt.Sprint(i)] = i
+	}
+	for i, key := range KeysOf(history) {
+		if history[key] != i {
+			t.Fatalf("the key at %d is %s", i, key)
+		}
+	}
+}
+
+// TestCutKeepsWholeCharacters checks texts at the limit, above the limit, and with characters that the limit divides.
+func TestCutKeepsWholeCharacters(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text  string
+		limit int
+		want  string
+	}{
+		"nothing":                          {"", 0, ""},
+		"one byte less than the limit":     {"abc", 4, "abc"},
+		"exactly the limit":                {"abcd", 4, "abcd"},
+		"one byte more than the limit":     {"abcde", 4, "abcd..."},
+		"a limit of 0":                     {"a", 0, "..."},
+		"a limit between two characters":   {"aéé", 3, "aé..."},
+		"a limit within a character":       {"aéé", 4, "aé..."},
+		"a limit within the first one":     {"\U0001F600b", 3, "..."},
+		"a limit within a character of 4":  {"ab\U0001F600", 5, "ab..."},
+		"exactly the limit, of characters": {"éé", 4, "éé"},
+		"bytes that are no characters":     {"a\xffb\xfec", 4, "ab..."},
+		"a short text stays as it is":      {"a\xff", 4, "a\xff"},
+	} {
+		if got := Cut(c.text, c.limit); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// FuzzCut checks that a cut text has at most the limit and the mark, that it is a prefix of the text, and that it has
+// no part of a character.
+func FuzzCut(f *testing.F) {
+	f.Add("abc", 2)
+	f.Add("é\U0001F600", 3)
+	f.Add("\xff\xff\xff", 1)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = max(limit%4096, 0)
+		got := Cut(text, limit)
+		if len(text) <= limit {
+			if got != text {
+				t.Errorf("%q of %d bytes is changed to %q", text, len(text), got)
+			}
+			return
+		}
+		rest, marked := strings.CutSuffix(got, "...")
+		if !marked || len(rest) > limit || !utf8.ValidString(got) {
+			t.Errorf("%q is cut to %q", text, got)
+		}
+		if utf8.ValidString(text) && (!strings.HasPrefix(text, rest) || len(rest) < limit-utf8.UTFMax+1) {
+			t.Errorf("%q is cut to %q, which drops more than a part of a character", text, got)
+		}
+	})
+}
+
+// TestBytesOf checks that a field that is not set has no bytes, and that the bytes of a field are those of the user.
+func TestBytesOf(t *testing.T) {
+	t.Parallel()
+	if got := BytesOf(nil); got != nil {
+		t.Errorf("no field has %q", got)
+	}
+	if got := BytesOf(&runtime.RawExtension{}); got != nil {
+		t.Errorf("an empty field has %q", got)
+	}
+	if diff := cmp.Diff([]byte(`{"a": 1}`), BytesOf(&runtime.RawExtension{Raw: []byte(`{"a": 1}`)})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLabelsAreThoseOfTheOtherOperator checks the labels by which dashboards, the other operator and earlier versions
+// of this operator find pods. None of them may ever change.
+func TestLabelsAreThoseOfTheOtherOperator(t *testing.T) {
+	t.Parallel()
+	for got, want := range map[string]string{
+		LabelOperatorName: "spark.operator/name", LabelAppName: "spark.operator/spark-app-name", DefaultOperatorName: "spark-kubernetes-operator",
+		LabelAppUID: "sparkoperator.dev/app-uid", LabelAttempt: "sparkoperator.dev/attempt", LabelManaged: "sparkoperator.dev/managed",
+		LabelScalaVersion: "sparkoperator.dev/scala-version", LabelJDKVersion: "sparkoperator.dev/jdk-version",
+		DriverContainer: "spark-kubernetes-driver", ExecutorContainer: "spark-kubernetes-executor",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
