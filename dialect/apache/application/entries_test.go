@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -122,4 +124,77 @@ func kindsOf(objects []submit.Object) (out []string) {
 		out = append(out, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
 	}
 	return out
+}
+
+// TestSwitchedOffExposureIsExplained checks what is reported about an entry if the operator creates no objects that
+// expose a driver, and that nothing is reported if it does.
+func TestSwitchedOffExposureIsExplained(t *testing.T) {
+	const enable = "set exposure.enabled: true in the operator's configuration (chart: controller.exposure.enable=true), or "
+	entry := lifecycle.Cause{Reason: "SwitchedOff", Message: "spec.driverServiceIngressList[0]: the operator creates no objects that expose a driver outside the cluster, " +
+		"so there is no Ingress door; " + enable + "create one yourself that leads to Service ui"}
+	of := func(kind string) lifecycle.Cause {
+		return lifecycle.Cause{Reason: "SwitchedOff", Message: "spec.driverServiceIngressList[0].serviceSpec.type: a Service of type " + kind +
+			" would be reachable from outside the cluster, but such exposure is not enabled, so the Service is created with type ClusterIP; " + enable + "remove the type"}
+	}
+	for kind, want := range map[string][]lifecycle.Cause{`""`: {entry}, "ClusterIP": {entry}, "NodePort": {entry, of("NodePort")}, "LoadBalancer": {entry, of("LoadBalancer")}} {
+		app := written(t, `spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {type: `+kind+`, ports: [{port: 80}]}, ingressMetadata: {name: door}}]}`)
+		d := exposedEntries(&app.Spec)[0]
+		if diff := cmp.Diff(want, Applications{}.typeProblems(d)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+		if got := withExposure.typeProblems(d); len(got) > 0 {
+			t.Errorf("%s, switched on: %v", kind, got)
+		}
+	}
+}
+
+// TestAuxiliaryObjectsOfASpecThatIsUnreadable checks that nothing is changed around a running driver whose spec could
+// not be decoded, or whose status somebody edited, and that the condition is still removed after the end.
+func TestAuxiliaryObjectsOfASpecThatIsUnreadable(t *testing.T) {
+	for name, c := range map[string]struct {
+		phase     lifecycle.Phase
+		change    func(*sparkv1.SparkApplication)
+		unsettled bool
+	}{
+		"readable":                      {lifecycle.Running, func(*sparkv1.SparkApplication) {}, false},
+		"unreadable, while it runs":     {lifecycle.Running, func(app *sparkv1.SparkApplication) { app.OutOfBounds = "spec.files: is too long" }, true},
+		"unreadable, after its end":     {lifecycle.Done, func(app *sparkv1.SparkApplication) { app.OutOfBounds = "spec.files: is too long" }, false},
+		"running without an attempt":    {lifecycle.Running, func(app *sparkv1.SparkApplication) { app.Status.Operator.Attempt = 0 }, true},
+		"a phase of a newer version":    {lifecycle.Phase("Elsewhere"), func(*sparkv1.SparkApplication) {}, false},
+		"the status of another":         {lifecycle.Running, func(app *sparkv1.SparkApplication) { app.Status.Operator = nil }, false},
+		"ended and about to be deleted": {lifecycle.Done, func(app *sparkv1.SparkApplication) { app.DeletionTimestamp = &metav1.Time{Time: noon} }, true},
+	} {
+		app := inPhase(c.phase, written(t))
+		c.change(app)
+		if got := withExposure.AuxiliaryObjects(app); got.Unsettled != c.unsettled || (got.Record == nil) != c.unsettled || len(got.Objects) > 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestUsersCannotTakeOurLabels checks that the labels and the selector by which the operator and the executors find
+// objects are the operator's, whatever an entry says, and that they are not written into the user's maps.
+func TestUsersCannotTakeOurLabels(t *testing.T) {
+	app := inPhase(lifecycle.Running, written(t, `
+spec: {driverServiceIngressList: [{serviceSpec: {selector: {app: database}, ports: [{port: 80}]}, ingressMetadata: {name: door},
+  serviceMetadata: {name: ui, labels: {sparkoperator.dev/app-uid: x, sparkoperator.dev/attempt: "9", sparkoperator.dev/managed: "false", spark-app-selector: z, team: a}}}]}`))
+	before := app.DeepCopy()
+	objects, _ := withExposure.auxiliaryObjects(app, 2)
+	want := map[string]string{
+		"spark.operator/name": "spark-kubernetes-operator", "spark.operator/spark-app-name": "pi", "sparkoperator.dev/app-uid": noonUID, "sparkoperator.dev/attempt": "2",
+		"sparkoperator.dev/managed": "true", "team": "a",
+	}
+	if diff := cmp.Diff(want, objects[0].GetLabels()); diff != "" {
+		t.Errorf("labels of the Service (-want +got):\n%s", diff)
+	}
+	if _, ok := objects[1].GetLabels()["team"]; ok {
+		t.Errorf("the Ingress has the Service's labels %v", objects[1].GetLabels())
+	}
+	selector := specsOf(t, objects)["Service ui"].(map[string]any)["selector"]
+	if diff := cmp.Diff(map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-1", "spark-role": "driver"}, selector); diff != "" {
+		t.Errorf("selector (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, app); diff != "" {
+		t.Errorf("the application is changed:\n%s", diff)
+	}
 }
