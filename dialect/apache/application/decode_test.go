@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -170,6 +171,78 @@ func TestExecutorsOfNumbersThatAreNone(t *testing.T) {
 		initial, least := executorsOf(&sparkv1.ApplicationSpec{SparkConf: c.conf})
 		if initial != c.initial || least != c.least {
 			t.Errorf("%s: %d and at least %d, want %d and %d", name, initial, least, c.initial, c.least)
+		}
+	}
+}
+
+// TestUnknownPoliciesDoNothing checks that a policy that this version does not know neither restarts an application nor
+// keeps its objects. The definition rejects such a value, but an older definition may be in the cluster.
+func TestUnknownPoliciesDoNothing(t *testing.T) {
+	for _, text := range []string{"", "never", "always", "Sometimes"} {
+		if got := restart(&sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartPolicy(text)}).Policy; got != lifecycle.Never {
+			t.Errorf("the restart policy %q is read as %s", text, got)
+		}
+		if got := retention(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.ResourceRetainPolicy(text)}).Policy; got != lifecycle.RetainNever {
+			t.Errorf("the retain policy %q is read as %s", text, got)
+		}
+	}
+}
+
+// TestReadingTolerationsDoesNotChangeThem checks that the parts of tolerations that are nil stay nil in the spec.
+func TestReadingTolerationsDoesNotChangeThem(t *testing.T) {
+	for _, app := range []*sparkv1.SparkApplication{pi(), pi(tolerating(sparkv1.ApplicationTolerations{})),
+		pi(tolerating(sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{MaxRestartAttempts: new(int64(1))}}))} {
+		before := app.DeepCopy()
+		decoded := trimmed.app(app)
+		*decoded.Thresholds, decoded.Restart.Limits.MaxRestarts = lifecycle.Thresholds{Init: 9}, 9
+		if diff := cmp.Diff(before, app); diff != "" {
+			t.Errorf("the application is changed:\n%s", diff)
+		}
+	}
+}
+
+// FuzzDurations checks the durations that a number of milliseconds stands for: none is negative, and none overflows.
+func FuzzDurations(f *testing.F) {
+	for _, n := range []int64{0, 1, -1, 999, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000, math.MaxInt64/1_000_000 + 1} {
+		f.Add(n)
+	}
+	f.Fuzz(func(t *testing.T, n int64) {
+		stage, pause, kept, again := stageTimeout(&n, time.Hour), *interval(&n), duration(&n), cleanAgain(&n)
+		if n < 0 {
+			if stage != 0 || pause != 0 || kept != nil || again != time.Second {
+				t.Errorf("%d ms: %s, %s, %v, %s", n, stage, pause, kept, again)
+			}
+			return
+		}
+		want := time.Duration(math.MaxInt64) - 775807 // 292 years in whole milliseconds
+		if n <= 9_223_372_036_854 {
+			want = time.Duration(n) * time.Millisecond
+		}
+		if kept == nil {
+			t.Fatalf("%d ms: kept forever", n)
+		}
+		if stage != want || pause != want || *kept != want || again != max(want, time.Second) {
+			t.Errorf("%d ms: %s, %s, %s, %s; want %s", n, stage, pause, *kept, again, want)
+		}
+	})
+}
+
+// TestMemoryOfOtherStatuses checks the memory of statuses that this operator did not write, or that somebody edited.
+func TestMemoryOfOtherStatuses(t *testing.T) {
+	summary := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{RestartCounter: 3, FailureRestartCounter: 2, SchedulingFailureRestartCounter: 1}}
+	ours := &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: "Running", Attempt: 4}, AttemptID: "pi-3", Runs: 4, Submissions: 5, Before: "Started"}
+	for name, c := range map[string]struct {
+		status sparkv1.ApplicationStatus
+		want   lifecycle.Memory
+	}{
+		"no status":                          {sparkv1.ApplicationStatus{}, lifecycle.Memory{}},
+		"counters of another operator":       {sparkv1.ApplicationStatus{CurrentAttemptSummary: summary}, lifecycle.Memory{}},
+		"ours without a summary":             {sparkv1.ApplicationStatus{Operator: ours}, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3", Runs: 4, Submissions: 5, PhaseBeforeUnknown: lifecycle.Started}},
+		"ours with a summary of nothing":     {sparkv1.ApplicationStatus{Operator: ours, CurrentAttemptSummary: &sparkv1.ApplicationAttemptSummary{}}, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3", Runs: 4, Submissions: 5, PhaseBeforeUnknown: lifecycle.Started}},
+		"ours with the counters of restarts": {sparkv1.ApplicationStatus{Operator: ours, CurrentAttemptSummary: summary}, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3", Runs: 4, Submissions: 5, PhaseBeforeUnknown: lifecycle.Started, Restarts: lifecycle.Restarts{Total: 3, Failures: 2, Rejections: 1}}},
+	} {
+		if diff := cmp.Diff(c.want, decodeMemory(&c.status)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
