@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // platformDefaults returns defaults of every sort that a cluster can use, and one that looks secret. Only one of them
@@ -114,6 +117,25 @@ func textOf(t *testing.T, value any) string {
 	return string(text)
 }
 
+// TestNoDefaultsNoCopy checks that a cluster without defaults is not copied, and that defaults change nothing except
+// sparkConf and the StatefulSets. Empty defaults change nothing at all.
+func TestNoDefaultsNoCopy(t *testing.T) {
+	sc, before := fullCluster(), fullCluster()
+	if merged, used := withDefaults(sc, nil); merged != sc || used != nil {
+		t.Errorf("without defaults the cluster is copied, with %q", used)
+	}
+	merged, used := withDefaults(sc, &platform.Settings{Version: "v1"})
+	if diff := cmp.Diff(before.Spec, merged.Spec); diff != "" || len(used) > 0 {
+		t.Errorf("with empty defaults, used are %q:\n%s", used, diff)
+	}
+	merged, _ = withDefaults(sc, platformDefaults())
+	merged.Spec.SparkConf = before.Spec.SparkConf
+	merged.Spec.MasterSpec.StatefulSetSpec, merged.Spec.WorkerSpec.StatefulSetSpec = before.Spec.MasterSpec.StatefulSetSpec, before.Spec.WorkerSpec.StatefulSetSpec
+	if diff := cmp.Diff(before.Spec, merged.Spec); diff != "" {
+		t.Errorf("defaults change more than sparkConf and the StatefulSets:\n%s", diff)
+	}
+}
+
 // FuzzDefaultsOfMembers checks that defaults never hide a fault of a StatefulSet: a spec that is rejected without
 // defaults is rejected with them, unless the fault is within the template itself.
 func FuzzDefaultsOfMembers(f *testing.F) {
@@ -138,4 +160,161 @@ func FuzzDefaultsOfMembers(f *testing.F) {
 			t.Errorf("defaults hide the fault %v", ValidateCluster(sc)[0])
 		}
 	})
+}
+
+// TestDefaultsOfACluster checks with which defaults a cluster is rendered. Those in its status apply as long as it runs
+// unedited, so that a change of the defaults does not replace its pods.
+func TestDefaultsOfACluster(t *testing.T) {
+	begun := metav1.NewMicroTime(clusterNoon)
+	stored := &sparkv1.OperatorDefaults{Version: "v0", Settings: `{"sparkConf":{"spark.x":"old"}}`}
+	const present, old, none = "v1", "v0", "none"
+	for name, c := range map[string]struct {
+		status sparkv1.ClusterStatus
+		want   string
+	}{
+		"a new cluster":                              {sparkv1.ClusterStatus{}, present},
+		"a cluster of another operator":              {sparkv1.ClusterStatus{CurrentState: &sparkv1.ClusterState{CurrentStateSummary: sparkv1.ClusterRunningHealthy}}, none},
+		"whose objects do not all exist":             {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, Defaults: stored}}, present},
+		"that runs":                                  {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun, Defaults: stored}}, old},
+		"that runs without defaults":                 {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun}}, none},
+		"that was edited":                            {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 2, BegunAt: &begun, Defaults: stored}}, present},
+		"that was taken over":                        {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, Adopted: true}}, none},
+		"that was taken over and then edited":        {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 2, Adopted: true}}, present},
+		"of another operator, with a status of ours": {sparkv1.ClusterStatus{CurrentState: &sparkv1.ClusterState{}, Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun, Defaults: stored}}, old},
+	} {
+		sc := sparkCluster(func(sc *sparkv1.SparkCluster) { sc.Generation, sc.Status = 3, c.status })
+		got := none
+		if settings := (Clusters{Options{Defaults: platformDefaults()}}).settings(sc); settings != nil {
+			got = settings.Version
+		}
+		if got != c.want {
+			t.Errorf("%s: defaults %s, want %s", name, got, c.want)
+		}
+	}
+	if settings := (Clusters{}).settings(sparkCluster()); settings != nil {
+		t.Errorf("without defaults: %+v", settings)
+	}
+}
+
+// TestSecretsAreNoDefaultsOfClusters checks that a default that looks secret reaches neither the objects nor the status
+// of a cluster, and that the operator's own settings keep it.
+func TestSecretsAreNoDefaultsOfClusters(t *testing.T) {
+	c := Clusters{Options{Defaults: platformDefaults()}}
+	sc := sparkCluster()
+	c.Decide(sc, lifecycle.Observed{}, clusterNoon)
+	made, err := c.objects(sparkCluster())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := made.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []any{sc.Status, all} {
+		if text := textOf(t, value); strings.Contains(text, "hunter2") || strings.Contains(text, "keyPassword") {
+			t.Errorf("a secret is in %s", text)
+		}
+	}
+	if got := c.Defaults.SparkConf["spark.ssl.keyPassword"]; got != "hunter2" {
+		t.Errorf("the operator's own default is %q now", got)
+	}
+	if sc.Status.Operator.Defaults == nil || sc.Status.Operator.Defaults.Version != "v1" {
+		t.Errorf("the status has the defaults %+v", sc.Status.Operator.Defaults)
+	}
+}
+
+// TestAClusterKeepsItsDefaults checks that changed defaults replace no pod of a running cluster, and that an edit uses
+// the changed ones.
+func TestAClusterKeepsItsDefaults(t *testing.T) {
+	w := newClusterWorld(t)
+	w.c.Defaults = platformDefaults()
+	w.pass()
+	w.observePods(2)
+	w.pass()
+	digests := func() map[lifecycle.Role]string {
+		want, _, _ := w.c.want(w.sc)
+		return want.Made
+	}
+	before, spec := digests(), w.sc.Spec.DeepCopy()
+	w.c.Defaults = &platform.Settings{Version: "v2", Executor: platform.Pod{NodeSelector: map[string]string{"pool": "other"}}}
+	w.pass()
+	if diff := cmp.Diff(before, digests()); diff != "" || w.sc.Status.Operator.Defaults.Version != "v1" {
+		t.Errorf("changed defaults change the pods, to the version %s:\n%s", w.sc.Status.Operator.Defaults.Version, diff)
+	}
+	w.c.Defaults = nil
+	w.pass()
+	if diff := cmp.Diff(before, digests()); diff != "" {
+		t.Errorf("the removal of the defaults changes the pods:\n%s", diff)
+	}
+	if diff := cmp.Diff(spec, &w.sc.Spec); diff != "" {
+		t.Errorf("the defaults are in the spec:\n%s", diff)
+	}
+	w.c.Defaults = &platform.Settings{Version: "v2", Executor: platform.Pod{NodeSelector: map[string]string{"pool": "other"}}}
+	editTo(3, nil)(w.sc)
+	w.pass()
+	if after := digests(); after[lifecycle.Worker] == before[lifecycle.Worker] || w.sc.Status.Operator.Defaults.Version != "v2" {
+		t.Errorf("an edit keeps the old defaults of version %s", w.sc.Status.Operator.Defaults.Version)
+	}
+	w.now = w.now.Add(time.Minute)
+	w.pass()
+	if made, err := w.c.objects(w.sc); err != nil || made.Workers.Spec.Template.Spec.NodeSelector["pool"] != "other" {
+		t.Errorf("the workers have the node selector %v, %v", made.Workers.Spec.Template.Spec.NodeSelector, err)
+	}
+}
+
+// TestOriginsOfAClustersDefaults checks that the ConfigMap of a cluster has the origins of exactly those defaults that
+// the cluster uses.
+func TestOriginsOfAClustersDefaults(t *testing.T) {
+	c := Clusters{Options{Defaults: platformDefaults()}}
+	pods := map[string]string{"driver.labels[team]": "defaults", "driver.env[REGION]": "defaults", "executor.nodeSelector[pool]": "defaults", "images[4.1]": "defaults"}
+	withKey := map[string]string{"sparkConf[spark.worker.cleanup.enabled]": "defaults[0] (all)"}
+	for key, value := range pods {
+		withKey[key] = value
+	}
+	for name, test := range map[string]struct {
+		conf, want map[string]string
+	}{
+		"no sparkConf":                         {nil, withKey},
+		"a key that the user sets":             {map[string]string{"spark.worker.cleanup.enabled": "false"}, pods},
+		"a key that the user sets to the same": {map[string]string{"spark.worker.cleanup.enabled": "true"}, pods},
+	} {
+		made, err := c.objects(sparkCluster(func(sc *sparkv1.SparkCluster) { sc.Spec.SparkConf = test.conf }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, platform.Origins(made.Config.Annotations)); diff != "" || made.Config.Annotations["sparkoperator.dev/defaults"] != "v1" {
+			t.Errorf("%s, version %q (-want +got):\n%s", name, made.Config.Annotations["sparkoperator.dev/defaults"], diff)
+		}
+	}
+	made, err := testClusters.objects(sparkCluster())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version, ok := made.Config.Annotations["sparkoperator.dev/defaults"]; ok {
+		t.Errorf("without defaults, the ConfigMap has the version %q", version)
+	}
+}
+
+// TestFaultOfAClustersDefaultNamesItsOrigin checks that a message about a default names the entry of the operator's
+// configuration, in a pass and in a review. A message about the user's own value does not.
+func TestFaultOfAClustersDefaultNamesItsOrigin(t *testing.T) {
+	const origin = " (the value is a default of the operator's configuration, defaults[3] (bad); set the key in spec.sparkConf to override it)"
+	c := Clusters{Options{Defaults: &platform.Settings{SparkConf: map[string]string{"spark.x": "a\x00"}, Origins: map[string]string{"sparkConf[spark.x]": "defaults[3] (bad)"}}}}
+	for conf, want := range map[string]bool{"": true, "b\x00": false} {
+		sc := sparkCluster(func(sc *sparkv1.SparkCluster) {
+			if conf != "" {
+				sc.Spec.SparkConf = map[string]string{"spark.x": conf}
+			}
+		})
+		wanted, _, _ := c.want(sc)
+		review := c.Review(sc)
+		if wanted.Invalid == nil || len(review.Faults) != 1 {
+			t.Fatalf("%q: the pass reports %v, the review %v", conf, wanted.Invalid, review.Faults)
+		}
+		for by, message := range map[string]string{"the pass": wanted.Invalid.Message, "the review": review.Faults[0].Error()} {
+			if !strings.HasPrefix(message, "spec.sparkConf[spark.x]: ") || strings.HasSuffix(message, origin) != want {
+				t.Errorf("%q, by %s: %s", conf, by, message)
+			}
+		}
+	}
 }
