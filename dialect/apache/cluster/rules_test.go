@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,6 +111,59 @@ func TestPodsOfAClusterAreDescribedToTheRules(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, pods); diff != "" || len(faults) > 0 {
 			t.Errorf("%s, faults %v (-want +got):\n%s", name, faults, diff)
+		}
+	}
+}
+
+// TestSettingsOfAClusterAreDescribedToTheRules checks that the rules see sparkConf with the platform's defaults, in the
+// order of the keys, and that the name of a field with a long key is short.
+func TestSettingsOfAClusterAreDescribedToTheRules(t *testing.T) {
+	long := strings.Repeat("k", 300)
+	sc := sparkCluster(func(sc *sparkv1.SparkCluster) {
+		sc.Labels = map[string]string{"team": "a"}
+		sc.Spec.SparkConf = map[string]string{"spark.b": "2", "spark.a": "1", long: "3"}
+	})
+	before := sc.DeepCopy()
+	subject := judged(t, Clusters{Options{Defaults: platformDefaults()}}, sc)
+	want := []dialect.Setting{
+		{Key: long, Value: "3", Field: "spec.sparkConf[" + strings.Repeat("k", 200) + "...]"},
+		{Key: "spark.a", Value: "1", Field: "spec.sparkConf[spark.a]"}, {Key: "spark.b", Value: "2", Field: "spec.sparkConf[spark.b]"},
+		{Key: "spark.worker.cleanup.enabled", Value: "true", Field: "spec.sparkConf[spark.worker.cleanup.enabled]"},
+	}
+	for range 10 { // each call iterates over the map in another order
+		if diff := cmp.Diff(want, subject.Settings()); diff != "" {
+			t.Fatalf("settings (-want +got):\n%s", diff)
+		}
+	}
+	pods, _ := subject.Pods()
+	if !slices.ContainsFunc(pods, func(p dialect.Pod) bool {
+		return p.Worker && p.Spec.NodeSelector["pool"] == "spot" && p.Image == "registry.example.org/spark:4.1.4"
+	}) {
+		t.Error("the workers lack the defaults")
+	}
+	if diff := cmp.Diff(before, sc); diff != "" || subject.Labels["team"] != "a" {
+		t.Errorf("labels %v; the cluster is changed:\n%s", subject.Labels, diff)
+	}
+}
+
+// TestWorkersOfAClusterAreLimited checks the number of workers that the rules limit, and the field that sets it.
+func TestWorkersOfAClusterAreLimited(t *testing.T) {
+	const counts = "spec.clusterTolerations.instanceConfig."
+	for name, c := range map[string]struct {
+		first, least, most int64
+		want               dialect.Workers
+	}{
+		"a constant number":             {3, 3, 3, dialect.Workers{Field: counts + "initWorkers", Max: 3}},
+		"no workers":                    {0, 0, 0, dialect.Workers{Field: counts + "initWorkers"}},
+		"a minimum above the maximum":   {4, 9, 2, dialect.Workers{Field: counts + "initWorkers", Max: 4}},
+		"an autoscaler":                 {1, 1, 50, dialect.Workers{Field: counts + "maxWorkers", Max: 50}},
+		"an autoscaler above its start": {9, 1, 5, dialect.Workers{Field: counts + "maxWorkers", Max: 5}},
+	} {
+		sc := sparkCluster(func(sc *sparkv1.SparkCluster) {
+			sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: c.first, MinWorkers: c.least, MaxWorkers: c.most}
+		})
+		if got := judged(t, testClusters, sc).Workers(); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
 }
