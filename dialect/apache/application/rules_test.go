@@ -163,8 +163,8 @@ func jsonOfYAML(t *testing.T, text string) string {
 	return string(converted)
 }
 
-// TestSettingsNameTheFieldThatSetsThem checks the fields of configuration keys. A key that only the operator sets has no
-// field, so that rules about the user's settings do not apply to it.
+// TestSettingsNameTheFieldThatSetsThem checks the fields of configuration keys. A key that only the operator sets has
+// no field, so that rules about the user's settings do not apply to it.
 func TestSettingsNameTheFieldThatSetsThem(t *testing.T) {
 	const jar = "local:///a.jar"
 	for name, c := range map[string]struct {
