@@ -39,7 +39,23 @@ func TestWhitespaceOfJavaOptions(t *testing.T) {
 	}
 }
 
-// FuzzSplitJavaOptions checks that words are the same after they are quoted, in three ways, and split again.
+// TestSplitExecutorOptions checks the words into which a driver splits the options of its executors, where they differ
+// from the words of SplitJavaOptions and where they do not.
+func TestSplitExecutorOptions(t *testing.T) {
+	for text, want := range map[string][]string{
+		"": nil, " \t\r\n": nil, " -Da=b\t-Dc\r\n-Dd ": {"-Da=b", "-Dc", "-Dd"}, `-Da="b c"'d e' -Df`: {"-Da=b cd e", "-Df"}, `"" ''`: {"", ""},
+		`a\ b`: {`a\`, "b"}, `\\`: {`\\`}, `-Da=C:\tmp`: {`-Da=C:\tmp`}, `\"a b\"`: {`\a b"`}, `\'a b`: {`\a b`}, `\`: {`\`},
+		`"a\"b\\\c"`: {`a"b\c`}, `'a\' b`: {`a\`, "b"}, `"a\`: {"a"}, `"a b`: {"a b"}, `a 'b c`: {"a", "b c"}, `"`: {""},
+		"a\vb\fc\x1cd\u2003e": {"a\vb\fc\x1cd\u2003e"}, "a\u0085b\u00a0c": {"a\u0085b\u00a0c"},
+	} {
+		if got := SplitExecutorOptions(text); !slices.Equal(got, want) {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// FuzzSplitJavaOptions checks that words are the same after they are quoted, in three ways, and split again. Words in
+// quotes are the same for executors.
 func FuzzSplitJavaOptions(f *testing.F) {
 	f.Add("-Da=b c", `'"\`)
 	f.Add("", "\u00a0é")
@@ -58,6 +74,9 @@ func FuzzSplitJavaOptions(f *testing.F) {
 			text := " " + quote(first) + "\t" + quote(second) + "\n"
 			if got, ok := SplitJavaOptions(text); !ok || !slices.Equal(got, []string{first, second}) {
 				t.Errorf("%s: %q is %q, %t", name, text, got, ok)
+			}
+			if got := SplitExecutorOptions(text); name == "double" && !slices.Equal(got, []string{first, second}) {
+				t.Errorf("%s: %q is %q for executors", name, text, got)
 			}
 		}
 	})

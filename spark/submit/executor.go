@@ -313,8 +313,7 @@ func executorOptions(e *draft) ([]string, error) {
 	if size := replacedSize(text, e.r.AppID, e.identity.id); size > maxArguments {
 		return nil, keyError("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
 	}
-	users, _ := conf.SplitJavaOptions(ids.Replace(text))
-	options := append(moduleOptions(e), users...)
+	options := append(moduleOptions(e), conf.SplitExecutorOptions(ids.Replace(text))...)
 	for key, value := range e.conf.All() {
 		if e.startsExecutors(key) {
 			options = append(options, "-D"+key+"="+value)

@@ -101,6 +101,8 @@ func TestExecutorRules(t *testing.T) {
 			volumes, "hadoop-properties spark-conf-volume-exec spark-local-dir-1"},
 		{"driver's local directories", "4.1", with("spark.local.dir", "/a,/b"), func(_ *corev1.Pod, c corev1.Container) any { return envOf(c)["SPARK_LOCAL_DIRS"] }, "/a,/b"},
 		{"ID markers in JVM options", "4.1", with("spark.executor.extraJavaOptions", `-Da="{{EXECUTOR_ID}} {{APP_ID}}"`), firstOption, "-Da=7 spark-6c48998273294de495e5c9d3a1722dba"},
+		{"backslash in JVM options", "4.1", with("spark.executor.extraJavaOptions", `-Da=C:\tmp\x\"y z\"`), firstOption, `-Da=C:\tmp\x\y z"`},
+		{"form feed in JVM options", "4.1", with("spark.executor.extraJavaOptions", "-Da=b\f-Dc"), firstOption, "-Da=b\f-Dc"},
 		{"settings that an executor needs at startup", "4.1", with("spark.network.timeout", "9s", "spark.driver.port", "7000", "spark.driver.blockManager.port", "7001"), jvmOptions,
 			"-Dspark.driver.blockManager.port=7001 -Dspark.driver.port=7000 -Dspark.network.timeout=9s"},
 		{"secrets are not in the JVM options", "4.1", with("spark.authenticate.secret", "s", "spark.ssl.keyPassword", "p", "spark.ssl.enabled", "true"), jvmOptions,
