@@ -59,7 +59,10 @@ func neverInURI(r rune) bool {
 
 func isHex(b byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", b) >= 0 }
 
-// IllegalURI returns a message that says why part must not occur in uri.
+// IllegalURI returns a message that says why part, which NotURI returned, must not occur in uri.
 func IllegalURI(uri, part string) string {
+	if part == "#" {
+		return fmt.Sprintf("%q: a URI has only one fragment; write each # after the first as %%23", Shorten(uri))
+	}
 	return fmt.Sprintf("%q: %q cannot be part of a URI; write it as %%XX, such as %%20 for a blank", Shorten(uri), part)
 }

@@ -2,8 +2,10 @@ package conf
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -37,12 +39,18 @@ func TestIllegalURISaysWhatToDo(t *testing.T) {
 	if got := IllegalURI("https://user:word@h/a b", " "); got != want {
 		t.Errorf("the message is %s, want %s", got, want)
 	}
+	const fragments = `"https://h/a#b#c": a URI has only one fragment; write each # after the first as %23`
+	if got := IllegalURI("https://user:word@h/a#b#c", "#"); got != fragments {
+		t.Errorf("the message is %s, want %s", got, fragments)
+	}
 	if got := IllegalURI("https://h/"+strings.Repeat("x", 100_000)+" ", " "); len(got) > 400 || !strings.Contains(got, `xxx...": " " cannot`) {
 		t.Errorf("the message for a long URI is %.500s", got)
 	}
 }
 
 // FuzzNotURI checks that the result is a part of the text, and that the text is a URI after every such part is escaped.
+// It also checks that a URI is accepted if all its parts contain the text in an escaped form, and that the letters in
+// the text need no escape.
 func FuzzNotURI(f *testing.F) {
 	for _, seed := range []string{"a b", "100%.txt", "https://[::1]:80/a[1]", "a#b#c", "%zé", "\u00a0", "a\xff{", "https://u@[fd00::1"} {
 		f.Add(seed)
@@ -50,6 +58,18 @@ func FuzzNotURI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) || len(text) > 1000 {
 			return
+		}
+		u := url.URL{Scheme: "https", User: url.UserPassword(text, text), Host: "[fd00::1]:80", Path: "/" + text, RawQuery: url.QueryEscape(text), Fragment: "f" + text}
+		letters := strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return r
+			}
+			return -1
+		}, text)
+		if uri := u.String() + letters; NotURI(uri) != "" {
+			t.Errorf("%q in %q is illegal", NotURI(uri), uri)
+		} else if NotURI(uri+"#") != "#" {
+			t.Errorf("a second fragment in %q is legal", uri+"#")
 		}
 		for range len(text) + 1 {
 			part := NotURI(text)
