@@ -137,27 +137,48 @@ func TestNoDefaultsNoCopy(t *testing.T) {
 }
 
 // FuzzDefaultsOfMembers checks that defaults never hide a fault of a StatefulSet: a spec that is rejected without
-// defaults is rejected with them, unless the fault is within the template itself.
+// defaults is rejected with them, unless the fault is within a template that is an object. Defaults do not make a valid
+// spec invalid either, and they change nothing beside the template.
 func FuzzDefaultsOfMembers(f *testing.F) {
-	for _, text := range []string{"", "null", "{}", "[]", "3", `{"template":null}`, `{"template":3}`, `{"template":[]}`, `{"template":{}}`, `{"replicas":"x"}`, `{"template":{"spec":{"containers":[null]}}}`, "a: b", `{"template":`} {
+	for _, text := range []string{
+		"", "null", "{}", "[]", "3", `{"template":null}`, `{"template":3}`, `{"template":[]}`, `{"template":{}}`, `{"replicas":"x"}`, `{"template":{"spec":{"containers":[null]}}}`, "a: b", `{"template":`,
+		`{"replicas":"x","template":{"metadata":{"labels":{"team":"mine"}}}}`, `{"minReadySeconds":9,"template":{"spec":{"nodeSelector":{"pool":"mine"}}}}`, `{"template":{"spec":{"nodeSelector":[]}}}`,
+		`{"template":{"spec":{"containers":[{"name":"log","image":"l"},{"image":""}]}}}`, `{"template":{"spec":{"containers":[{"name":"worker","image":3}]}}}`,
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		sc := sparkCluster()
-		sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: rawOf(string(text))}}
+		with := func(spec []byte) *sparkv1.SparkCluster {
+			sc := sparkCluster()
+			sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: rawOf(string(spec))}}
+			return sc
+		}
+		sc := with(text)
 		merged, used := withDefaults(sc, platformDefaults())
 		again, more := withDefaults(merged, platformDefaults())
 		if diff := cmp.Diff(merged, again); diff != "" || len(more) > 0 {
 			t.Errorf("a second merge uses %q after %q and changes the cluster:\n%s", more, used, diff)
 		}
-		var fields map[string]json.RawMessage
-		wellFormed := json.Unmarshal(text, &fields) == nil
-		var template map[string]any
-		if raw, ok := fields["template"]; wellFormed && ok && json.Unmarshal(raw, &template) == nil {
-			return
+		faults, later := ValidateCluster(sc), ValidateCluster(merged)
+		if len(faults) == 0 && len(later) > 0 {
+			t.Errorf("defaults cause the fault %v", later[0])
 		}
-		if len(ValidateCluster(sc)) > 0 && len(ValidateCluster(merged)) == 0 {
-			t.Errorf("defaults hide the fault %v", ValidateCluster(sc)[0])
+		var own, filled map[string]any
+		if json.Unmarshal(text, &own) == nil && own != nil {
+			if err := json.Unmarshal(merged.Spec.WorkerSpec.StatefulSetSpec.Raw, &filled); err != nil {
+				t.Fatal(err)
+			}
+			if _, isObject := own["template"].(map[string]any); isObject || own["template"] == nil {
+				delete(own, "template")
+				delete(filled, "template")
+				faults = ValidateCluster(with([]byte(textOf(t, own))))
+			}
+			if diff := cmp.Diff(own, filled); diff != "" {
+				t.Errorf("defaults change a StatefulSet beside its template:\n%s", diff)
+			}
+		}
+		if len(faults) > 0 && len(later) == 0 {
+			t.Errorf("defaults hide the fault %v", faults[0])
 		}
 	})
 }
