@@ -71,17 +71,13 @@ func TestRestartRequests(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			plan := Step(test.app, test.mem, test.seen, at(60))
-			var trail []string
-			for _, tr := range plan.Transitions {
-				trail = append(trail, string(tr.To))
-			}
 			reports := 0
 			for _, n := range plan.Notices {
 				if n.Part == lifecycle.Application && n.Cause.Reason == lifecycle.ReasonRestartRequested && strings.HasPrefix(n.Cause.Message, "a restart was requested: ") {
 					reports++
 				}
 			}
-			got := []any{strings.Join(trail, " "), append([]lifecycle.Action(nil), plan.Actions...), plan.Next.RestartRequest, plan.Next.Runs, reports}
+			got := []any{names(plan), append([]lifecycle.Action(nil), plan.Actions...), plan.Next.RestartRequest, plan.Next.Runs, reports}
 			if diff := cmp.Diff([]any{test.trail, test.actions, test.request, test.runs, test.reports}, got); diff != "" {
 				t.Errorf("trail, actions, request, runs, reports (-want +got):\n%s", diff)
 			}

@@ -25,11 +25,6 @@ func names(plan lifecycle.Plan) string {
 	return strings.Join(all, " ")
 }
 
-// causeOf returns a change of a memory that sets its cause.
-func causeOf(reason string) func(*lifecycle.Memory) {
-	return func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: "m"} }
-}
-
 // TestCausesOfEnds checks the whole cause of each way in which a driver or a server ends or is stopped. The message
 // names a server as such.
 func TestCausesOfEnds(t *testing.T) {
@@ -53,16 +48,16 @@ func TestCausesOfEnds(t *testing.T) {
 			"Ended Done", "DriverNotFound", "driver pod not found: it was deleted before it ended"},
 		"a server that is gone": {appWith(asServer), memoryIn(lifecycle.Running), confirmed,
 			"Ended Waiting", "DriverNotFound", "server pod not found: it was deleted before it ended"},
-		"a driver that was being deleted is gone": {appWith(), memoryIn(lifecycle.Running, causeOf("DriverDeleting")), confirmed,
+		"a driver that was being deleted is gone": {appWith(), memoryIn(lifecycle.Running, remembers("DriverDeleting", "m")), confirmed,
 			"Ended Done", "DriverDeleted", "driver pod not found: it was deleted before it ended"},
-		"a server that was being deleted is gone": {appWith(asServer), memoryIn(lifecycle.Running, causeOf("DriverDeleting")), confirmed,
+		"a server that was being deleted is gone": {appWith(asServer), memoryIn(lifecycle.Running, remembers("DriverDeleting", "m")), confirmed,
 			"Ended Waiting", "DriverDeleted", "server pod not found: it was deleted before it ended"},
-		"a driver on a lost node is gone": {appWith(), memoryIn(lifecycle.Unknown, causeOf("NodeLost")), confirmed,
+		"a driver on a lost node is gone": {appWith(), memoryIn(lifecycle.Unknown, remembers("NodeLost", "m")), confirmed,
 			"Ended Done", "NodeLost", "driver pod not found: its node was lost and the pod is gone"},
-		"a server on a lost node is gone": {appWith(asServer), memoryIn(lifecycle.Unknown, causeOf("NodeLost")), confirmed,
+		"a server on a lost node is gone": {appWith(asServer), memoryIn(lifecycle.Unknown, remembers("NodeLost", "m")), confirmed,
 			"Ended Waiting", "NodeLost", "server pod not found: its node was lost and the pod is gone"},
-		"a driver that was being evicted is gone": {appWith(), memoryIn(lifecycle.Running, causeOf("Evicted")), confirmed, "Ended Done", "Evicted", "m"},
-		"a driver that was being preempted is gone": {appWith(), memoryIn(lifecycle.Running, causeOf("Preempted")), confirmed,
+		"a driver that was being evicted is gone": {appWith(), memoryIn(lifecycle.Running, remembers("Evicted", "m")), confirmed, "Ended Done", "Evicted", "m"},
+		"a driver that was being preempted is gone": {appWith(), memoryIn(lifecycle.Running, remembers("Preempted", "m")), confirmed,
 			"Ended Done", "Preempted", "m"},
 		"an application that is suspended": {appWith(suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning),
 			"Suspending", "Suspended", "the application is suspended"},

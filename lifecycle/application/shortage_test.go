@@ -19,6 +19,7 @@ func shortSince(seconds int) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.ShortSince = at(seconds) }
 }
 
+// remembers returns a change of a memory that sets its cause.
 func remembers(reason, message string) func(*lifecycle.Memory) {
 	return func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: reason, Message: message} }
 }
