@@ -2,11 +2,11 @@ package dialect
 
 import (
 	"math"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // Rules are the rules of the platform for the namespace of a custom resource. Their methods are pure. A dialect without
@@ -80,44 +80,37 @@ type Exposing struct {
 }
 
 // ExecutorCount returns the maximum number of executors with a Spark configuration, and whether the number is
-// unlimited. The function get returns the value of a key. The argument fallback is the number of executors if the
-// configuration sets none.
+// unlimited. The argument fallback is the number of executors if the configuration sets none.
 //
-// The result is never lower than the number that Spark uses, because the result is compared with a limit. The driver
-// replaces references such as ${spark.n}. ExecutorCount does not look them up, so a number with a reference counts as
-// unlimited, and a switch with a reference counts as both on and off.
-func ExecutorCount(get func(key string) (string, bool), fallback int64) (most int64, unlimited bool) {
-	number := func(key string, fallback int64) (n int64, referred bool) {
-		text := confValue(get, key)
-		if isReference(text) {
-			return math.MaxInt32, true
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return fallback, false
-		}
-		return n, false
+// The result is never lower than the number that Spark reads, because the result is compared with a limit. ExecutorCount
+// replaces references such as ${spark.n}, as the driver does. A value that it cannot read counts as unlimited, because
+// Spark may be able to read it: the driver has environment variables, and Java accepts digits of every script.
+func ExecutorCount(c *conf.Conf, fallback int) (most int64, unlimited bool) {
+	c = c.Clone()
+	for _, key := range setAtLaunch {
+		c.Set(key, "unknown") // so that a number with a reference to the key cannot be read
 	}
-	instances, referred := number("spark.executor.instances", fallback)
-	limit, _ := number("spark.dynamicAllocation.maxExecutors", math.MaxInt32) // Spark's default is Int.MaxValue
-	switch enabled := confValue(get, "spark.dynamicAllocation.enabled"); {
-	case strings.EqualFold(enabled, "true"):
-		return limit, limit >= math.MaxInt32
-	case isReference(enabled):
-		return max(instances, limit), referred || limit >= math.MaxInt32
+	key := "spark.executor.instances"
+	dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false)
+	if err != nil {
+		return math.MaxInt32, true
 	}
-	return instances, referred
+	if dynamic {
+		key, fallback = "spark.dynamicAllocation.maxExecutors", math.MaxInt32 // Spark's default is Int.MaxValue
+	}
+	n, err := c.Int(key, fallback)
+	if err != nil {
+		return math.MaxInt32, true
+	}
+	return int64(n), dynamic && n == math.MaxInt32
 }
 
-// confValue returns the value of a configuration key without the characters that Java's String.trim removes. Spark
-// trims numbers and switches in this way before it parses them.
-func confValue(get func(key string) (string, bool), key string) string {
-	text, _ := get(key)
-	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
+// setAtLaunch are the keys for which the driver may have another number than the configuration of the custom resource,
+// because the launch or the driver itself sets them.
+var setAtLaunch = []string{
+	"spark.app.id", "spark.app.name", "spark.kubernetes.namespace", "spark.kubernetes.driver.pod.name",
+	"spark.driver.port", "spark.driver.blockManager.port",
 }
-
-// isReference reports whether Spark may replace a part of the value of a configuration key.
-func isReference(text string) bool { return strings.Contains(text, "${") }
 
 // PodOf describes a pod to which the rules of the platform apply. The image in the description is that of the last
 // container, because Spark puts its own container after the other containers of a template.

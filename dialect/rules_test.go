@@ -7,47 +7,68 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // TestExecutorCountIsNeverTooLow checks the number that the rule limits.executors limits, for every way in which Spark
 // may read a larger one. Spark removes all characters up to the blank around a value, and replaces references such as
-// ${spark.n}, whose values the operator does not look up here.
+// ${spark.n}. A value that only the driver can read counts as unlimited.
 func TestExecutorCountIsNeverTooLow(t *testing.T) {
-	const instances, enabled, most = "spark.executor.instances", "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.maxExecutors"
+	const (
+		instances, most = "spark.executor.instances", "spark.dynamicAllocation.maxExecutors"
+		enabled, on, n  = "spark.dynamicAllocation.enabled", "spark.on", "spark.n"
+	)
 	for name, c := range map[string]struct {
 		conf      map[string]string
 		want      int64
 		unlimited bool
 	}{
-		"no settings":                            {nil, 2, false},
-		"a number":                               {map[string]string{instances: "7"}, 7, false},
-		"a number with blanks":                   {map[string]string{instances: "\t7 \n"}, 7, false},
-		"a number with control characters":       {map[string]string{instances: "\x017\x1f"}, 7, false},
-		"no number, which Spark rejects":         {map[string]string{instances: "many"}, 2, false},
-		"a maximum without dynamic allocation":   {map[string]string{instances: "7", most: "50"}, 7, false},
-		"dynamic allocation that is off":         {map[string]string{instances: "7", enabled: "false", most: "50"}, 7, false},
-		"dynamic allocation":                     {map[string]string{instances: "7", enabled: "true", most: "50"}, 50, false},
-		"dynamic allocation in other letters":    {map[string]string{enabled: " TRUE ", most: "50"}, 50, false},
-		"dynamic allocation, control characters": {map[string]string{enabled: "\x01true\x00", most: "\x0250"}, 50, false},
-		"dynamic allocation without a maximum":   {map[string]string{instances: "7", enabled: "true"}, math.MaxInt32, true},
-		"dynamic allocation, Spark's maximum":    {map[string]string{enabled: "true", most: "2147483647"}, math.MaxInt32, true},
-		"dynamic allocation, one below it":       {map[string]string{enabled: "true", most: "2147483646"}, math.MaxInt32 - 1, false},
-		"dynamic allocation, a huge maximum":     {map[string]string{enabled: "true", most: "99999999999999999999"}, math.MaxInt32, true},
-		"dynamic allocation, no number":          {map[string]string{enabled: "true", most: "many"}, math.MaxInt32, true},
-		"dynamic allocation, maximum of 0":       {map[string]string{enabled: "true", most: "0"}, 0, false},
-		"a reference":                            {map[string]string{instances: "${spark.n}"}, math.MaxInt32, true},
-		"a number with a reference in it":        {map[string]string{instances: "1${spark.n}"}, math.MaxInt32, true},
-		"a reference as the switch":              {map[string]string{instances: "7", enabled: "${spark.on}"}, math.MaxInt32, true},
-		"a reference as the switch, a maximum":   {map[string]string{instances: "7", enabled: "${spark.on}", most: "50"}, 50, false},
-		"a reference as the switch, a number":    {map[string]string{instances: "70", enabled: "${spark.on}", most: "50"}, 70, false},
-		"references everywhere but the maximum":  {map[string]string{instances: "${spark.n}", enabled: "${spark.on}", most: "50"}, math.MaxInt32, true},
-		"a reference as the maximum":             {map[string]string{enabled: "true", most: "${spark.n}"}, math.MaxInt32, true},
-		"a reference that has no effect":         {map[string]string{instances: "7", most: "${spark.n}"}, 7, false},
-		"instances by reference have no effect":  {map[string]string{instances: "${spark.n}", enabled: "true", most: "50"}, 50, false},
+		"no settings":                                {nil, 2, false},
+		"a number":                                   {map[string]string{instances: "7"}, 7, false},
+		"a number with a sign":                       {map[string]string{instances: "+7"}, 7, false},
+		"a number with blanks":                       {map[string]string{instances: "\t7 \n"}, 7, false},
+		"a number with control characters":           {map[string]string{instances: "\x017\x1f"}, 7, false},
+		"a text":                                     {map[string]string{instances: "many"}, math.MaxInt32, true},
+		"an empty text":                              {map[string]string{instances: ""}, math.MaxInt32, true},
+		"digits that only Java reads":                {map[string]string{instances: "\u0665\u0660"}, math.MaxInt32, true},
+		"a number beyond an int32":                   {map[string]string{instances: "2147483648"}, math.MaxInt32, true},
+		"a maximum without dynamic allocation":       {map[string]string{instances: "7", most: "50"}, 7, false},
+		"dynamic allocation that is off":             {map[string]string{instances: "7", enabled: "false", most: "50"}, 7, false},
+		"dynamic allocation":                         {map[string]string{instances: "7", enabled: "true", most: "50"}, 50, false},
+		"dynamic allocation in other letters":        {map[string]string{enabled: " TRUE ", most: "50"}, 50, false},
+		"dynamic allocation with control characters": {map[string]string{enabled: "\x01true\x00", most: "\x0250"}, 50, false},
+		"dynamic allocation without a maximum":       {map[string]string{instances: "7", enabled: "true"}, math.MaxInt32, true},
+		"dynamic allocation with Spark's maximum":    {map[string]string{enabled: "true", most: "2147483647"}, math.MaxInt32, true},
+		"dynamic allocation with one below it":       {map[string]string{enabled: "true", most: "2147483646"}, math.MaxInt32 - 1, false},
+		"dynamic allocation with a huge maximum":     {map[string]string{enabled: "true", most: "99999999999999999999"}, math.MaxInt32, true},
+		"dynamic allocation with a text":             {map[string]string{enabled: "true", most: "many"}, math.MaxInt32, true},
+		"dynamic allocation with a maximum of 0":     {map[string]string{enabled: "true", most: "0"}, 0, false},
+		"a switch that is no switch":                 {map[string]string{instances: "7", enabled: "on", most: "50"}, math.MaxInt32, true},
+		"a reference":                                {map[string]string{instances: "${spark.n}", n: "5"}, 5, false},
+		"a reference in a number":                    {map[string]string{instances: "1${spark.n}", n: "5"}, 15, false},
+		"a reference to a reference":                 {map[string]string{instances: "${spark.m}", "spark.m": "${spark.n}", n: " 5 "}, 5, false},
+		"a reference to a key that is missing":       {map[string]string{instances: "${spark.n}"}, math.MaxInt32, true},
+		"a reference to a variable of the driver":    {map[string]string{instances: "${env:N}"}, math.MaxInt32, true},
+		"a reference to a property of the driver":    {map[string]string{instances: "1${system:n}"}, math.MaxInt32, true},
+		"a reference to itself":                      {map[string]string{instances: "${spark.executor.instances}"}, math.MaxInt32, true},
+		"a reference as the switch":                  {map[string]string{instances: "7", enabled: "${spark.on}", on: "true", most: "50"}, 50, false},
+		"a reference as the switch that is off":      {map[string]string{instances: "7", enabled: "${spark.on}", on: "false", most: "50"}, 7, false},
+		"a missing reference as the switch":          {map[string]string{instances: "7", enabled: "${spark.on}", most: "50"}, math.MaxInt32, true},
+		"a reference as the maximum":                 {map[string]string{enabled: "true", most: "${spark.n}", n: "50"}, 50, false},
+		"a maximum that has no effect":               {map[string]string{instances: "7", most: "${spark.n}"}, 7, false},
+		"instances that have no effect":              {map[string]string{instances: "many", enabled: "true", most: "50"}, 50, false},
+		"a name that the launch replaces":            {map[string]string{instances: "${spark.app.name}", "spark.app.name": "1"}, math.MaxInt32, true},
+		"a name inside of a number":                  {map[string]string{instances: "1${spark.app.name}", "spark.app.name": ""}, math.MaxInt32, true},
+		"a port that the launch sets":                {map[string]string{instances: "${spark.driver.blockManager.port}"}, math.MaxInt32, true},
 	} {
-		got, unlimited := ExecutorCount(func(key string) (string, bool) { value, ok := c.conf[key]; return value, ok }, 2)
+		settings := conf.FromMap(c.conf)
+		got, unlimited := ExecutorCount(settings, 2)
 		if got != c.want || unlimited != c.unlimited {
 			t.Errorf("%s: %d, unlimited %v, want %d, %v", name, got, unlimited, c.want, c.unlimited)
+		}
+		if !settings.Equal(conf.FromMap(c.conf)) {
+			t.Errorf("%s: the configuration was changed to %v", name, settings.Map())
 		}
 	}
 }

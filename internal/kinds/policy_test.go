@@ -128,7 +128,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 				`spec: {sparkConf: {spark.dynamicAllocation.enabled: "true"}}`, ``,
 			},
 			[5]string{"spec.dynamicAllocation.maxExecutors", "spec.template.dynamicAllocation.maxExecutors", "spec.dynamicAllocation.maxExecutors", "spec.sparkConf[spark.dynamicAllocation.maxExecutors]"},
-			`an unlimited number of executors is not allowed by the rule limits of the policy p (owner: data team); set a maximum`,
+			`an unlimited or unreadable number of executors is not allowed by the rule limits of the policy p (owner: data team); set a maximum as a plain number`,
 		},
 		"required keys": {
 			`{name: p, sparkConf: {required: {spark.eventLog.enabled: "true"}}}`, [5]string{unchanged, unchanged, unchanged, unchanged, unchanged},

@@ -74,7 +74,7 @@ func (r *refusals) count(workers dialect.Workers) {
 	limits := r.set.limits
 	switch {
 	case workers.Unlimited:
-		r.add(workers.Field, "an unlimited number of executors", "limits", "set a maximum")
+		r.add(workers.Field, "an unlimited or unreadable number of executors", "limits", "set a maximum as a plain number")
 	case limits.Executors != nil && workers.Max > *limits.Executors:
 		r.add(workers.Field, fmt.Sprintf("the number %d", workers.Max), "limits.executors", fmt.Sprintf("use at most %d", *limits.Executors))
 	}

@@ -189,7 +189,7 @@ func TestUnlimitedExecutors(t *testing.T) {
 		return dialect.Workers{Field: "spec.dynamicAllocation.maxExecutors", Unlimited: true}
 	}
 	got := texts(prepared(t, `rules: [{name: a, limits: {cores: 100}}]`).For(nil).Faults(s))
-	want := []string{"spec.dynamicAllocation.maxExecutors: an unlimited number of executors is not allowed by the rule limits of the policy a; set a maximum"}
+	want := []string{"spec.dynamicAllocation.maxExecutors: an unlimited or unreadable number of executors is not allowed by the rule limits of the policy a; set a maximum as a plain number"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -108,11 +109,11 @@ func workers(app *sparkv1.SparkApplication) dialect.Workers {
 	if driverOnly(&app.Spec) {
 		return w
 	}
-	get := func(key string) (string, bool) { value, ok := app.Spec.SparkConf[key]; return value, ok }
-	if dynamicAllocation(&app.Spec) {
+	c := conf.FromMap(app.Spec.SparkConf)
+	if dynamic, err := c.Bool(confDynamic, false); err == nil && dynamic {
 		w.Field = "spec.sparkConf[spark.dynamicAllocation.maxExecutors]"
 	}
-	w.Max, w.Unlimited = dialect.ExecutorCount(get, sparkInstances)
+	w.Max, w.Unlimited = dialect.ExecutorCount(c, sparkInstances)
 	return w
 }
 

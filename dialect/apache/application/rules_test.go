@@ -239,8 +239,10 @@ func TestWorkersIsTheLargestNumberOfExecutors(t *testing.T) {
 	for conf, want := range map[string]dialect.Workers{
 		`{}`:                                {Field: instances, Max: 2},
 		`{spark.executor.instances: " 7 "}`: {Field: instances, Max: 7},
-		`{spark.executor.instances: many}`:  {Field: instances, Max: 2},
-		`{spark.executor.instances: "9", spark.dynamicAllocation.enabled: "no"}`:                                              {Field: instances, Max: 9},
+		`{spark.executor.instances: many}`:  {Field: instances, Max: 2147483647, Unlimited: true},
+		`{spark.executor.instances: "${spark.n}", spark.n: "5"}`:                                                              {Field: instances, Max: 5},
+		`{spark.executor.instances: "9", spark.dynamicAllocation.enabled: "no"}`:                                              {Field: instances, Max: 2147483647, Unlimited: true},
+		`{spark.dynamicAllocation.enabled: "${spark.on}", spark.on: "true"}`:                                                  {Field: most, Max: 2147483647, Unlimited: true},
 		`{spark.dynamicAllocation.enabled: " TRUE "}`:                                                                         {Field: most, Max: 2147483647, Unlimited: true},
 		`{spark.executor.instances: "9", spark.dynamicAllocation.enabled: "true"}`:                                            {Field: most, Max: 2147483647, Unlimited: true},
 		`{spark.executor.instances: "9", spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.maxExecutors: "4"}`: {Field: most, Max: 4},

@@ -73,10 +73,10 @@ func workers(app *v1beta2.SparkApplication) dialect.Workers {
 	if err != nil {
 		return w
 	}
-	if dynamicAllocationEnabled(&app.Spec) {
+	if dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false); err == nil && dynamic {
 		w.Field = "spec.dynamicAllocation.maxExecutors"
 	}
-	w.Max, w.Unlimited = dialect.ExecutorCount(c.Get, 1)
+	w.Max, w.Unlimited = dialect.ExecutorCount(c, 1)
 	return w
 }
 

@@ -230,6 +230,8 @@ func TestWorkersThatRulesCount(t *testing.T) {
 		`executor: {instances: 0}`:    {Field: instances, Max: 0},
 		`executor: {instances: null}`: {Field: instances, Max: 1},
 		`executor: {instances: null}, sparkConf: {spark.executor.instances: " 7 "}`:                       {Field: instances, Max: 7},
+		`executor: {instances: null}, sparkConf: {spark.executor.instances: "${spark.n}", spark.n: "5"}`:  {Field: instances, Max: 5},
+		`executor: {instances: null}, sparkConf: {spark.executor.instances: "${env:N}"}`:                  {Field: instances, Max: 2147483647, Unlimited: true},
 		`sparkConf: {spark.executor.instances: "7"}`:                                                      {Field: instances, Max: 2},
 		`dynamicAllocation: {enabled: false, maxExecutors: 9}`:                                            {Field: instances, Max: 2},
 		`dynamicAllocation: {enabled: true, maxExecutors: 9}`:                                             {Field: most, Max: 9},

@@ -36,10 +36,11 @@ func settings(sc *v1alpha1.SparkConnect) (all []dialect.Setting) {
 // workers returns the largest number of executors that a server can have, and the field that sets it.
 func workers(sc *v1alpha1.SparkConnect) dialect.Workers {
 	w := dialect.Workers{Field: "spec.executor.instances"}
-	if d := sc.Spec.DynamicAllocation; d != nil && d.Enabled {
+	c := connectConf(sc)
+	if dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false); err == nil && dynamic {
 		w.Field = "spec.dynamicAllocation.maxExecutors"
 	}
-	w.Max, w.Unlimited = dialect.ExecutorCount(connectConf(sc).Get, sparkInstances)
+	w.Max, w.Unlimited = dialect.ExecutorCount(c, sparkInstances)
 	return w
 }
 

@@ -78,11 +78,13 @@ func TestWorkersThatRulesCount(t *testing.T) {
 		``:                          {Field: instances, Max: 2},
 		`executor: {instances: 0}`:  {Field: instances, Max: 0},
 		`executor: {instances: 11}`: {Field: instances, Max: 11},
-		`sparkConf: {spark.executor.instances: "7"}`:                                                 {Field: instances, Max: 2},
-		`dynamicAllocation: {enabled: false, maxExecutors: 9}`:                                       {Field: instances, Max: 2},
-		`dynamicAllocation: {enabled: true, maxExecutors: 9}`:                                        {Field: most, Max: 9},
-		`dynamicAllocation: {enabled: true}`:                                                         {Field: most, Max: 2147483647, Unlimited: true},
-		`dynamicAllocation: {enabled: true}, sparkConf: {spark.dynamicAllocation.maxExecutors: "5"}`: {Field: most, Max: 5},
+		`sparkConf: {spark.executor.instances: "7"}`:                                                                        {Field: instances, Max: 2},
+		`dynamicAllocation: {enabled: false, maxExecutors: 9}`:                                                              {Field: instances, Max: 2},
+		`dynamicAllocation: {enabled: true, maxExecutors: 9}`:                                                               {Field: most, Max: 9},
+		`dynamicAllocation: {enabled: true}`:                                                                                {Field: most, Max: 2147483647, Unlimited: true},
+		`dynamicAllocation: {enabled: true}, sparkConf: {spark.dynamicAllocation.maxExecutors: "5"}`:                        {Field: most, Max: 5},
+		`sparkConf: {spark.dynamicAllocation.enabled: "true"}`:                                                              {Field: most, Max: 2147483647, Unlimited: true},
+		`dynamicAllocation: {enabled: true}, sparkConf: {spark.dynamicAllocation.maxExecutors: "${spark.n}", spark.n: "5"}`: {Field: most, Max: 5},
 	} {
 		if got := workers(connectOf(t, piece)); got != want {
 			t.Errorf("%s: %+v, want %+v", piece, got, want)
