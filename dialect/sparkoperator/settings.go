@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -77,29 +76,6 @@ func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*FieldError) 
 		add("initialExecutors", above)
 	}
 	return wrong
-}
-
-// FallbackKey returns the configuration key for the same setting that Spark uses if the given key is not set, or "" if
-// there is none. An example is spark.kubernetes.node.selector.disk for spark.kubernetes.driver.node.selector.disk. A
-// default of the given key would override the fallback, so it must not be used if a custom resource sets the fallback.
-func FallbackKey(key string) string {
-	const kube = "spark.kubernetes."
-	for role, env := range map[string]string{"driver": "spark.kubernetes.driverEnv.", "executor": "spark.executorEnv."} {
-		if key == "spark."+role+".memoryOverheadFactor" {
-			return kube + "memoryOverheadFactor"
-		}
-		rest, ok := strings.CutPrefix(key, kube+role+".")
-		if !ok {
-			continue
-		}
-		if name, ok := strings.CutPrefix(rest, "secretKeyRef."); ok {
-			return env + name // Spark adds the variables from Secrets last (EnvSecretsFeatureStep)
-		}
-		if strings.HasPrefix(rest, "node.selector.") || rest == "scheduler.name" || rest == "securityContext.allowPrivilegeEscalation" {
-			return kube + rest
-		}
-	}
-	return ""
 }
 
 // Set sets a configuration key unless the value is nil or empty.

@@ -52,7 +52,7 @@ func (a Applications) asLaunched(app *sparkv1.SparkApplication) (launched Applic
 		a.Run = time.Duration(*limit) * time.Second
 	}
 	own := app.Spec.SparkConf
-	app.Spec.SparkConf = settings.Conf(own, nil)
+	app.Spec.SparkConf = settings.Conf(own, func(key string) bool { return platform.SetsFallback(own, key) })
 	return a, func() { app.Spec.SparkConf = own }
 }
 
@@ -70,7 +70,7 @@ func stageDefault(seconds *int64, fallback time.Duration) time.Duration {
 // the original spec shares.
 func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
-	spec.SparkConf = s.Conf(own, nil)
+	spec.SparkConf = s.Conf(own, func(key string) bool { return platform.SetsFallback(own, key) })
 	if image, setting := s.Image(spec.RuntimeVersions.SparkVersion); image != "" && own[platform.ImageKey] == "" {
 		spec.SparkConf = platform.With(spec.SparkConf, platform.ImageKey, image)
 		filled = append(filled, setting)

@@ -81,6 +81,15 @@ func TestDefaultsFillWhatASpecLeavesOut(t *testing.T) {
 			conf: `{` + conf + `, ` + image + `, spark.kubernetes.driver.label.team: mine, spark.kubernetes.driverEnv.REGION: us, spark.kubernetes.node.selector.pool: mine, spark.executorEnv.REGION: us}`,
 			used: "images[4.2] " + limits,
 		},
+		"keys for both roles": {
+			spec: `{sparkConf: {spark.kubernetes.node.selector.disk: ssd, spark.kubernetes.driverEnv.A: mine, spark.kubernetes.memoryOverheadFactor: "0.3"}}`,
+			settings: &platform.Settings{SparkConf: map[string]string{
+				"spark.kubernetes.driver.node.selector.disk": "hdd", "spark.kubernetes.executor.node.selector.zone": "a", "spark.kubernetes.driver.secretKeyRef.A": "s:k",
+				"spark.kubernetes.executor.secretKeyRef.A": "s:k", "spark.driver.memoryOverheadFactor": "0.1",
+			}},
+			conf: `{spark.kubernetes.node.selector.disk: ssd, spark.kubernetes.driverEnv.A: mine, spark.kubernetes.memoryOverheadFactor: "0.3",
+				spark.kubernetes.executor.node.selector.zone: a, spark.kubernetes.executor.secretKeyRef.A: "s:k"}`,
+		},
 		"the user's templates": {
 			spec: `{driverSpec: {podTemplateSpec: {metadata: {labels: {team: mine}}}}, executorSpec: {podTemplateSpec: {spec: {containers: [{name: x, env: [{name: REGION}]}]}}}}`,
 			conf: `{` + conf + `, ` + image + `}`, driver: `{metadata: {labels: {team: mine}}, spec: {containers: [{name: spark-kubernetes-driver, env: [{name: REGION, value: eu}]}]}}`,
@@ -232,6 +241,21 @@ func TestSparkConfIsRestored(t *testing.T) {
 		if diff := cmp.Diff(before, app); diff != "" {
 			t.Errorf("%s: afterwards (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestDefaultsBeforeALaunchKeepKeysForBothRoles checks that decisions before the first launch leave out the same
+// defaults as the launch.
+func TestDefaultsBeforeALaunchKeepKeysForBothRoles(t *testing.T) {
+	app := pi(func(app *sparkv1.SparkApplication) {
+		app.Spec.SparkConf = map[string]string{"spark.kubernetes.node.selector.disk": "ssd"}
+	})
+	defaults := map[string]string{"spark.kubernetes.driver.node.selector.disk": "hdd", "spark.kubernetes.driver.node.selector.zone": "a"}
+	_, restore := Applications{Options{Defaults: &platform.Settings{SparkConf: defaults}}}.asLaunched(app)
+	defer restore()
+	want := map[string]string{"spark.kubernetes.node.selector.disk": "ssd", "spark.kubernetes.driver.node.selector.zone": "a"}
+	if diff := cmp.Diff(want, app.Spec.SparkConf); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -153,7 +153,7 @@ func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role 
 // typedSets reports whether a default of the given configuration key would override a value that the spec sets in
 // another way than by this key. Few values can be overridden in this way, because usually a typed field has precedence
 // over its key (sparkConf). typedSets checks the fields over which the key has precedence, and fallbacks of the key
-// (sparkoperator.FallbackKey).
+// (platform.FallbackKey).
 func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 	switch key {
 	case "spark.kubernetes.container.image.pullPolicy":
@@ -176,11 +176,11 @@ func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 			return secret
 		}
 	}
-	fallback := sparkoperator.FallbackKey(key)
+	fallback := platform.FallbackKey(key)
 	return fallback != "" && setsFallback(spec, fallback)
 }
 
-// setsFallback reports whether the spec sets a key that sparkoperator.FallbackKey returns, in sparkConf or by the typed
+// setsFallback reports whether the spec sets a key that platform.FallbackKey returns, in sparkConf or by the typed
 // field of the key.
 func setsFallback(spec *v1beta2.SparkApplicationSpec, fallback string) bool {
 	_, set := spec.SparkConf[fallback]

@@ -65,13 +65,10 @@ func (c Connects) specHash(sc *v1alpha1.SparkConnect) string {
 // typedSets reports whether a default of the given configuration key would override a value that the spec sets in
 // another way than by this key. This is the case for the keys of dynamic allocation if spec.dynamicAllocation disables
 // it: a default must not enable it again. It is also the case if sparkConf sets the fallback of the key
-// (sparkoperator.FallbackKey).
+// (platform.FallbackKey).
 func typedSets(spec *v1alpha1.SparkConnectSpec, key string) bool {
-	if fallback := sparkoperator.FallbackKey(key); fallback != "" {
-		_, set := spec.SparkConf[fallback]
-		return set
-	}
-	return strings.HasPrefix(key, "spark.dynamicAllocation.") && spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
+	return platform.SetsFallback(spec.SparkConf, key) ||
+		strings.HasPrefix(key, "spark.dynamicAllocation.") && spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
 }
 
 // merge merges defaults into a spec. It returns the names of the default image and of those defaults that it wrote into
