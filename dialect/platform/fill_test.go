@@ -147,7 +147,7 @@ func FuzzFill(f *testing.F) {
 // with the wrong type, validation could not report it, and the setting of the user would be lost in silence.
 func TestTemplatesOfWrongTypesStayAsTheyAre(t *testing.T) {
 	for _, text := range []string{
-		`null`, `5`, `"x"`, `[]`, `[{}]`, `{"spec":5}`, `{"spec":[]}`, `{"spec":""}`, `{"metadata":"x"}`, `{"metadata":{"labels":"x"}}`, `{"metadata":{"annotations":[]}}`,
+		`5`, `"x"`, `[]`, `[{}]`, `{"spec":5}`, `{"spec":[]}`, `{"spec":""}`, `{"metadata":"x"}`, `{"metadata":{"labels":"x"}}`, `{"metadata":{"annotations":[]}}`,
 		`{"spec":{"nodeSelector":"x"}}`, `{"spec":{"tolerations":{"key":"gpu"}}}`, `{"spec":{"securityContext":true}}`, `{"spec":{"containers":{"name":"spark"}}}`,
 		`{"spec":{"containers":["spark"]}}`, `{"spec":{"containers":[{"name":"spark","env":{"A":"b"}}]}}`, `{"spec":{"containers":[{"name":"spark","securityContext":[]}]}}`,
 	} {

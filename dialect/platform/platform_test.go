@@ -74,7 +74,11 @@ func TestFill(t *testing.T) {
 			settings: &Settings{PullSecrets: []string{"a"}, Driver: Pod{PriorityClassName: "a", Env: full().Driver.Env, SecurityContext: full().Driver.SecurityContext, PodSecurityContext: full().Driver.PodSecurityContext}},
 			taken:    Taken{Env: func(name string) bool { return name == "REGION" || name == "HTTP_PROXY" }, PullSecrets: true, Priority: true, Security: true, PodSecurity: true},
 		},
-		"no JSON": {template: `{`},
+		"null is an empty template": {
+			template: " null\n", settings: &Settings{Driver: Pod{PriorityClassName: "batch"}}, want: `{"spec":{"priorityClassName":"batch"}}`, used: "priorityClassName",
+		},
+		"null without defaults": {template: `null`, settings: &Settings{}},
+		"no JSON":               {template: `{`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			settings := c.settings

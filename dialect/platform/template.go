@@ -43,8 +43,11 @@ func (s *Settings) Fill(raw []byte, role string, container Container, taken Take
 		return raw, nil
 	}
 	tree := map[string]any{}
-	if len(raw) > 0 && (utiljson.Unmarshal(raw, &tree) != nil || tree == nil) { // null makes the tree nil
+	if len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
 		return raw, nil
+	}
+	if tree == nil { // the JSON text is null, which is valid and means an empty template
+		tree = map[string]any{}
 	}
 	used = s.FillTree(tree, role, container, taken)
 	if len(used) == 0 {

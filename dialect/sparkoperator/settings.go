@@ -1,7 +1,6 @@
 package sparkoperator
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -100,10 +99,9 @@ func StringValue(s *string) string {
 	return *s
 }
 
-// RawBytes returns the raw JSON of a field, or nil if the field is not set. The JSON value null means that it is not
-// set.
+// RawBytes returns the raw JSON of a field, or nil if the field is not set.
 func RawBytes(template *runtime.RawExtension) []byte {
-	if template == nil || string(bytes.Trim(template.Raw, " \t\r\n")) == "null" {
+	if template == nil {
 		return nil
 	}
 	return template.Raw

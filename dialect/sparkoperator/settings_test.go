@@ -156,7 +156,7 @@ func TestSetters(t *testing.T) {
 	if RawBytes(nil) != nil {
 		t.Error("a missing field has JSON")
 	}
-	for raw, want := range map[string]string{"": "", "{}": "{}", "null": "", " null\n": "", `"null"`: `"null"`, "nul": "nul", " {} ": " {} "} {
+	for raw, want := range map[string]string{"": "", "{}": "{}", "null": "null", " null\n": " null\n", `"null"`: `"null"`, "nul": "nul", " {} ": " {} "} {
 		if got := string(RawBytes(&runtime.RawExtension{Raw: []byte(raw)})); got != want {
 			t.Errorf("the JSON of %q is %q, want %q", raw, got, want)
 		}
