@@ -181,7 +181,7 @@ func (s *Settings) stored(version string) *statusv1.OperatorDefaults {
 
 // WithoutSecrets returns the settings without configuration keys and environment variables whose values may be secret
 // (conf.Redact). The status of a cluster stores its settings, and a status must not contain secrets. A variable that
-// refers to a Secret stays.
+// refers to a Secret or contains the path of a file stays.
 func (s *Settings) WithoutSecrets() *Settings {
 	if s == nil {
 		return nil
@@ -190,9 +190,17 @@ func (s *Settings) WithoutSecrets() *Settings {
 	plain.SparkConf = maps.Clone(s.SparkConf)
 	maps.DeleteFunc(plain.SparkConf, func(key, value string) bool { return conf.Redact(key, value) != value })
 	for _, pod := range []*Pod{&plain.Driver, &plain.Executor} {
-		pod.Env = slices.DeleteFunc(slices.Clone(pod.Env), func(v corev1.EnvVar) bool { return v.ValueFrom == nil && conf.Redact(v.Name, v.Value) != v.Value })
+		pod.Env = slices.DeleteFunc(slices.Clone(pod.Env), mayBeSecret)
 	}
 	return &plain
+}
+
+// mayBeSecret reports whether the value of an environment variable may be secret. If the name ends with _FILE and the
+// value is an absolute path, as in AWS_WEB_IDENTITY_TOKEN_FILE, only the content of the file is secret. A path is not
+// sufficient, because a secret key may begin with a slash.
+func mayBeSecret(v corev1.EnvVar) bool {
+	isFile := strings.HasSuffix(v.Name, "_FILE") && strings.HasPrefix(v.Value, "/")
+	return v.ValueFrom == nil && !isFile && conf.Redact(v.Name, v.Value) != v.Value
 }
 
 // Recall returns the settings that Remember or RememberAll stored, or nil if none are stored.

@@ -130,6 +130,24 @@ func TestForeignStatusIsNoSettings(t *testing.T) {
 	}
 }
 
+// TestPathsOfFilesAreNoSecrets checks which variables that look secret stay defaults of a cluster, because they contain
+// the path of a file. A value that begins with a slash may be a secret key, so the name must say that it is a file.
+func TestPathsOfFilesAreNoSecrets(t *testing.T) {
+	for v, stays := range map[corev1.EnvVar]bool{
+		{Name: "AWS_WEB_IDENTITY_TOKEN_FILE", Value: "/var/run/secrets/token"}: true,
+		{Name: "AWS_WEB_IDENTITY_TOKEN_FILE", Value: "hunter2"}:                false,
+		{Name: "PASSWORD_FILE", Value: ""}:                                     false,
+		{Name: "AWS_SECRET_ACCESS_KEY", Value: "/wJalrXUtnFEMI"}:               false,
+		{Name: "TOKEN_FILES", Value: "/var/run/secrets/token"}:                 false,
+	} {
+		s := &Settings{Driver: Pod{Env: []corev1.EnvVar{v}}, Executor: Pod{Env: []corev1.EnvVar{v}}}
+		plain := s.WithoutSecrets()
+		if got := len(plain.Driver.Env) + len(plain.Executor.Env); got != map[bool]int{true: 2}[stays] {
+			t.Errorf("%s=%s is left %d times", v.Name, v.Value, got)
+		}
+	}
+}
+
 func TestIsVersion(t *testing.T) {
 	var none *Settings
 	v1, stored := &Settings{Version: "v1"}, &statusv1.OperatorDefaults{Version: "v1"}
