@@ -141,7 +141,9 @@ func (s *Settings) UsedLimits(own map[string]*int64) (used []string) {
 }
 
 func (p *Pod) values(role string, values map[string]string) {
-	for name, entries := range map[string]map[string]string{"labels": p.Labels, "annotations": p.Annotations, "nodeSelector": p.NodeSelector} {
+	for name, entries := range map[string]map[string]string{
+		"labels": p.Labels, "annotations": p.Annotations, "nodeSelector": p.NodeSelector,
+	} {
 		for key, value := range entries {
 			values[role+"."+name+"["+key+"]"] = value
 		}
@@ -152,7 +154,9 @@ func (p *Pod) values(role string, values map[string]string) {
 	if p.PriorityClassName != "" {
 		values[role+".priorityClassName"] = p.PriorityClassName
 	}
-	for name, context := range map[string]map[string]any{"securityContext": asTree(p.SecurityContext), "podSecurityContext": asTree(p.PodSecurityContext)} {
+	for name, context := range map[string]map[string]any{
+		"securityContext": asTree(p.SecurityContext), "podSecurityContext": asTree(p.PodSecurityContext),
+	} {
 		for field, value := range context {
 			values[role+"."+name+"."+field] = jsonOf(value)
 		}

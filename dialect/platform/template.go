@@ -73,7 +73,8 @@ func (s *Settings) FillTree(tree map[string]any, role string, container Containe
 	f.entries(tree, "metadata", "annotations", pod.Annotations)
 	f.entries(tree, "spec", "nodeSelector", pod.NodeSelector)
 	f.tolerations(tree, pod.Tolerations)
-	if spec := peek(tree, "spec"); pod.PriorityClassName != "" && !taken.Priority && !has(spec, "priorityClassName") && !has(spec, "priority") {
+	prioritized := has(peek(tree, "spec"), "priorityClassName") || has(peek(tree, "spec"), "priority")
+	if pod.PriorityClassName != "" && !taken.Priority && !prioritized {
 		below(tree, "spec")["priorityClassName"] = pod.PriorityClassName
 		f.use("priorityClassName")
 	}
@@ -93,7 +94,8 @@ func (s *Settings) FillTree(tree map[string]any, role string, container Containe
 }
 
 // fits reports whether the parts of a template to which defaults may be added have the same types as in a pod. Parts
-// that are missing or null fit.
+// that are missing or null fit. Its lists of parts and the fields that filler changes must agree: filler replaces a
+// part that has another type.
 func fits(tree map[string]any, wanted Container) bool {
 	metadata, spec := peek(tree, "metadata"), peek(tree, "spec")
 	containers, _ := spec["containers"].([]any)
@@ -103,7 +105,9 @@ func fits(tree map[string]any, wanted Container) bool {
 	}
 	spark, _ := container.(map[string]any)
 	for _, part := range []any{
-		tree["metadata"], metadata["labels"], metadata["annotations"], tree["spec"], spec["nodeSelector"], spec["securityContext"], container, spark["securityContext"],
+		tree["metadata"], metadata["labels"], metadata["annotations"],
+		tree["spec"], spec["nodeSelector"], spec["securityContext"],
+		container, spark["securityContext"],
 	} {
 		if _, isMap := part.(map[string]any); part != nil && !isMap {
 			return false
@@ -148,7 +152,7 @@ func FillFields[T any](setting string, own, defaults *T) (*T, []string) {
 	return filled, f.used
 }
 
-// filler adds defaults to a decoded pod template.
+// filler adds defaults to a decoded pod template, whose parts have the right types (fits).
 type filler struct {
 	role  string
 	taken Taken
