@@ -2,6 +2,7 @@ package platform
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -71,9 +72,47 @@ func firstLost(before, after []any, path string) string {
 	return ""
 }
 
-// checkFill checks the properties of Fill for one template. No value of the template is lost. The settings that are
-// reported as used are those that changed something. A second call changes nothing.
-func checkFill(t *testing.T, s *Settings, raw []byte, role string, container Container) {
+// filledPart returns the part of a decoded template that a setting of the role fills, as JSON. It returns "" for a
+// setting of another role.
+func filledPart(tree map[string]any, setting, role string, container Container) string {
+	containers, _ := peek(tree, "spec")["containers"].([]any)
+	var spark map[string]any
+	if at := container.index(containers); at >= 0 {
+		spark, _ = containers[at].(map[string]any)
+	}
+	if setting == container.ImageSetting {
+		return jsonOf(spark["image"])
+	}
+	if setting != "imagePullSecrets" {
+		var isRole bool
+		if setting, isRole = strings.CutPrefix(setting, role+"."); !isRole {
+			return ""
+		}
+	}
+	field, name, _ := strings.Cut(strings.NewReplacer("[", " ", "]", "", ".", " ").Replace(setting), " ")
+	switch field {
+	case "labels", "annotations":
+		return jsonOf(peek(tree, "metadata", field)[name])
+	case "nodeSelector":
+		return jsonOf(peek(tree, "spec", field)[name])
+	case "securityContext":
+		return jsonOf(peek(spark, field)[name])
+	case "podSecurityContext":
+		return jsonOf(peek(tree, "spec", "securityContext")[name])
+	case "env":
+		variables, _ := spark["env"].([]any)
+		return jsonOf(slices.DeleteFunc(slices.Clone(variables), func(item any) bool {
+			variable, _ := item.(map[string]any)
+			return variable["name"] != name
+		}))
+	}
+	return jsonOf(peek(tree, "spec")[field])
+}
+
+// checkFill checks the properties of Fill for one template, and reports whether Fill changed it. No value of the
+// template is lost. The settings that are reported as used are those that changed something. A second call changes
+// nothing.
+func checkFill(t *testing.T, s *Settings, raw []byte, role string, container Container) bool {
 	t.Helper()
 	before := slices.Clone(raw)
 	filled, used := s.Fill(raw, role, container, Taken{})
@@ -84,7 +123,7 @@ func checkFill(t *testing.T, s *Settings, raw []byte, role string, container Con
 		if string(filled) != string(raw) {
 			t.Fatalf("%s becomes %s without a setting", raw, filled)
 		}
-		return
+		return false
 	}
 	after := treeOf(filled)
 	if found := lost(treeOf(raw), after, ""); after == nil || found != "" {
@@ -93,17 +132,26 @@ func checkFill(t *testing.T, s *Settings, raw []byte, role string, container Con
 	if unique := slices.Compact(slices.Sorted(slices.Values(used))); len(unique) != len(used) {
 		t.Fatalf("%s: a setting is named twice: %v", raw, used)
 	}
+	for _, setting := range append(slices.Sorted(maps.Keys(s.Values())), container.ImageSetting) {
+		old, now := filledPart(treeOf(raw), setting, role, container), filledPart(after, setting, role, container)
+		if (old != now) != slices.Contains(used, setting) {
+			t.Fatalf("%s\nbecomes %s\nwith %v, but %s changes %s to %s", raw, filled, used, setting, old, now)
+		}
+	}
 	if again, more := s.Fill(filled, role, container, Taken{}); len(more) > 0 || string(again) != string(filled) {
 		t.Fatalf("%s\nbecomes %s\nand then with %v %s", raw, filled, more, again)
 	}
+	return true
 }
 
-// TestDefaultsNeverReplaceAValue fills random templates, in which any part may have a wrong type.
+// TestDefaultsNeverReplaceAValue fills random templates, in which any part may have a wrong type. Many of them must be
+// filled, because the test would otherwise pass with a Fill that changes nothing.
 func TestDefaultsNeverReplaceAValue(t *testing.T) {
 	keys := []string{
 		"metadata", "labels", "annotations", "team", "note", "spec", "nodeSelector", "pool", "tolerations", "priorityClassName", "priority", "securityContext", "fsGroup",
 		"imagePullSecrets", "containers", "name", "image", "env", "runAsNonRoot", "runAsUser", "allowPrivilegeEscalation", "privileged", "capabilities",
 	}
+	filled := 0
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var value func(depth int) string
@@ -127,7 +175,12 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 		}
 		raw := fmt.Sprintf(`{"metadata":%s,"spec":%s}`, value(1), value(1))
 		container := Container{Name: "spark", Alone: seed%2 == 0, Image: "default", ImageSetting: "images[4.1]"}
-		checkFill(t, full(), []byte(raw), []string{Driver, Executor}[seed%3%2], container)
+		if checkFill(t, full(), []byte(raw), []string{Driver, Executor}[seed%3%2], container) {
+			filled++
+		}
+	}
+	if filled < 500 {
+		t.Errorf("only %d templates were filled", filled)
 	}
 }
 
@@ -297,7 +350,7 @@ func TestSparkContainer(t *testing.T) {
 		if c.want != "" {
 			want, uses = `{"spec":{"containers":`+c.want+`}}`, 1
 		}
-		if diff := cmp.Diff(decoded(t, want), decoded(t, string(got))); diff != "" || len(used) != uses {
+		if diff := cmp.Diff(treeOf([]byte(want)), treeOf(got)); diff != "" || len(used) != uses {
 			t.Errorf("%s: used are %v (-want +got):\n%s", name, used, diff)
 		}
 	}
