@@ -133,14 +133,18 @@ func keyField(app *v1beta2.SparkApplication, key string) string {
 
 func sparkConfField(key string) string { return fmt.Sprintf("spec.sparkConf[%s]", key) }
 
-// typedField returns the typed field that can set a configuration key, or "" if no typed field can.
+// typedField returns the field that sets a configuration key if sparkConf does not contain the key's effective value.
+// It returns "" if no field sets the key. The result is an entry of sparkConf if monitoring adds an option to this
+// entry.
 func typedField(app *v1beta2.SparkApplication, key string) string {
 	for _, role := range []string{"driver", "executor"} {
-		if field := derivedField(app, role, key); field != "" {
-			return field
+		if name, ok := strings.CutPrefix(key, envPrefix(role)); ok {
+			if field := envField(&app.Spec, role, name); field != "" {
+				return field
+			}
 		}
 	}
-	if field := specFields[key]; field != "" {
+	if field := cmp.Or(monitoringField(app, key), specFields[key]); field != "" {
 		return field
 	}
 	for _, role := range []string{"driver", "executor"} {
@@ -151,43 +155,70 @@ func typedField(app *v1beta2.SparkApplication, key string) string {
 	return ""
 }
 
-// derivedField returns the field that sets a configuration key of a role without being the key's own field, or "" if
-// there is none. These fields are env, secrets, sparkConfigMap and monitoring.
-func derivedField(app *v1beta2.SparkApplication, role, key string) string {
-	pod, java, service := &app.Spec.Driver.SparkPodSpec, app.Spec.Driver.JavaOptions, app.Spec.Driver.ServiceAnnotations
-	if role == "executor" {
-		pod, java, service = &app.Spec.Executor.SparkPodSpec, app.Spec.Executor.JavaOptions, nil
-	}
-	if name, ok := strings.CutPrefix(key, envPrefix(role)); ok {
-		_, own := pod.EnvVars[name]
-		switch {
-		case slices.ContainsFunc(pod.Env, func(v corev1.EnvVar) bool { return v.Name == name }):
-			return "spec." + role + ".env"
-		case name == "SPARK_CONF_DIR" && sparkoperator.StringValue(app.Spec.SparkConfigMap) != "":
-			return "spec.sparkConfigMap"
-		case !own && slices.ContainsFunc(pod.Secrets, func(s v1beta2.SecretInfo) bool { return secretFiles[s.Type].variable == name }):
-			return "spec." + role + ".secrets"
-		}
-		return ""
-	}
-	if app.Spec.Monitoring == nil {
-		return ""
-	}
-	kube := "spark.kubernetes." + role + "."
-	own := key != "spark."+role+".extraJavaOptions" || sparkoperator.StringValue(java) != ""
-	for prefix, entries := range map[string]map[string]string{kube + "annotation.": pod.Annotations, kube + "service.annotation.": service} {
-		if name, ok := strings.CutPrefix(key, prefix); ok {
-			_, own = entries[name]
-		}
-	}
-	_, written := app.Spec.SparkConf[key]
+// envField returns the field that sets the configuration key of an environment variable of a role, or "" if neither
+// sparkConfigMap, env nor secrets set it. Each of these three fields overrides the next one, and all of them override
+// envVars (podConf, executorConf).
+func envField(spec *v1beta2.SparkApplicationSpec, role, name string) string {
+	pod := podSpec(spec, role)
 	switch {
-	case own:
-		return ""
-	case written:
-		return sparkConfField(key) // monitoring only adds to it
+	case name == "SPARK_CONF_DIR" && sparkoperator.StringValue(spec.SparkConfigMap) != "":
+		return "spec.sparkConfigMap"
+	case slices.ContainsFunc(pod.Env, func(v corev1.EnvVar) bool { return v.Name == name }):
+		return "spec." + role + ".env"
+	case slices.ContainsFunc(pod.Secrets, func(s v1beta2.SecretInfo) bool {
+		known, ok := secretFiles[s.Type]
+		return ok && known.variable == name
+	}):
+		return "spec." + role + ".secrets"
 	}
-	return "spec.monitoring"
+	return ""
+}
+
+// monitoringField returns "spec.monitoring" if this field sets a configuration key (monitoringConf). If it adds the
+// exporter to the user's options of a JVM, monitoringField returns the entry of sparkConf that contains these options,
+// or "" if javaOptions contains them.
+func monitoringField(app *v1beta2.SparkApplication, key string) string {
+	const field = "spec.monitoring"
+	m, driver, executor := monitoringOf(&app.Spec), &app.Spec.Driver, &app.Spec.Executor
+	switch {
+	case app.Spec.Monitoring == nil:
+		return ""
+	}
+	for _, annotated := range []struct {
+		prefix   string
+		own      map[string]string
+		exporter bool // the exporter overrides the annotations of the user; the servlet does not
+	}{
+		{confDriverAnnotation, driver.Annotations, m.agent("driver")},
+		{confExecutorAnnotation, executor.Annotations, m.agent("executor")},
+		{confServiceAnnotation, driver.ServiceAnnotations, false},
+	} {
+		name, ok := strings.CutPrefix(key, annotated.prefix)
+		if !ok || name != scrapeAnnotation && name != portAnnotation && name != pathAnnotation {
+			continue
+		}
+		if _, own := annotated.own[name]; annotated.exporter || !own {
+			return field
+		}
+	}
+	for role, java := range map[string]*string{"driver": driver.JavaOptions, "executor": executor.JavaOptions} {
+		if key != "spark."+role+".extraJavaOptions" || !m.agent(role) || sparkoperator.StringValue(java) != "" {
+			continue
+		}
+		if _, written := app.Spec.SparkConf[key]; written {
+			return sparkConfField(key)
+		}
+		return field
+	}
+	return ""
+}
+
+// podSpec returns the fields that driver and executor have in common. The argument role is "driver" or "executor".
+func podSpec(spec *v1beta2.SparkApplicationSpec, role string) *v1beta2.SparkPodSpec {
+	if role == "driver" {
+		return &spec.Driver.SparkPodSpec
+	}
+	return &spec.Executor.SparkPodSpec
 }
 
 func roleField(app *v1beta2.SparkApplication, role, key string) string {
@@ -203,8 +234,7 @@ func roleField(app *v1beta2.SparkApplication, role, key string) string {
 	}
 	kube := "spark.kubernetes." + role + "."
 	if name, ok := strings.CutPrefix(key, kube+"label."); ok {
-		pod := map[string]*v1beta2.SparkPodSpec{"driver": &app.Spec.Driver.SparkPodSpec, "executor": &app.Spec.Executor.SparkPodSpec}[role]
-		if _, own := pod.Labels[name]; !own {
+		if _, own := podSpec(&app.Spec, role).Labels[name]; !own {
 			return fmt.Sprintf("metadata.labels[%s]", name)
 		}
 		return fmt.Sprintf("spec.%s.labels[%s]", role, name)

@@ -39,14 +39,15 @@ const (
 
 // These are the Spark configuration keys that monitoring sets or reads.
 const (
-	confMetricsConf       = "spark.metrics.conf"
-	confMetricsNamespace  = "spark.metrics.namespace"
-	confServletSink       = "spark.metrics.conf.driver.sink.prometheusServlet."
-	confUIPrometheus      = "spark.ui.prometheus.enabled"
-	confUIEnabled         = "spark.ui.enabled"
-	confUIPort            = "spark.ui.port"
-	confDriverAnnotation  = "spark.kubernetes.driver.annotation."
-	confServiceAnnotation = "spark.kubernetes.driver.service.annotation."
+	confMetricsConf        = "spark.metrics.conf"
+	confMetricsNamespace   = "spark.metrics.namespace"
+	confServletSink        = "spark.metrics.conf.driver.sink.prometheusServlet."
+	confUIPrometheus       = "spark.ui.prometheus.enabled"
+	confUIEnabled          = "spark.ui.enabled"
+	confUIPort             = "spark.ui.port"
+	confDriverAnnotation   = "spark.kubernetes.driver.annotation."
+	confExecutorAnnotation = "spark.kubernetes.executor.annotation."
+	confServiceAnnotation  = "spark.kubernetes.driver.service.annotation."
 )
 
 // monitoring adds methods to spec.monitoring. Its zero value means that the application has no monitoring.

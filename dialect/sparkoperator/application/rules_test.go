@@ -125,6 +125,8 @@ func TestPodsThatRulesCheck(t *testing.T) {
 // TestFieldsOfSettings checks which field of the spec the rules name for a configuration key. A key that nobody sets in
 // the spec has no field.
 func TestFieldsOfSettings(t *testing.T) {
+	const exporter = `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /j}}`
+	const servlet = `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheusServlet: true}`
 	for piece, want := range map[string]map[string]string{
 		`{}`: {
 			"spark.kubernetes.container.image": "spec.image", "spark.executor.instances": "spec.executor.instances",
@@ -146,6 +148,25 @@ func TestFieldsOfSettings(t *testing.T) {
 		`{metadata: {labels: {team: a}}, spec: {driver: {labels: {team: b}}}}`: {"spark.kubernetes.driver.label.team": "spec.driver.labels[team]", "spark.kubernetes.executor.label.team": "metadata.labels[team]"},
 		`spec: {driver: {cores: 2, javaOptions: -Da=b}, deps: {packages: ["g:a:1"]}}`: {
 			"spark.driver.cores": "spec.driver.cores", "spark.driver.extraJavaOptions": "spec.driver.javaOptions", "spark.jars.packages": "spec.deps.packages",
+		},
+		// Secrets override envVars, and env overrides both.
+		`spec: {driver: {envVars: {HADOOP_TOKEN_FILE_LOCATION: /x}, secrets: [{name: s, path: /y, secretType: HadoopDelegationToken}]}}`: {
+			"spark.kubernetes.driverEnv.HADOOP_TOKEN_FILE_LOCATION": "spec.driver.secrets",
+		},
+		`spec: {executor: {envVars: {HADOOP_TOKEN_FILE_LOCATION: /x}, secrets: [{name: s, path: /y, secretType: Generic}]}}`: {
+			"spark.executorEnv.HADOOP_TOKEN_FILE_LOCATION": "spec.executor.envVars[HADOOP_TOKEN_FILE_LOCATION]",
+		},
+		`spec: {executor: {envVars: {SPARK_USER: a}, env: [{name: SPARK_USER, value: b}]}}`:                   {"spark.executorEnv.SPARK_USER": "spec.executor.env"},
+		`spec: {executor: {env: [{name: SPARK_CONF_DIR, value: /x}]}}`:                                        {"spark.executorEnv.SPARK_CONF_DIR": "spec.executor.env"},
+		`spec: {sparkConfigMap: c, executor: {env: [{name: SPARK_CONF_DIR, value: /x}]}}`:                     {"spark.executorEnv.SPARK_CONF_DIR": "spec.sparkConfigMap"},
+		`spec: {` + exporter + `, driver: {annotations: {prometheus.io/port: "1", other: x}}}`:                {driverScrape + "port": "spec.monitoring", "spark.kubernetes.driver.annotation.other": "spec.driver.annotations[other]"},
+		`spec: {` + exporter + `, sparkConf: {spark.kubernetes.executor.annotation.prometheus.io/port: "1"}}`: {execScrape + "port": "spec.monitoring"},
+		`spec: {` + exporter + `, driver: {serviceAnnotations: {prometheus.io/port: "1"}}}`:                   {serviceScrape + "port": "spec.driver.serviceAnnotations[prometheus.io/port]"},
+		`spec: {` + exporter + `, sparkConf: {spark.driver.extraJavaOptions: -Da=b}}`: {
+			"spark.driver.extraJavaOptions": "spec.sparkConf[spark.driver.extraJavaOptions]", "spark.executor.extraJavaOptions": "spec.monitoring",
+		},
+		`spec: {` + servlet + `, driver: {annotations: {prometheus.io/port: "1"}}}`: {
+			driverScrape + "port": "spec.driver.annotations[prometheus.io/port]", serviceScrape + "port": "spec.monitoring",
 		},
 	} {
 		got := map[string]string{}
