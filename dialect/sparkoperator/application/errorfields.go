@@ -177,12 +177,18 @@ func envField(spec *v1beta2.SparkApplicationSpec, role, name string) string {
 // monitoringField returns "spec.monitoring" if this field sets a configuration key (monitoringConf). If it adds the
 // exporter to the user's options of a JVM, monitoringField returns the entry of sparkConf that contains these options,
 // or "" if javaOptions contains them.
+//
+// The rules of the platform also judge the keys of metrics that have no role, although the operator chooses most of
+// their values. Otherwise users could configure any sink in metricsProperties in spite of a rule that denies
+// spark.metrics.conf.
 func monitoringField(app *v1beta2.SparkApplication, key string) string {
 	const field = "spec.monitoring"
 	m, driver, executor := monitoringOf(&app.Spec), &app.Spec.Driver, &app.Spec.Executor
 	switch {
 	case app.Spec.Monitoring == nil:
 		return ""
+	case key == confUIPrometheus, strings.HasPrefix(key, "spark.metrics."):
+		return field
 	}
 	for _, annotated := range []struct {
 		prefix   string

@@ -164,9 +164,14 @@ func TestFieldsOfSettings(t *testing.T) {
 		`spec: {` + exporter + `, driver: {serviceAnnotations: {prometheus.io/port: "1"}}}`:                   {serviceScrape + "port": "spec.driver.serviceAnnotations[prometheus.io/port]"},
 		`spec: {` + exporter + `, sparkConf: {spark.driver.extraJavaOptions: -Da=b}}`: {
 			"spark.driver.extraJavaOptions": "spec.sparkConf[spark.driver.extraJavaOptions]", "spark.executor.extraJavaOptions": "spec.monitoring",
+			"spark.metrics.conf": "spec.monitoring", "spark.metrics.namespace": "spec.monitoring",
 		},
-		`spec: {` + servlet + `, driver: {annotations: {prometheus.io/port: "1"}}}`: {
+		`spec: {` + servlet + `, sparkConf: {spark.metrics.namespace: mine, spark.ui.prometheus.enabled: "false"}, driver: {annotations: {prometheus.io/port: "1"}}}`: {
+			"spark.metrics.namespace": "spec.sparkConf[spark.metrics.namespace]", "spark.ui.prometheus.enabled": "spec.monitoring", "spark.metrics.conf.driver.source.jvm.class": "spec.monitoring",
 			driverScrape + "port": "spec.driver.annotations[prometheus.io/port]", serviceScrape + "port": "spec.monitoring",
+		},
+		`spec: {sparkConf: {spark.metrics.conf: /f, spark.ui.prometheus.enabled: "true"}}`: {
+			"spark.metrics.conf": "spec.sparkConf[spark.metrics.conf]", "spark.ui.prometheus.enabled": "spec.sparkConf[spark.ui.prometheus.enabled]",
 		},
 	} {
 		got := map[string]string{}
