@@ -159,6 +159,17 @@ func ExecutorID(name string) int64 {
 	return 1<<32 + int64(h.Sum32())
 }
 
+// ExecutorNumber returns the number of executors in the text of a configuration key. A negative number counts as 0. A
+// text that is not an int32 counts as not set: Spark fails with such a number, and until then the operator must not
+// wait for two billion executors.
+func ExecutorNumber(text string) (n int32, set bool) {
+	parsed, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
+	if err != nil {
+		return 0, false
+	}
+	return int32(max(parsed, 0)), true
+}
+
 // ExecutorStates maps a pod's phase to the executor's state in a status.
 var ExecutorStates = map[lifecycle.DriverPhase]statusv1.ExecutorState{
 	lifecycle.DriverPending:   statusv1.ExecutorStatePending,

@@ -277,6 +277,21 @@ func TestExecutorID(t *testing.T) {
 	}
 }
 
+// TestExecutorNumber checks which texts of a configuration key are numbers of executors.
+func TestExecutorNumber(t *testing.T) {
+	for text, want := range map[string]struct {
+		n   int32
+		set bool
+	}{
+		"0": {0, true}, " 5 ": {5, true}, "+5": {5, true}, "-1": {0, true}, "2147483647": {math.MaxInt32, true}, "-2147483648": {0, true},
+		"2147483648": {}, "-2147483649": {}, "99999999999": {}, "": {}, "many": {}, "2.5": {}, "${spark.n}": {},
+	} {
+		if n, set := ExecutorNumber(text); n != want.n || set != want.set {
+			t.Errorf("%q: %d, %v; want %d, %v", text, n, set, want.n, want.set)
+		}
+	}
+}
+
 // FuzzExecutorID checks that every name has a number that an IDSet can store, and that the number of an executor is not
 // lost.
 func FuzzExecutorID(f *testing.F) {

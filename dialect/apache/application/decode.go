@@ -3,7 +3,6 @@ package application
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -193,11 +192,11 @@ func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 	if driverOnly(spec) {
 		return 0, 0
 	}
-	instances, set := number(spec, confInstances)
+	instances, set := dialect.ExecutorNumber(spec.SparkConf[confInstances])
 	if dynamicAllocation(spec) {
 		// Spark starts with the largest of the three numbers (Utils.getDynamicAllocationInitialExecutors).
-		first, _ := number(spec, confDynamicFirst)
-		least, _ := number(spec, confDynamicLeast)
+		first, _ := dialect.ExecutorNumber(spec.SparkConf[confDynamicFirst])
+		least, _ := dialect.ExecutorNumber(spec.SparkConf[confDynamicLeast])
 		return max(first, least, instances), least
 	}
 	if !set {
@@ -211,16 +210,6 @@ func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 func driverOnly(spec *sparkv1.ApplicationSpec) bool {
 	// Any other value of confDriverMaster is the API server's address.
 	return driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local")
-}
-
-// number returns the value of a configuration key. A negative number counts as 0. A value that is not an int32 counts
-// as not set.
-func number(spec *sparkv1.ApplicationSpec, key string) (n int32, set bool) {
-	parsed, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32)
-	if err != nil {
-		return 0, false
-	}
-	return int32(max(parsed, 0)), true
 }
 
 // decodeMemory returns the memory that encodeMemory stored. The status of another operator contains no memory; the

@@ -103,23 +103,39 @@ func TestTolerations(t *testing.T) {
 }
 
 // TestExecutorsWanted checks that the operator derives the number of requested executors from spec.sparkConf alone, and
-// that it interprets the values as Spark does.
+// that it interprets the values as Spark does. A value that is not an int32 counts as not set. Such a driver fails, and
+// until then the operator must not wait for two billion executors.
 func TestExecutorsWanted(t *testing.T) {
 	type conf = map[string]string
+	const instances, enabled, first, atLeast, master = "spark.executor.instances", "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.initialExecutors",
+		"spark.dynamicAllocation.minExecutors", "spark.kubernetes.driver.master"
 	for _, c := range []struct {
 		conf           conf
 		initial, least int32
 		dynamic        bool
 	}{
 		{conf{}, 2, 2, false},
-		{conf{"spark.executor.instances": " 5 "}, 5, 5, false},
-		{conf{"spark.executor.instances": "many"}, 2, 2, false},
-		{conf{"spark.executor.instances": "-1"}, 0, 0, false},
-		{conf{"spark.dynamicAllocation.enabled": "TRUE", "spark.dynamicAllocation.minExecutors": "1"}, 1, 1, true},
-		{conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "4", "spark.executor.instances": "3"}, 4, 0, true},
-		{conf{"spark.dynamicAllocation.enabled": "yes"}, 2, 2, false},
-		{conf{"spark.kubernetes.driver.master": "local[1]"}, 0, 0, false},
-		{conf{"spark.master": "spark://cluster-master-svc:7077", "spark.executor.instances": "3"}, 0, 0, false},
+		{conf{instances: " 5 "}, 5, 5, false},
+		{conf{instances: "many"}, 2, 2, false},
+		{conf{instances: "-1"}, 0, 0, false},
+		{conf{instances: "0"}, 0, 0, false},
+		{conf{instances: ""}, 2, 2, false},
+		{conf{instances: "2.5"}, 2, 2, false},
+		{conf{instances: "2147483647"}, math.MaxInt32, math.MaxInt32, false},
+		{conf{instances: "2147483648"}, 2, 2, false},
+		{conf{instances: "-9999999999"}, 2, 2, false},
+		{conf{enabled: "TRUE", atLeast: "1"}, 1, 1, true},
+		{conf{enabled: "true", first: "4", instances: "3"}, 4, 0, true},
+		{conf{enabled: "true", first: "4", atLeast: "3", instances: "5"}, 5, 3, true},
+		{conf{enabled: "true", first: "99999999999", atLeast: "3"}, 3, 3, true},
+		{conf{enabled: "true", atLeast: "99999999999"}, 0, 0, true},
+		{conf{enabled: "true", first: "-4", atLeast: "-3"}, 0, 0, true},
+		{conf{enabled: "false", first: "9", instances: "5"}, 5, 5, false},
+		{conf{enabled: "yes"}, 2, 2, false},
+		{conf{master: "local[1]"}, 0, 0, false},
+		{conf{master: "https://localhost:6443", instances: "5"}, 5, 5, false},
+		{conf{"spark.master": "local", enabled: "true", atLeast: "3"}, 0, 0, true},
+		{conf{"spark.master": "spark://cluster-master-svc:7077", instances: "3"}, 0, 0, false},
 		{conf{"spark.master": "k8s://https://kubernetes.default"}, 2, 2, false},
 	} {
 		app := trimmed.app(pi(func(a *sparkv1.SparkApplication) { a.Spec.SparkConf = c.conf }))
@@ -143,35 +159,6 @@ func TestOptionsAndDeletion(t *testing.T) {
 	}))
 	if !got.Deleting || !got.Orphan || !got.DeletedAt.Equal(t0) || got.Deadlines.Run != time.Hour || got.MissingGrace != time.Second || got.SpecHash != "" {
 		t.Errorf("read %+v", got)
-	}
-}
-
-// TestExecutorsOfNumbersThatAreNone checks that a value that is not an int32 counts as not set. Such a driver fails,
-// and until then the operator must not wait for two billion executors.
-func TestExecutorsOfNumbersThatAreNone(t *testing.T) {
-	type conf = map[string]string
-	for name, c := range map[string]struct {
-		conf           conf
-		initial, least int32
-	}{
-		"the largest int32":                    {conf{"spark.executor.instances": "2147483647"}, math.MaxInt32, math.MaxInt32},
-		"more than an int32":                   {conf{"spark.executor.instances": "2147483648"}, 2, 2},
-		"less than an int32":                   {conf{"spark.executor.instances": "-9999999999"}, 2, 2},
-		"0":                                    {conf{"spark.executor.instances": "0"}, 0, 0},
-		"an empty number":                      {conf{"spark.executor.instances": ""}, 2, 2},
-		"a fraction":                           {conf{"spark.executor.instances": "2.5"}, 2, 2},
-		"more than an int32, at the start":     {conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "99999999999", "spark.dynamicAllocation.minExecutors": "3"}, 3, 3},
-		"more than an int32, at least":         {conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "99999999999"}, 0, 0},
-		"negative numbers":                     {conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "-4", "spark.dynamicAllocation.minExecutors": "-3"}, 0, 0},
-		"the largest of three":                 {conf{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "4", "spark.dynamicAllocation.minExecutors": "3", "spark.executor.instances": "5"}, 5, 3},
-		"instances without dynamic allocation": {conf{"spark.dynamicAllocation.enabled": "false", "spark.dynamicAllocation.initialExecutors": "9", "spark.executor.instances": "5"}, 5, 5},
-		"a local driver":                       {conf{"spark.master": "local", "spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "3"}, 0, 0},
-		"an address that contains local":       {conf{"spark.kubernetes.driver.master": "https://localhost:6443", "spark.executor.instances": "5"}, 5, 5},
-	} {
-		initial, least := executorsOf(&sparkv1.ApplicationSpec{SparkConf: c.conf})
-		if initial != c.initial || least != c.least {
-			t.Errorf("%s: %d and at least %d, want %d and %d", name, initial, least, c.initial, c.least)
-		}
 	}
 }
 

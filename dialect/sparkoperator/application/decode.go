@@ -2,7 +2,6 @@ package application
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -125,13 +124,12 @@ func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 }
 
 // number returns the value of a typed field. If the field is not set, it returns the value of the corresponding key in
-// sparkConf. The result found is false if neither of them is set.
+// sparkConf (dialect.ExecutorNumber). The result found is false if neither of them is set.
 func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, found bool) {
 	if field != nil {
 		return *field, true
 	}
-	parsed, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32)
-	return int32(parsed), err == nil
+	return dialect.ExecutorNumber(spec.SparkConf[key])
 }
 
 func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -64,8 +64,8 @@ func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
 		if field != nil {
 			return *field
 		}
-		if parsed, err := strconv.ParseInt(strings.TrimSpace(spec.SparkConf[key]), 10, 32); err == nil {
-			return int32(parsed)
+		if n, set := dialect.ExecutorNumber(spec.SparkConf[key]); set {
+			return n
 		}
 		return otherwise
 	}

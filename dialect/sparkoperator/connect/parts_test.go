@@ -67,6 +67,8 @@ func TestConnectExecutorsWanted(t *testing.T) {
 		"the field":                            {v1alpha1.SparkConnectSpec{Executor: v1alpha1.ExecutorSpec{Instances: new(int32(0))}}, 0},
 		"the key":                              {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": " 5 "}}, 5},
 		"a key that is not a number":           {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "${n}"}}, 2},
+		"a key beyond an int32":                {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "2147483648"}}, 2},
+		"a negative key":                       {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "-1"}}, 0},
 		"dynamic allocation":                   {v1alpha1.SparkConnectSpec{DynamicAllocation: enabled, Executor: v1alpha1.ExecutorSpec{Instances: new(int32(9))}}, 3},
 		"dynamic allocation in sparkConf":      {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "TRUE", "spark.dynamicAllocation.minExecutors": "1"}}, 1},
 		"dynamic allocation without a minimum": {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "true"}}, 0},
