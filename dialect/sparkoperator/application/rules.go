@@ -114,7 +114,7 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 // ofRole completes the description of a pod: it adds the fields of the custom resource that set the pod's image and
 // service account.
 func ofRole(app *v1beta2.SparkApplication, role string, spec *v1beta2.SparkPodSpec, pod dialect.Pod) dialect.Pod {
-	pod.AccountField = "spec." + role + ".serviceAccount"
+	pod.AccountField = accountField(&app.Spec, role)
 	switch {
 	case sparkoperator.StringValue(spec.Image) != "":
 		pod.ImageField = "spec." + role + ".image"
@@ -122,4 +122,25 @@ func ofRole(app *v1beta2.SparkApplication, role string, spec *v1beta2.SparkPodSp
 		pod.ImageField = "spec.image"
 	}
 	return pod
+}
+
+// accountField returns the field that sets the service account of a role's pods. If no field sets it, the result is the
+// typed field. For an executor, the field may be that of the driver, which also overrides the field serviceAccountName
+// of the executor's template. Only the deprecated field serviceAccount of this template precedes both typed fields (see
+// submit.Executor).
+func accountField(spec *v1beta2.SparkApplicationSpec, role string) string {
+	pod, typed := podSpec(spec, role), "spec."+role+".serviceAccount"
+	template := dialect.PodTemplate(pod.Template).Spec
+	templated := dialect.TemplateAccountField("spec."+role+".template", &template)
+	switch {
+	case role == "executor" && template.DeprecatedServiceAccount != "":
+		return templated
+	case sparkoperator.StringValue(pod.ServiceAccount) != "":
+		return typed
+	case role == "executor" && sparkoperator.StringValue(spec.Driver.ServiceAccount) != "":
+		return "spec.driver.serviceAccount"
+	case template.ServiceAccountName+template.DeprecatedServiceAccount != "":
+		return templated
+	}
+	return typed
 }

@@ -75,7 +75,7 @@ func TestPodsThatRulesCheck(t *testing.T) {
 	const driver, executor = `driver of spec.driver: image spark:4.1.4 of spec.image, account "" of spec.driver.serviceAccount`,
 		`executor of spec.executor: image spark:4.1.4 of spec.image, account "" of spec.executor.serviceAccount, counted`
 	// Executors use the driver's account if they have none of their own.
-	const drivers = `executor of spec.executor: image spark:4.1.4 of spec.image, account "a" of spec.executor.serviceAccount, counted`
+	const drivers = `executor of spec.executor: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount, counted`
 	runnerAccount := func(o *Options) { o.RunnerAccount = "runner" }
 	const runnerKey = "spark.kubernetes.authenticate.submission.serviceAccountName"
 	for name, test := range map[string]struct {
@@ -119,6 +119,41 @@ func TestPodsThatRulesCheck(t *testing.T) {
 				t.Errorf("pods (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestAccountFieldNamesTheSettingOfTheAccount checks that rules name the field that really sets the service account of
+// a pod. For executors, this may be a field of the driver. Only the field serviceAccount of a template precedes it.
+func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
+	const driver, executor, driverTemplate, executorTemplate = "spec.driver.serviceAccount", "spec.executor.serviceAccount", "spec.driver.template.spec.", "spec.executor.template.spec."
+	for piece, want := range map[string][4]string{
+		``:                              {driver, "", executor, ""},
+		`driver: {serviceAccount: d}`:   {driver, "d", driver, "d"},
+		`executor: {serviceAccount: e}`: {driver, "", executor, "e"},
+		`driver: {serviceAccount: d}, executor: {serviceAccount: e}`: {driver, "d", executor, "e"},
+		`driver: {template: {spec: {serviceAccountName: t}}}, executor: {template: {spec: {serviceAccountName: u}}}`: {
+			driverTemplate + "serviceAccountName", "t", executorTemplate + "serviceAccountName", "u",
+		},
+		`driver: {serviceAccount: d, template: {spec: {serviceAccountName: t}}}, executor: {template: {spec: {serviceAccountName: u}}}`: {driver, "d", driver, "d"},
+		`driver: {template: {spec: {serviceAccount: t}}}, executor: {template: {spec: {serviceAccount: u}}, serviceAccount: e}`: {
+			driverTemplate + "serviceAccount", "t", executorTemplate + "serviceAccount", "u",
+		},
+		`driver: {serviceAccount: d}, executor: {template: {spec: {serviceAccountName: u, serviceAccount: v}}}`: {driver, "d", executorTemplate + "serviceAccountName", "u"},
+	} {
+		var got [4]string
+		underRules(func(s *dialect.Subject) []*dialect.FieldError {
+			pods, faults := s.Pods()
+			for i, p := range pods {
+				got[2*i], got[2*i+1] = p.AccountField, p.Spec.ServiceAccountName
+				if got[2*i+1] == "" {
+					got[2*i+1] = p.Spec.DeprecatedServiceAccount
+				}
+			}
+			return faults
+		}).Faults(appOf(t, "spec: {"+piece+"}"), t0)
+		if got != want {
+			t.Errorf("%s: %q, want %q", piece, got, want)
+		}
 	}
 }
 

@@ -18,7 +18,8 @@ func TestOwnAccountIsRefused(t *testing.T) {
 				"spark.kubernetes.authenticate.driver.serviceAccountName": "spark", "spark.kubernetes.authenticate." + key + ".serviceAccountName": "operator",
 			}
 		})
-		if invalid := c.invalid(sc); invalid == nil || !strings.Contains(invalid.Message, `"operator" is the operator's own`) {
+		if invalid := c.invalid(sc); invalid == nil || !strings.Contains(invalid.Message, `"operator" is the operator's own`) ||
+			!strings.HasPrefix(invalid.Message, "spec.sparkConf[spark.kubernetes.authenticate."+key+".serviceAccountName]: ") {
 			t.Errorf("a server, %s: %+v", key, invalid)
 		}
 		if invalid := (Connects{}).invalid(sc); invalid != nil {

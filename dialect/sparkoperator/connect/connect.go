@@ -253,7 +253,7 @@ func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (con
 	if err != nil {
 		return connect.Objects{}, asConnectError(sc, err)
 	}
-	return made, c.Own.Reject("spec.server.template.spec.serviceAccountName", sc.Namespace, &made.Server.Spec)
+	return made, c.Own.Reject(serverAccountField(&sc.Spec), sc.Namespace, &made.Server.Spec)
 }
 
 // Executor returns the executor pod that the server of an attempt would create, except for values that only the running
@@ -272,7 +272,7 @@ func (c Connects) executor(sc *v1alpha1.SparkConnect, attempt int32, id int, ser
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
-	return pod, c.Own.Reject("spec.executor.template.spec.serviceAccountName", sc.Namespace, &pod.Spec)
+	return pod, c.Own.Reject(executorAccountField(&sc.Spec), sc.Namespace, &pod.Spec)
 }
 
 // asConnectError converts an error of rendering into an error that names a field of the SparkConnect.

@@ -54,12 +54,43 @@ func (c Connects) pods(sc *v1alpha1.SparkConnect, objects connect.Objects) ([]di
 		dialect.PodOf("server", "spec.server", &objects.Server.ObjectMeta, &objects.Server.Spec),
 		dialect.PodOf("executor", "spec.executor", &executor.ObjectMeta, &executor.Spec),
 	}
+	pods[0].AccountField, pods[1].AccountField = serverAccountField(&sc.Spec), executorAccountField(&sc.Spec)
 	pods[1].Worker = true
 	for i := range pods {
-		pods[i].AccountField = pods[i].Field + ".template.spec.serviceAccountName"
 		if sparkoperator.StringValue(sc.Spec.Image) == pods[i].Image {
 			pods[i].ImageField = "spec.image"
 		}
 	}
 	return pods, nil
+}
+
+const driverAccountKey = sparkoperator.CredentialPrefix + "driver.serviceAccountName"
+
+// serverAccountField returns the field that sets the service account of the server's pod. The server's template
+// precedes the driver's key (see connect.Build).
+func serverAccountField(spec *v1alpha1.SparkConnectSpec) string {
+	template := dialect.PodTemplate(spec.Server.Template).Spec
+	if template.ServiceAccountName+template.DeprecatedServiceAccount == "" && spec.SparkConf[driverAccountKey] != "" {
+		return connectKeyField(spec, driverAccountKey)
+	}
+	return dialect.TemplateAccountField("spec.server.template", &template)
+}
+
+// executorAccountField returns the field that sets the service account of the executors. It may be the driver's key,
+// which also overrides the field serviceAccountName of the executors' template. Only the deprecated field
+// serviceAccount of this template precedes both keys (see submit.Executor).
+func executorAccountField(spec *v1alpha1.SparkConnectSpec) string {
+	template := dialect.PodTemplate(spec.Executor.Template).Spec
+	if template.DeprecatedServiceAccount == "" {
+		for _, key := range []string{sparkoperator.CredentialPrefix + "executor.serviceAccountName", driverAccountKey} {
+			account, written := spec.SparkConf[key]
+			if account != "" {
+				return connectKeyField(spec, key)
+			}
+			if written {
+				break // Spark does not read the driver's key if the executors' key is empty
+			}
+		}
+	}
+	return dialect.TemplateAccountField("spec.executor.template", &template)
 }

@@ -71,6 +71,44 @@ func TestPodsThatRulesCheck(t *testing.T) {
 	}
 }
 
+// TestAccountFieldNamesTheSettingOfTheAccount checks that messages name the field that really sets the service account
+// of a pod. The server's template precedes the driver's key. For executors, only the field serviceAccount of the
+// template precedes the keys.
+func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
+	const server, executor, driverKey, executorKey = "spec.server.template.spec.", "spec.executor.template.spec.",
+		"spec.sparkConf[spark.kubernetes.authenticate.driver.serviceAccountName]", "spec.sparkConf[spark.kubernetes.authenticate.executor.serviceAccountName]"
+	keys := func(pairs string) string {
+		pairs = strings.NewReplacer("driver:", "spark.kubernetes.authenticate.driver.serviceAccountName:", "executor:", "spark.kubernetes.authenticate.executor.serviceAccountName:").Replace(pairs)
+		return "sparkConf: {" + pairs + "}"
+	}
+	templates := func(ofServer, ofExecutors string) string {
+		return ", server: {template: {spec: {" + ofServer + "}}}, executor: {template: {spec: {" + ofExecutors + "}}}"
+	}
+	for piece, want := range map[string][4]string{
+		keys(`driver: d`):               {driverKey, "d", driverKey, "d"},
+		keys(`driver: d, executor: e`):  {driverKey, "d", executorKey, "e"},
+		keys(`driver: d, executor: ""`): {driverKey, "d", executor + "serviceAccountName", ""},
+		keys(`driver: d`) + templates(`serviceAccountName: t`, `serviceAccountName: u`):           {server + "serviceAccountName", "t", driverKey, "d"},
+		keys(`driver: d, executor: e`) + templates(`serviceAccount: t`, `serviceAccount: u`):      {server + "serviceAccount", "t", executor + "serviceAccount", "u"},
+		keys(``) + templates(`serviceAccountName: t`, `serviceAccountName: u, serviceAccount: v`): {server + "serviceAccountName", "t", executor + "serviceAccountName", "u"},
+	} {
+		var got [4]string
+		rules := ruleSet{faults: func(s *dialect.Subject) []*dialect.FieldError {
+			pods, faults := s.Pods()
+			for i, p := range pods {
+				got[2*i], got[2*i+1] = p.AccountField, p.Spec.ServiceAccountName
+				if got[2*i+1] == "" {
+					got[2*i+1] = p.Spec.DeprecatedServiceAccount
+				}
+			}
+			return faults
+		}}
+		if wrong := (Connects{Options{Rules: rules}}).invalid(connectOf(t, piece)); wrong != nil || got != want {
+			t.Errorf("%s: %q, want %q; %v", piece, got, want, wrong)
+		}
+	}
+}
+
 // TestWorkersThatRulesCount checks the largest number of executors of a server, and the field that sets it.
 func TestWorkersThatRulesCount(t *testing.T) {
 	const instances, most = "spec.executor.instances", "spec.dynamicAllocation.maxExecutors"
