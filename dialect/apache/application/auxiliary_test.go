@@ -101,7 +101,7 @@ HTTPRoute a: {parentRefs: [{name: g}], rules: [{}]}`},
 	}
 }
 
-const oneDoor = `
+const oneEntry = `
 spec: {driverServiceIngressList: [{
   serviceMetadata: {name: ui, namespace: elsewhere, labels: {team: a, spark.operator/name: x, spark-app-selector: pi-0}, annotations: {note: b}},
   serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: door, labels: {team: b}}}]}`
@@ -109,7 +109,7 @@ spec: {driverServiceIngressList: [{
 // TestExposedEntriesAreOurs checks that auxiliary objects have our labels and the application's namespace, and lack the
 // label by which a driver deletes objects when it stops.
 func TestExposedEntriesAreOurs(t *testing.T) {
-	app := inPhase(lifecycle.Launched, written(t, oneDoor))
+	app := inPhase(lifecycle.Launched, written(t, oneEntry))
 	objects := Applications{Options{OperatorName: "ours", Outside: true}}.AuxiliaryObjects(app).Objects
 	if len(objects) != 2 {
 		t.Fatalf("%d objects", len(objects))
@@ -146,7 +146,7 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 // the driver's id.
 func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	submitting := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
-	app := inPhase(lifecycle.Running, written(t, oneDoor))
+	app := inPhase(lifecycle.Running, written(t, oneEntry))
 	spec := specsOf(t, submitting.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -168,7 +168,7 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 		lifecycle.Scaling: "stand", lifecycle.Running: "stand", lifecycle.Partial: "stand", lifecycle.Below: "stand", lifecycle.Unknown: "stand",
 		lifecycle.Ended: "as they are", lifecycle.Retained: "as they are", lifecycle.Done: "none",
 	} {
-		app := inPhase(phase, written(t, oneDoor))
+		app := inPhase(phase, written(t, oneEntry))
 		s := withExposure.AuxiliaryObjects(app)
 		got := "none"
 		switch {
@@ -190,7 +190,7 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 // TestExposed checks that the condition Exposed reports the state of the auxiliary objects, and that an event reports a
 // failure once.
 func TestExposed(t *testing.T) {
-	app := inPhase(lifecycle.Running, written(t, oneDoor))
+	app := inPhase(lifecycle.Running, written(t, oneEntry))
 	tell := func(states ...lifecycle.AuxiliaryObject) []dialect.Event {
 		return withExposure.AuxiliaryObjects(app).Record(states, noon)
 	}

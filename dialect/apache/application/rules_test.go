@@ -317,14 +317,14 @@ func TestExposingIsWhatTheEntryRequests(t *testing.T) {
 	}
 }
 
-// twoDoors is an application with an Ingress and a route.
-const twoDoors = `
+// twoEntries is an application with two exposed entries: an Ingress and a route.
+const twoEntries = `
 spec:
-  driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: door}, ingressSpec: {rules: [{host: h}]}}]
+  driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: ui}, ingressSpec: {rules: [{host: h}]}}]
   driverHttpRouteList: [{serviceMetadata: {name: web}, serviceSpec: {ports: [{port: 81}]}, httpRouteMetadata: {name: web}, httpRouteSpec: {parentRefs: [{name: g}]}}]`
 
-// TestRulesRefuseAnApplication checks that the faults of an application, and of its Ingresses and routes, reject it for
-// good, in a review and in a pass. The rules about Ingresses and routes do not apply if the operator creates none.
+// TestRulesRefuseAnApplication checks that a review and a pass reject an application for its own faults and for those
+// of its Ingresses and routes. The rules about Ingresses and routes do not apply if the operator creates none.
 func TestRulesRefuseAnApplication(t *testing.T) {
 	image, host := &dialect.FieldError{Field: "spec.x", Message: "the image is refused"}, &dialect.FieldError{Field: "spec.y", Message: "the host is refused"}
 	for name, c := range map[string]struct {
@@ -339,7 +339,7 @@ func TestRulesRefuseAnApplication(t *testing.T) {
 		"both":                                 {&recordingRules{faults: []*dialect.FieldError{image}, exposureFaults: []*dialect.FieldError{host}}, true, "spec.x: the image is refused; spec.y: the host is refused; spec.y: the host is refused", 2},
 		"an Ingress that would not be created": {&recordingRules{exposureFaults: []*dialect.FieldError{host}}, false, "", 0},
 	} {
-		a, app := Applications{Options{Rules: c.rules, Outside: c.outside}}, written(t, twoDoors)
+		a, app := Applications{Options{Rules: c.rules, Outside: c.outside}}, written(t, twoEntries)
 		review := a.Review(app, noon)
 		var got string
 		if cause := dialect.Invalid(review.Faults); cause != nil {
@@ -355,11 +355,11 @@ func TestRulesRefuseAnApplication(t *testing.T) {
 	}
 }
 
-// TestRefusedDoorsAreNotCreated checks an application that runs when the rules become stricter: its Services exist, its
-// Ingress and its route do not, and the reasons are reported.
-func TestRefusedDoorsAreNotCreated(t *testing.T) {
+// TestRefusedEntriesAreNotCreated checks an application that runs when the rules become stricter: its Services exist,
+// its Ingress and its route do not, and the reasons are reported.
+func TestRefusedEntriesAreNotCreated(t *testing.T) {
 	rules := &recordingRules{exposureFaults: []*dialect.FieldError{{Field: "spec.y", Message: "the host is refused"}}}
-	app := inPhase(lifecycle.Running, written(t, twoDoors))
+	app := inPhase(lifecycle.Running, written(t, twoEntries))
 	objects, wrong := Applications{Options{Rules: rules, Outside: true}}.auxiliaryObjects(app, 1)
 	if specs := specsOf(t, objects); len(specs) != 2 || specs["Service ui"] == nil || specs["Service web"] == nil {
 		t.Errorf("objects %v", specs)

@@ -129,7 +129,7 @@ spec: {driverServiceIngressList: [
 			t.Errorf("%s (-want +got):\n%s\n%v", name, diff, err)
 		}
 		if _, _, invalid := (Applications{}).nextAttempt(app, 1, noon); invalid != nil {
-			t.Errorf("%s: it would end for good: %v", name, invalid)
+			t.Errorf("%s: a pass would reject it: %v", name, invalid)
 		}
 	}
 }

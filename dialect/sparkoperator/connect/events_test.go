@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// TestEventOfEveryTransition checks the event of each transition. A transition to a phase that only the operator knows
-// has no event.
+// TestEventOfEveryTransition checks the event of each transition. Some transitions have no event, such as those to an
+// unknown phase.
 func TestEventOfEveryTransition(t *testing.T) {
 	invalid, killed := lifecycle.Cause{Reason: "InvalidSpec", Message: "spec.image: none"}, lifecycle.Cause{Reason: "OOMKilled", Message: "exit code 137"}
 	const ours = "ours"
