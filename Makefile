@@ -19,8 +19,8 @@ demo-down: ## end the demo's cluster
 test: go ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2e leaves out
 	go run -C tools ./testrun -only "$(PARTS)" -skip "$(SKIP)"
 
-soak: ## play 30 times as many lives, and measure every hostile custom resource; lasts long. HOSTILE_ONLY='regular expression' for some, HOSTILE_TABLE=file for all figures
-	LIVES=30 go test -count=1 -timeout=0 ./spark/... ./lifecycle/... ./dialect/...
+soak: ## play 120 times as many lives, and measure every hostile custom resource; lasts long. HOSTILE_ONLY='regular expression' for some, HOSTILE_TABLE=file for all figures
+	LIVES=120 go test -count=1 -timeout=0 ./spark/... ./lifecycle/... ./dialect/...
 	SOAK=1 go test -count=1 -timeout=0 -v -run '^(TestHostile|TestObjectsStored)' ./internal/controller ./internal/operator
 
 e2e: ## everything on real Spark

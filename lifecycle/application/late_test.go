@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -137,7 +138,7 @@ func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach stri
 // operator starts. The controller guarantees this, because a pass ends with the lease.
 func TestLateLives(t *testing.T) {
 	t.Parallel()
-	count := lives.Count(t, 1000)
+	count := effort.Count(t, 250)
 	overtaken, breach := lateLives(t, count, false)
 	if breach != "" {
 		t.Fatal(breach)
@@ -152,6 +153,7 @@ func TestLateLives(t *testing.T) {
 // the next operator has finished and cleaned up the attempt. The object's name is free again by then, so the API server
 // accepts the creation.
 func TestLatePassBesideAnother(t *testing.T) {
+	effort.Long(t)
 	t.Parallel()
 	_, breach := lateLives(t, 20000, true)
 	if !strings.Contains(breach, "is started twice") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -309,7 +310,7 @@ func randomDecisions(decisions uint64, check func(lifecycle.App, lifecycle.Memor
 // situations cannot occur in reality.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
-	randomDecisions(uint64(lives.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+	randomDecisions(uint64(effort.Count(t, 100000)), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 		checkPlan(t, app, mem, seen, decisionTime, plan)
 		used.Add(plan.Transitions)
 		if len(plan.Transitions) >= maxMoves {

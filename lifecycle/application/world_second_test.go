@@ -456,7 +456,7 @@ func (w *world) liveSecond(t *testing.T) {
 func TestSecondLives(t *testing.T) {
 	t.Parallel()
 	stops, ends, states, most := 0, map[string]int{}, map[string]int{}, int64(0)
-	lives.Play(t, 3000, func(seed uint64) *lives.Life {
+	lives.Play(t, 750, func(seed uint64) *lives.Life {
 		w := newSecondWorld(seed)
 		w.liveSecond(t)
 		stops += w.second.stops

@@ -891,7 +891,7 @@ func (w *world) checkRestartPolicy() {
 func TestLives(t *testing.T) {
 	t.Parallel()
 	phases := map[lifecycle.Phase]int{}
-	lives.Play(t, 3000, func(seed uint64) *lives.Life {
+	lives.Play(t, 750, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		w.live(t)
 		phases[w.stored.Phase]++

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
@@ -154,7 +155,7 @@ func (a generator) observed() lifecycle.Observed {
 // situations cannot occur in reality. The test also checks that every transition in the table occurs.
 func TestAnything(t *testing.T) {
 	used := lives.Used{}
-	for seed := range uint64(lives.Count(t, 40000)) {
+	for seed := range uint64(effort.Count(t, 10000)) {
 		a := generator{rand.New(rand.NewPCG(seed, 8))}
 		want, mem, seen := a.cluster(), a.memory(began), a.observed()
 		objects := pick(a, unknown, stand, refused)

@@ -262,7 +262,7 @@ func (w *world) settled() bool {
 // and match its spec, or have failed and have no object left.
 func TestWorlds(t *testing.T) {
 	ends := map[lifecycle.Phase]int{}
-	count := lives.Play(t, 200, func(seed uint64) *lives.Life {
+	count := lives.Play(t, 50, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		for range 80 {
 			w.tick()

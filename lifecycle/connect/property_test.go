@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
@@ -174,7 +175,7 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 func TestAnything(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	used := lives.Used{}
-	for seed := range uint64(lives.Count(t, 40000)) {
+	for seed := range uint64(effort.Count(t, 20000)) {
 		a := generator{rand.New(rand.NewPCG(seed, 13))}
 		app, mem, seen := a.app(), a.memory(now), a.observed(now)
 		plan := Step(app, mem, seen, now)

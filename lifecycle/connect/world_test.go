@@ -467,7 +467,7 @@ func (w *world) live(t *testing.T) {
 // TestLives simulates many life cycles. If one of them breaks an invariant, the test prints its seed and its story.
 func TestLives(t *testing.T) {
 	phases := map[lifecycle.Phase]int{}
-	lives.Play(t, 800, func(seed uint64) *lives.Life {
+	lives.Play(t, 200, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		w.live(t)
 		phases[w.stored.Phase]++

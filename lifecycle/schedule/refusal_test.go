@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -155,7 +155,7 @@ func TestNothingIsAHotLoop(t *testing.T) {
 	texts := []string{"* * * * *", "@every 1s", "@every 59s", "@every " + maxEvery.String(), "0 0 29 2 *", "59 23 31 12 *", "@yearly", "*/7 */5 * * 1"}
 	limits := []int{0, 1, math.MaxInt, -1, math.MinInt}
 	duration := func() time.Duration { return durations[r.IntN(len(durations))] }
-	for n := range lives.Count(t, 1000) {
+	for n := range effort.Count(t, 250) {
 		text, zone := texts[r.IntN(len(texts))], []string{"", "Europe/Vienna", "Australia/Lord_Howe"}[r.IntN(3)]
 		want := hourly(t, func(s *Schedule) {
 			s.Key, s.Times = Key(text, zone), parse(t, text, zone)

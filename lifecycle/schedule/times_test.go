@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 )
 
 // model is a pattern as text and as lists of its values, so that a test need not parse the text.
@@ -166,7 +166,7 @@ var zones = []struct {
 // TestTicksAroundChanges compares the ticks with those of bruteForce around every clock change of every time zone, and
 // around a time without a change.
 func TestTicksAroundChanges(t *testing.T) {
-	models := lives.Count(t, 5)
+	models := effort.Count(t, 2)
 	compared, changes := 0, 0
 	for n, z := range zones {
 		zone, err := time.LoadLocation(z.name)

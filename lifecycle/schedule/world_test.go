@@ -551,7 +551,7 @@ func (w *world) checkPeace() {
 // TestLives plays many life cycles. If one breaks an invariant, the test prints its seed and its story.
 func TestLives(t *testing.T) {
 	counts := map[string]int{}
-	lives.Play(t, 300, func(seed uint64) *lives.Life {
+	lives.Play(t, 75, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		w.live()
 		for what, n := range w.counts {

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -80,7 +80,7 @@ func TestPodWithoutTheLabelIsNotChanged(t *testing.T) {
 // changed the pod.
 func TestApplyIsIdempotent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for i := range lives.Count(t, 2000) {
+	for i := range effort.Count(t, 500) {
 		var o overlay.Overlay
 		if r.IntN(2) == 0 {
 			o.MemoryLimit = new(resource.MustParse(fmt.Sprint(1+r.IntN(9), "Gi")))

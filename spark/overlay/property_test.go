@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 )
 
 // randomOverlay returns a random overlay. It uses only a few names, so that the overlay's entries collide with each
@@ -63,7 +63,7 @@ func randomOverlay(r *rand.Rand) Overlay {
 func TestApplyIsIdempotent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	fit := 0
-	count := lives.Count(t, 2000)
+	count := effort.Count(t, 500)
 	for i := range count {
 		o := randomOverlay(r)
 		pod := driver()

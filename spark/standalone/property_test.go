@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 )
 
 // chance builds random requests and templates from fixed parts.
@@ -140,7 +140,7 @@ func faults(role string, set *appsv1.StatefulSet, service *corev1.Service) (wron
 // TestRandomTemplatesGiveValidObjects builds random templates, and checks the objects against the rules of Kubernetes
 // and Spark.
 func TestRandomTemplatesGiveValidObjects(t *testing.T) {
-	for seed := range uint64(lives.Count(t, 200)) {
+	for seed := range uint64(effort.Count(t, 50)) {
 		c := chance{rand.New(rand.NewPCG(seed, 8))}
 		r := c.request()
 		o, err := Build(r)

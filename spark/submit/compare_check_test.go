@@ -5,12 +5,14 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 
 // TestComparisonOverlooksNothing changes and removes every value of a few large recordings of spark-submit, one at a
 // time. The comparison must report a difference each time. A comparison that overlooks a change would prove nothing.
 func TestComparisonOverlooksNothing(t *testing.T) {
+	effort.Long(t)
 	recordings, err := record.Load("testdata/recordings")
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
@@ -543,7 +543,7 @@ func TestClusterIsDeleted(t *testing.T) {
 // through the state machine.
 func TestClusterLaw(t *testing.T) {
 	phases := map[lifecycle.Phase]int{}
-	for seed := range uint64(lives.Count(t, 20)) {
+	for seed := range uint64(effort.Count(t, 5)) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		w := newClusterWorld(t)
 		w.c.Trim = seed%2 == 0

@@ -9,6 +9,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 )
 
 // checkStorable fails the test if the CustomResourceDefinition rejects the application.
@@ -72,11 +73,13 @@ var textFields = map[string]func(*v1beta2.SparkApplicationSpec, *string){
 // TestDefinitionRefusesNoTextThatAPassAccepts writes random texts into each field that the CustomResourceDefinition
 // checks. The definition must admit every application that a pass accepts.
 func TestDefinitionRefusesNoTextThatAPassAccepts(t *testing.T) {
+	const most = 300 // in so many texts a pass accepts at least one
+	tries := min(effort.Count(t, 40), most)
 	for i, name := range slices.Sorted(maps.Keys(textFields)) {
 		set := textFields[name]
 		random := rand.New(rand.NewPCG(24, uint64(i))) // the same texts in every run
 		accepted, refused := 0, 0
-		for range 300 {
+		for range tries {
 			var text strings.Builder
 			for range random.IntN(5) {
 				text.WriteString(pieces[random.IntN(len(pieces))])
@@ -92,7 +95,7 @@ func TestDefinitionRefusesNoTextThatAPassAccepts(t *testing.T) {
 				t.Errorf("%s: a pass accepts %q, and the definition does not: %v", name, value, errs.ToAggregate())
 			}
 		}
-		if accepted == 0 {
+		if accepted == 0 && tries == most {
 			t.Errorf("%s: a pass accepts none of %d texts", name, refused)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -145,7 +145,7 @@ func TestTrackExecutors(t *testing.T) {
 // executor. A deleted executor must be reported once, even if it had already been counted as completed. A second pass
 // with the same facts must change nothing.
 func TestCountsAreExact(t *testing.T) {
-	for seed := range uint64(lives.Count(t, 15)) {
+	for seed := range uint64(effort.Count(t, 4)) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		limit := []int{0, 1, 5, 1000}[r.IntN(4)]
 		crowd := 1 + r.IntN(50)

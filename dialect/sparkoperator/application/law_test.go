@@ -15,8 +15,8 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -75,7 +75,7 @@ func valid(text string) string {
 func TestLawOverLives(t *testing.T) {
 	d := Dialect{Options{MaxTrackedExecutors: 3, MissingGrace: 10 * time.Second}}
 	phases := map[lifecycle.Phase]int{}
-	for seed := range uint64(lives.Count(t, 40)) {
+	for seed := range uint64(effort.Count(t, 20)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		app := sample(func(a *v1beta2.SparkApplication) { a.UID = types.UID(fmt.Sprint("uid-", seed)) })
 		if r.IntN(2) == 0 {

@@ -13,7 +13,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
@@ -469,7 +469,7 @@ func TestTakeOverFromAnything(t *testing.T) {
 		states = append(states, state)
 	}
 	phases := []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
-	for seed := range uint64(lives.Count(t, 1000)) {
+	for seed := range uint64(effort.Count(t, 250)) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		maybe := func() bool { return r.IntN(2) == 0 }
 		app := leftIn(states[int(seed)%len(states)], func(a *v1beta2.SparkApplication) {

@@ -23,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
-	"github.com/sparkoperator/spark-operator/internal/testkit/lives"
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -406,7 +406,7 @@ func TestScheduleIsTakenOver(t *testing.T) {
 // must be the memory that the next decision reads. A decision that does nothing must leave the status unchanged.
 func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
-	for seed := range uint64(lives.Count(t, 50)) {
+	for seed := range uint64(effort.Count(t, 12)) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		d := Schedules{Options{TimestampPrecision: []string{"", "nanos", "minutes"}[r.IntN(3)]}}
 		s := nightly(func(s *v1beta2.ScheduledSparkApplication) { s.UID = types.UID(fmt.Sprint("u", seed)) })

@@ -1,3 +1,5 @@
+// Package lives contains the parts that the simulators of the state machines share: random choices, time, stories and
+// crashes. A life is one simulated life cycle of an object.
 package lives
 
 import (
@@ -7,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -100,7 +103,7 @@ func Copied[T any](cache []T, exists []*T) []T {
 // test and prints the seed and the story.
 func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 	t.Helper()
-	count, passes := Count(t, sample), 0
+	count, passes := effort.Count(t, sample), 0
 	for seed := range uint64(count) {
 		l := life(seed)
 		if passes += l.Passes; l.Breach != "" {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 )
 
 // maxDepth limits the nesting of the fields that Fields returns, because some Kubernetes types contain themselves.
@@ -224,8 +226,10 @@ const (
 
 // Linear fails a test if the cost of work grows faster than the object that the work processes. The function work
 // builds an object with n items and returns a function that processes it. Linear measures only the returned function.
+// If LIVES is not set, Linear skips the test.
 func Linear(t testing.TB, name string, work func(n int) func()) {
 	t.Helper()
+	effort.Long(t)
 	run := work(few * factor)
 	var fewer func()
 	small, large, linear := compare(func() time.Duration { return CPU(1, run) }, func(repeat int) time.Duration {

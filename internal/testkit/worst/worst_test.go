@@ -59,6 +59,7 @@ func (f *fails) Errorf(string, ...any) { f.failed = true }
 // this work grows with the fourth power of the number of items, so it is 625 times as high for five times as many
 // items. A busy machine adds far less to a measurement.
 func TestLinearMeasuresItsWork(t *testing.T) {
+	t.Setenv("LIVES", "1") // Linear skips tests without it
 	f := &fails{TB: t}
 	text := make([]byte, 64)
 	Linear(f, "fourth power", func(n int) func() {

@@ -1,6 +1,6 @@
-// Package lives contains the parts that the simulators of the state machines share: the number of lives to play, random
-// choices, time, stories and crashes. A life is one simulated life cycle of an object.
-package lives
+// Package effort determines how much of a long test a run includes: a little in a developer's run, more in `make test`,
+// and most in `make soak`.
+package effort
 
 import (
 	"os"
@@ -26,4 +26,13 @@ func Count(t testing.TB, sample int) int {
 		t.Fatalf("%s is %q; set it to a whole number of at least 1, by which the number of lives is multiplied", variable, text)
 	}
 	return sample * times
+}
+
+// Long skips a test unless the environment variable LIVES is set, as in `make test`. It is for tests that take much CPU
+// time and rarely find a fault, such as measurements of costs.
+func Long(t testing.TB) {
+	t.Helper()
+	if os.Getenv(variable) == "" {
+		t.Skipf("takes much CPU time: set %s=1", variable)
+	}
 }
