@@ -151,9 +151,9 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 	tar := probe(t)
 	a, b := newCluster(t), newCluster(t)
 	var wg sync.WaitGroup
-	for _, c := range []*cluster{a, b} {
+	for c, options := range map[*cluster][]string{a: nil, b: {"--cpus", manyCPUs}} {
 		wg.Go(func() {
-			if out, err := c.tryRun("up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())); err != nil {
+			if out, err := c.tryRun(append([]string{"up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())}, options...)...); err != nil {
 				t.Errorf("up: %v\n%s", err, out)
 			}
 		})
@@ -162,6 +162,7 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 	if t.Failed() {
 		t.FailNow()
 	}
+	beat := b.heartbeat()
 	for _, c := range []*cluster{a, b} {
 		// The second load finds the image in the cluster.
 		c.mustRun("load", "--dir", c.dir, tar)
@@ -181,6 +182,7 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 			t.Run("limits", func(t *testing.T) { (&cluster{t, c.dir}).checkLimits() })
 		})
 	}
+	t.Run("more CPUs than the machine has", func(t *testing.T) { (&cluster{t, b.dir}).checkCPUs(beat) })
 	machine, pids := a.machine(), a.pids()
 	a.mustRun("down", "--dir", a.dir)
 	a.checkNothingRemains(machine, pids)
@@ -308,6 +310,32 @@ func (c *cluster) checkLimits() {
 	}
 	if !found {
 		c.t.Error("the pod has no control group below the cluster's")
+	}
+}
+
+// manyCPUs is the number of CPUs of the node of the second cluster. No machine that runs these tests has as many.
+const manyCPUs = "4000"
+
+// heartbeat returns the time at which the kubelet last wrote the status of its node.
+func (c *cluster) heartbeat() string {
+	c.t.Helper()
+	return c.kubectl("get", "node", "sparklocal", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].lastHeartbeatTime}`)
+}
+
+// checkCPUs checks that the node runs a pod that requests more CPUs than the machine has. The kubelet must have written
+// the status of the node since the given heartbeat, because the kubelet knows only the CPUs of the machine.
+func (c *cluster) checkCPUs(before string) {
+	c.t.Helper()
+	c.apply(`
+apiVersion: v1
+kind: Pod
+metadata: {name: wide}
+spec: {containers: [{name: c, image: "localhost/probe:1", args: [serve], resources: {requests: {cpu: 3000}}}]}
+`)
+	waitFor(c.t, "the pod runs", func() bool { return c.pod("wide", ".status.phase") == "Running" })
+	waitFor(c.t, "the kubelet writes the node's status", func() bool { return c.heartbeat() != before })
+	if got := c.kubectl("get", "node", "sparklocal", "-o", "jsonpath={.status.capacity.cpu} {.status.allocatable.cpu}"); got != manyCPUs+" "+manyCPUs {
+		c.t.Errorf("the node has the CPUs %s", got)
 	}
 }
 

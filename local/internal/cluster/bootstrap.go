@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // The users of sparklocal's own components. The built-in roles of the API server do not cover these components.
@@ -40,9 +41,35 @@ type bootstrapObject struct {
 	object object
 }
 
+// cpuPolicy returns a policy that replaces the number of CPUs in each status that the kubelet writes. The kubelet itself
+// cannot report more CPUs than the machine has. It admits pods by the number in the API server.
+func cpuPolicy(cpus int) []bootstrapObject {
+	const api, group, name = "/apis/admissionregistration.k8s.io/v1/", "admissionregistration.k8s.io", "sparklocal-cpus"
+	var patches []string
+	for _, field := range []string{"capacity", "allocatable"} {
+		patches = append(patches, fmt.Sprintf(`JSONPatch{op: "add", path: "/status/%s/cpu", value: "%d"}`, field, cpus))
+	}
+	return []bootstrapObject{
+		{api + "mutatingadmissionpolicies", object{
+			"apiVersion": group + "/v1", "kind": "MutatingAdmissionPolicy", "metadata": object{"name": name},
+			"spec": object{
+				"failurePolicy": "Fail", "reinvocationPolicy": "Never",
+				"matchConstraints": object{"resourceRules": []object{{
+					"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"CREATE", "UPDATE"}, "resources": []string{"nodes", "nodes/status"},
+				}}},
+				"matchConditions": []object{{"name": "capacity", "expression": "has(object.status) && has(object.status.capacity) && has(object.status.allocatable)"}},
+				"mutations":       []object{{"patchType": "JSONPatch", "jsonPatch": object{"expression": "[" + strings.Join(patches, ", ") + "]"}}},
+			},
+		}},
+		{api + "mutatingadmissionpolicybindings", object{
+			"apiVersion": group + "/v1", "kind": "MutatingAdmissionPolicyBinding", "metadata": object{"name": name}, "spec": object{"policyName": name},
+		}},
+	}
+}
+
 // bootstrapObjects returns the objects of a new cluster that Kubernetes itself does not create: the permissions of
-// CoreDNS and the provisioner, and the default StorageClass.
-func bootstrapObjects() []bootstrapObject {
+// CoreDNS and the provisioner, the default StorageClass, and the policy of cpuPolicy unless cpus is 0.
+func bootstrapObjects(cpus int) []bootstrapObject {
 	read := []string{"get", "list", "watch"}
 	objects := role(dnsUser,
 		rule("", []string{"services", "pods", "namespaces", "endpoints"}, []string{"list", "watch"}),
@@ -54,6 +81,9 @@ func bootstrapObjects() []bootstrapObject {
 		rule("", []string{"events"}, []string{"create", "patch"}),
 		rule("storage.k8s.io", []string{"storageclasses"}, read),
 	)...)
+	if cpus > 0 {
+		objects = append(objects, cpuPolicy(cpus)...)
+	}
 	return append(objects, bootstrapObject{"/apis/storage.k8s.io/v1/storageclasses", object{
 		"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
 		"metadata": object{
@@ -72,7 +102,7 @@ func (r *runner) bootstrap(ctx context.Context) error {
 		return err
 	}
 	defer admin.Close()
-	for _, p := range bootstrapObjects() {
+	for _, p := range bootstrapObjects(r.Node.CPUs) {
 		if err := admin.Create(ctx, p.path, p.object); err != nil {
 			return fmt.Errorf("create the first objects of the cluster at %s: %w", p.path, err)
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -251,7 +252,11 @@ func TestNodeIsReadyWithoutTaints(t *testing.T) {
 		"taint still on":   {node([]taint{{"node.kubernetes.io/not-ready"}}, good), false},
 		"a taint of yours": {node([]taint{{"example.com/spot"}}, good), true},
 	} {
-		if err := tt.node.ready(); (err == nil) != tt.ok {
+		tt.node.Status.Allocatable.CPU = "8"
+		if err := tt.node.ready(4); err == nil {
+			t.Errorf("%s: a node with 8 CPUs counts as one with 4", name)
+		}
+		if err := errors.Join(tt.node.ready(0), tt.node.ready(8)); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -42,8 +42,9 @@ func checkVisible(dir string) error {
 // releases.
 var cniDirs = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
 
-// prepareNode installs the distribution's packages that a node needs, and builds the pause image.
-func prepareNode(ctx context.Context, spec *Spec, report Reporter) error {
+// prepareNode installs the distribution's packages that a node needs, and builds the pause image. The argument cpus is
+// Options.CPUs.
+func prepareNode(ctx context.Context, spec *Spec, cpus int, report Reporter) error {
 	began := time.Now()
 	if missing := missingPackages(); len(missing) > 0 {
 		report.Line("installing packages with apt-get: " + strings.Join(missing, " "))
@@ -55,7 +56,7 @@ func prepareNode(ctx context.Context, spec *Spec, report Reporter) error {
 		}
 		report.Step("packages", time.Since(began))
 	}
-	spec.Node = &Node{CNIBin: cniBin()}
+	spec.Node = &Node{CPUs: cpus, CNIBin: cniBin()}
 	out, err := exec.CommandContext(ctx, "containerd", "--version").Output()
 	if err != nil {
 		return fmt.Errorf("run containerd --version: %w", err)

@@ -56,9 +56,10 @@ func (s *Spec) containerd() (supervise.Component, error) {
 	}, nil
 }
 
-// kubelet returns the kubelet as a component. The kubelet is ready if three conditions are met: its health check
-// passes, its Node has the condition Ready in the API server, and the Node has no taint of Kubernetes any more. The
-// condition alone is not enough, because after a crash the Node still has its old conditions.
+// kubelet returns the kubelet as a component. The kubelet is ready if four conditions are met: its health check
+// passes, its Node has the condition Ready in the API server, the Node has no taint of Kubernetes any more, and it has
+// the number of CPUs that the user wants. The condition Ready alone is not enough, because after a crash the Node still
+// has its old conditions.
 func (s *Spec) kubelet() (supervise.Component, error) {
 	admin, err := s.Admin()
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Spec) kubelet() (supervise.Component, error) {
 		if err := admin.Get(ctx, "/api/v1/nodes/"+NodeName, &node); err != nil {
 			return err
 		}
-		return node.ready()
+		return node.ready(s.Node.CPUs)
 	}
 	return s.kube("kubelet", ready,
 		"--config="+s.path("node", "etc", "kubelet.yaml"),
@@ -92,11 +93,17 @@ type nodeObject struct {
 		Taints []struct{ Key string }
 	}
 	Status struct {
-		Conditions []struct{ Type, Status, Message string }
+		Allocatable struct{ CPU string }
+		Conditions  []struct{ Type, Status, Message string }
 	}
 }
 
-func (n nodeObject) ready() error {
+// ready returns an error if the node is not ready. The argument cpus is the number of allocatable CPUs that the node
+// must have; 0 means any number.
+func (n nodeObject) ready(cpus int) error {
+	if got := n.Status.Allocatable.CPU; cpus > 0 && got != strconv.Itoa(cpus) {
+		return fmt.Errorf("the node has %q allocatable CPUs, not yet %d", got, cpus)
+	}
 	for _, t := range n.Spec.Taints {
 		if strings.HasPrefix(t.Key, "node.kubernetes.io/") {
 			return fmt.Errorf("the node has the taint %s", t.Key)

@@ -89,6 +89,8 @@ type Node struct {
 	// format of containerd's configuration.
 	ContainerdMajor int `json:"containerdMajor"`
 	ContainerdMinor int `json:"containerdMinor"`
+	// CPUs is the number of allocatable CPUs if it is not that of the machine. Otherwise it is 0.
+	CPUs int `json:"cpus,omitempty"`
 	// CNIBin is the directory of the network plugins.
 	CNIBin string `json:"cniBin"`
 }

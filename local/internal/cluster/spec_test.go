@@ -56,6 +56,7 @@ func TestOtherOptionsAreRejected(t *testing.T) {
 		"an audit log":                  {control, Options{ControlPlaneOnly: true, Audit: true}, false},
 		"bodies in the audit log":       {full, Options{AuditBodies: true}, false},
 		"less than there is":            {full, Options{}, true},
+		"another number of CPUs":        {full, Options{CPUs: 8}, false},
 		"a control plane, a node is up": {full, Options{ControlPlaneOnly: true}, false},
 	} {
 		if err := tt.spec.checkOptions(tt.o); (err == nil) != tt.ok {

@@ -31,6 +31,9 @@ type Options struct {
 	Audit bool
 	// AuditBodies enables audit.log and adds the bodies of users' writes to it.
 	AuditBodies bool
+	// CPUs is the number of allocatable CPUs of the node. It may be higher than the number of the machine's CPUs. If it
+	// is 0, a new cluster has the CPUs of the machine, and a cluster that starts again keeps its number.
+	CPUs int
 	// OwnerPID is the ID of a process. When that process ends, the cluster ends too. If it is 0, the cluster has no
 	// owner.
 	OwnerPID int
@@ -108,6 +111,9 @@ func endsAfterFailure(ctx context.Context, dir string, e registry.Entry) bool {
 }
 
 func newSpec(o Options) (*Spec, error) {
+	if o.CPUs < 0 || o.CPUs > 0 && o.ControlPlaneOnly {
+		return nil, errors.New("--cpus is the number of the node's CPUs: set a number above 0, and not with --control-plane-only")
+	}
 	spec := &Spec{
 		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit || o.AuditBodies, AuditBodies: o.AuditBodies,
 		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
@@ -129,7 +135,8 @@ func newSpec(o Options) (*Spec, error) {
 
 // checkOptions returns an error if the options do not match the running cluster.
 func (s *Spec) checkOptions(o Options) error {
-	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) || (o.AuditBodies && !s.AuditBodies) {
+	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) || (o.AuditBodies && !s.AuditBodies) ||
+		(o.CPUs != 0 && s.Node != nil && o.CPUs != s.Node.CPUs) {
 		return fmt.Errorf("the cluster in %s already runs with other options: stop it first with `sparklocal down`", o.Dir)
 	}
 	if o.OwnerPID != 0 && o.OwnerPID != s.Owner.PID {
@@ -178,7 +185,7 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 		return nil
 	}}
 	if !o.ControlPlaneOnly {
-		work = append(work, func() error { return prepareNode(ctx, spec, report) })
+		work = append(work, func() error { return prepareNode(ctx, spec, o.CPUs, report) })
 	}
 	if err := concurrently(work...); err != nil {
 		return err
@@ -191,8 +198,8 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 }
 
 // startOver removes the files of the previous cluster in the directory, unless the new cluster can use the old data.
-// This is possible under three conditions: the previous start succeeded, both clusters have a node or neither has one,
-// and the machine has not rebooted in between. A reboot makes the data invalid, because etcd does not flush its files
+// This is possible under four conditions: the previous start succeeded, both clusters have a node or neither has one, no
+// other number of CPUs is wanted, and the machine has not rebooted in between. A reboot makes the data invalid, because etcd does not flush its files
 // to disk.
 func startOver(spec, old *Spec, report Reporter) error {
 	state, err := supervise.ReadState(spec.Dir)
@@ -204,9 +211,14 @@ func startOver(spec, old *Spec, report Reporter) error {
 		report.Line("the machine has rebooted since the last start: the cluster starts empty")
 	case (old.Node == nil) != (spec.Node == nil):
 		report.Line("--control-plane-only differs from the last start: the cluster starts empty")
+	case spec.Node != nil && spec.Node.CPUs != 0 && spec.Node.CPUs != old.Node.CPUs:
+		report.Line("--cpus differs from the last start: the cluster starts empty")
 	case state.Phase == supervise.Failed || state.Phase == supervise.Starting:
 		report.Line("the last start failed: the cluster starts empty")
 	default:
+		if spec.Node != nil {
+			spec.Node.CPUs = old.Node.CPUs
+		}
 		report.Line("the cluster starts again with its data")
 		return os.Remove(supervise.StateFile(spec.Dir))
 	}
