@@ -82,9 +82,10 @@ type Exposing struct {
 // ExecutorCount returns the maximum number of executors with a Spark configuration, and whether the number is
 // unlimited. The argument fallback is the number of executors if the configuration sets none.
 //
-// The result is never lower than the number that Spark reads, because the result is compared with a limit. ExecutorCount
-// replaces references such as ${spark.n}, as the driver does. A value that it cannot read counts as unlimited, because
-// Spark may be able to read it: the driver has environment variables, and Java accepts digits of every script.
+// The result is never lower than the number that Spark reads, because the result is compared with a limit.
+// ExecutorCount replaces references such as ${spark.n}, as the driver does. A value that it cannot read counts as
+// unlimited, because Spark may be able to read it: the driver has environment variables, and Java accepts digits of
+// every script.
 func ExecutorCount(c *conf.Conf, fallback int) (most int64, unlimited bool) {
 	c = c.Clone()
 	for _, key := range setAtLaunch {
