@@ -3,6 +3,7 @@ package platform
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -31,9 +32,7 @@ func TestAnnotate(t *testing.T) {
 		"no defaults":                     {nil, map[string]string{"a": "b"}, nil, map[string]string{"a": "b"}},
 	} {
 		shared := map[string]string{}
-		for key, value := range c.before {
-			shared[key] = value
-		}
+		maps.Copy(shared, c.before)
 		object := &metav1.ObjectMeta{Annotations: shared}
 		c.settings.Annotate(object, c.used)
 		if diff := cmp.Diff(c.want, object.Annotations); diff != "" {

@@ -1,6 +1,7 @@
 package sparkoperator
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -64,9 +65,7 @@ func TestDynamicAllocationConf(t *testing.T) {
 		}},
 	} {
 		want := map[string]string{}
-		for key, value := range user {
-			want[key] = value
-		}
+		maps.Copy(want, user)
 		for key, value := range test.want {
 			want[prefix+key] = value
 		}

@@ -3,6 +3,7 @@ package conf
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -241,10 +242,10 @@ func TestOldNamesInTheirOrder(t *testing.T) {
 			t.Errorf("%s without a value is %s=%q, %v", key, name, value, ok)
 		}
 		names = append([]string{key}, names...)
-		for i := len(names) - 1; i >= 0; i-- {
-			c.Set(names[i], fmt.Sprint(i))
-			if name, value, ok := c.Lookup(key); name != names[i] || value != fmt.Sprint(i) || !ok {
-				t.Errorf("%s after %s was set is %s=%q, %v", key, names[i], name, value, ok)
+		for i, set := range slices.Backward(names) {
+			c.Set(set, fmt.Sprint(i))
+			if name, value, ok := c.Lookup(key); name != set || value != fmt.Sprint(i) || !ok {
+				t.Errorf("%s after %s was set is %s=%q, %v", key, set, name, value, ok)
 			}
 		}
 		if name, _, ok := c.Lookup(names[len(names)-1]); len(names) > 1 && (name != names[len(names)-1] || !ok) {

@@ -2,6 +2,7 @@ package application
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -324,9 +325,7 @@ func TestOriginsOfDefaults(t *testing.T) {
 	} {
 		want := map[string]string{}
 		for _, part := range []map[string]string{pods, c.keys} {
-			for setting, origin := range part {
-				want[setting] = origin
-			}
+			maps.Copy(want, part)
 		}
 		a := withDefaults()
 		o := rendered(t, a, c.app, 1)

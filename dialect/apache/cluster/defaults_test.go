@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -289,9 +290,7 @@ func TestOriginsOfAClustersDefaults(t *testing.T) {
 	c := Clusters{Options{Defaults: platformDefaults()}}
 	pods := map[string]string{"driver.labels[team]": "defaults", "driver.env[REGION]": "defaults", "executor.nodeSelector[pool]": "defaults", "images[4.1]": "defaults"}
 	withKey := map[string]string{"sparkConf[spark.worker.cleanup.enabled]": "defaults[0] (all)"}
-	for key, value := range pods {
-		withKey[key] = value
-	}
+	maps.Copy(withKey, pods)
 	for name, test := range map[string]struct {
 		conf, want map[string]string
 	}{

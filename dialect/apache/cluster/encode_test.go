@@ -15,7 +15,7 @@ import (
 )
 
 // TestMembersAreCountedByTheirState checks the counts of pods in a status. A pod that is being deleted is not ready,
-// although Kubernetes still says so.
+// although Kubernetes still reports it as ready.
 func TestMembersAreCountedByTheirState(t *testing.T) {
 	running := cluster.Memory{Phase: lifecycle.Running}
 	want := cluster.Cluster{Workers: 4}

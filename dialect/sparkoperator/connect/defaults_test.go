@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -333,7 +334,7 @@ func TestExecutorOfOtherDefaults(t *testing.T) {
 			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Attempt: 1, Defaults: test.stored}}
 		})
 		pod, err := Connects{Options{Defaults: test.defaults}}.Executor(sc, test.attempt, 1, "", connectBegan)
-		if (err == error(dialect.ErrDefaultsChanged)) != test.changed || (pod == nil) != test.changed {
+		if (errors.Is(err, dialect.ErrDefaultsChanged)) != test.changed || (pod == nil) != test.changed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
