@@ -74,7 +74,7 @@ func FuzzParseTimestamp(f *testing.F) {
 			t.Fatalf("%q is read as %v", text, parsed)
 		}
 		if parsed.Year() < 0 || parsed.Year() > 9999 {
-			t.Skip("RFC 3339 has no such year")
+			return // RFC 3339 has no such year
 		}
 		written := Timestamp(parsed)
 		if again := ParseTimestamp(written); again != parsed {
