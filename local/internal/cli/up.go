@@ -43,7 +43,7 @@ after a reboot it starts empty. With --control-plane-only it consists of an API 
 	flags.BoolVar(&o.Scheduler, "scheduler", false, "with --control-plane-only, also run kube-scheduler")
 	flags.BoolVar(&o.Audit, "audit", false, "write every request to audit.log in the state directory, at level Metadata")
 	flags.BoolVar(&o.AuditBodies, "audit-bodies", false, "like --audit, with the bodies of writes (level Request), except those of Secrets, tokens and Kubernetes' own components")
-	flags.IntVar(&o.CPUs, "cpus", 0, "allocatable CPUs of the node, which may be more than the machine has, so that pods with large requests run (default: those of the machine)")
+	flags.IntVar(&o.CPUs, "cpus", 0, "allocatable CPUs of the node, at most 999, which may be more than the machine has, so that pods with large requests run (default: those of the machine)")
 	flags.IntVar(&o.OwnerPID, "owner-pid", 0, "stop and remove the cluster when the process with this ID ends")
 	return cmd
 }

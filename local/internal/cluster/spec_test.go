@@ -212,3 +212,15 @@ func TestLoadNeedsANode(t *testing.T) {
 		t.Errorf("no node: %v", err)
 	}
 }
+
+func TestCPUsNeedANode(t *testing.T) {
+	dir := t.TempDir()
+	for o, ok := range map[Options]bool{
+		{Dir: dir, CPUs: 999}: true, {Dir: dir, CPUs: 1000}: false, {Dir: dir, CPUs: -1}: false,
+		{Dir: dir, ControlPlaneOnly: true}: true, {Dir: dir, ControlPlaneOnly: true, CPUs: 1}: false,
+	} {
+		if _, err := newSpec(o); (err == nil) != ok {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}

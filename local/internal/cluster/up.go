@@ -111,8 +111,9 @@ func endsAfterFailure(ctx context.Context, dir string, e registry.Entry) bool {
 }
 
 func newSpec(o Options) (*Spec, error) {
-	if o.CPUs < 0 || o.CPUs > 0 && o.ControlPlaneOnly {
-		return nil, errors.New("--cpus is the number of the node's CPUs: set a number above 0, and not with --control-plane-only")
+	// The API server writes 1000 as 1k.
+	if o.CPUs < 0 || o.CPUs > 999 || o.CPUs > 0 && o.ControlPlaneOnly {
+		return nil, errors.New("--cpus is the number of the node's CPUs: set a number from 1 to 999, and not with --control-plane-only")
 	}
 	spec := &Spec{
 		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit || o.AuditBodies, AuditBodies: o.AuditBodies,
