@@ -7,8 +7,8 @@ import "strings"
 // default of the given key would override the fallback, so it must not be used if a custom resource sets the fallback.
 //
 // Keep FallbackKey and the table fallbacks of package conf consistent. The table contains the fallbacks of Spark's
-// configuration entries. FallbackKey needs only that of allowPrivilegeEscalation: no default may set a role's image, the
-// client ignores the fallback of the driver's port, and the minimum of executors is a setting of its own.
+// configuration entries. FallbackKey needs only that of allowPrivilegeEscalation: no default may set a role's image,
+// the client ignores the fallback of the driver's port, and the minimum of executors is a setting of its own.
 func FallbackKey(key string) string {
 	const kube = "spark.kubernetes."
 	for role, env := range map[string]string{"driver": "spark.kubernetes.driverEnv.", "executor": "spark.executorEnv."} {

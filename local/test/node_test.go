@@ -323,7 +323,7 @@ func (c *cluster) heartbeat() string {
 }
 
 // checkCPUs checks that the node runs a pod that requests more CPUs than the machine has. The kubelet must have written
-// the status of the node since the given heartbeat, because the kubelet knows only the CPUs of the machine.
+// the status of the node since the given heartbeat, because the kubelet reads only the CPUs of the machine.
 func (c *cluster) checkCPUs(before string) {
 	c.t.Helper()
 	c.apply(`

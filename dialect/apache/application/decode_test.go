@@ -188,7 +188,8 @@ func TestReadingTolerationsDoesNotChangeThem(t *testing.T) {
 	}
 }
 
-// FuzzDurations checks the durations that a number of milliseconds stands for. They must be neither negative nor too large for the type.
+// FuzzDurations checks the durations that a number of milliseconds stands for. They must be neither negative nor too
+// large for the type.
 func FuzzDurations(f *testing.F) {
 	for _, n := range []int64{0, 1, -1, 999, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000, math.MaxInt64/1_000_000 + 1} {
 		f.Add(n)

@@ -41,8 +41,8 @@ type bootstrapObject struct {
 	object object
 }
 
-// cpuPolicy returns a policy that replaces the number of CPUs in each status that the kubelet writes. The kubelet itself
-// cannot report more CPUs than the machine has. It admits pods by the number in the API server.
+// cpuPolicy returns a policy that replaces the number of CPUs in each status that the kubelet writes. The kubelet
+// itself cannot report more CPUs than the machine has. It admits pods by the number in the API server.
 func cpuPolicy(cpus int) []bootstrapObject {
 	const api, group, name = "/apis/admissionregistration.k8s.io/v1/", "admissionregistration.k8s.io", "sparklocal-cpus"
 	var patches []string

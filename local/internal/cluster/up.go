@@ -199,9 +199,9 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 }
 
 // startOver removes the files of the previous cluster in the directory, unless the new cluster can use the old data.
-// This is possible under four conditions: the previous start succeeded, both clusters have a node or neither has one, no
-// other number of CPUs is wanted, and the machine has not rebooted in between. A reboot makes the data invalid, because etcd does not flush its files
-// to disk.
+// This is possible under four conditions: the previous start succeeded, both clusters have a node or neither has one,
+// no other number of CPUs is wanted, and the machine has not rebooted in between. A reboot makes the data invalid,
+// because etcd does not flush its files to disk.
 func startOver(spec, old *Spec, report Reporter) error {
 	state, err := supervise.ReadState(spec.Dir)
 	if old == nil || err != nil {
