@@ -42,7 +42,7 @@ func completeLives(name string, n int) load.Spec {
 	long := n / 40
 	return load.Spec{Seed: 1, Classes: []load.Class{
 		{Name: name + "-life", Namespace: name, Namespaces: min(10, n), Count: n - long, Rate: 19.5, Executors: 5, Run: 2 * time.Second, RunMost: 5 * time.Second, Fail: 0.02},
-		{Name: name + "-long", Namespace: name, Namespaces: min(10, n), Count: long, Rate: 0.5, Executors: 5, Run: 15 * time.Second, RunMost: 30 * time.Second},
+		{Name: name + "-long", Namespace: name, Namespaces: min(10, n), Count: long, Rate: 0.5, Executors: 5, Run: 15 * time.Second, RunMost: 20 * time.Second},
 	}}
 }
 
