@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the long tests: all crash points, all scenarios of the bench, all programs in the Spark image, all live
-# recordings, and the end-to-end tests with every Spark line. `make test` runs only samples of them. The end-to-end
-# tests run real Spark on a cluster of their own, which they remove afterwards. The first build of an image takes
-# minutes. With arguments, which are passed to go test, the script runs only end-to-end tests, for example
+# Runs the long tests: all crash points, all scenarios of the bench, all programs in the Spark image, the daemons of a
+# standalone cluster, all live recordings, and the end-to-end tests with every Spark line. `make test` runs only samples
+# of them. The end-to-end tests run real Spark on a cluster of their own, which they remove afterwards. The first build
+# of an image takes minutes. With arguments, which are passed to go test, the script runs only end-to-end tests, such as
 # -run 'TestOperator/together/applications/examples' or -run 'TestOperator/together/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +14,8 @@ if [ $# -eq 0 ]; then
 	go test -C bench -count=1 -timeout=20m -run '^TestTinyPlanMeasuresEveryBound$' .
 	# Every program that the Spark image must run.
 	SPARK_PROGRAMS=all go test -C local -count=1 -timeout=20m -run '^TestSparkImage$' ./internal/image
+	# The daemons of a standalone cluster, started by the real Spark.
+	ON_SPARK=1 go test -count=1 -run '^TestOnSpark$' ./spark/standalone
 	# Every live recording.
 	RECORDED=all go test -C test/e2e -count=1 -timeout=20m ./recorded
 fi

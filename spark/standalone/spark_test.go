@@ -177,7 +177,7 @@ func systemProperties(t *testing.T, pid int) map[string]string {
 // TestOnSpark starts a real master and a real worker from the built objects. It checks that the worker connects to the
 // master with a secret that needs escapes, that every value arrives as the user wrote it, and that a master that is
 // killed and restarted keeps its worker. It takes a third of the CPU time of all tests of pure packages, so it is
-// skipped unless ON_SPARK is set.
+// skipped unless ON_SPARK is set, as in `make e2e`.
 func TestOnSpark(t *testing.T) {
 	if os.Getenv("ON_SPARK") == "" {
 		t.Skip("starts real Spark: set ON_SPARK=1")

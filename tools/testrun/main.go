@@ -46,8 +46,7 @@ var parts = []part{
 		args: []string{"-timeout=25m", "-parallel=10", "./internal/operator", "./..."},
 		// The operator reads cached dependents without copying them; the detector panics if one of them is changed.
 		// LIVES multiplies the number of simulated lives of an application, which is small by default.
-		// ON_SPARK adds the tests of pure packages that start real Spark.
-		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=4", "ON_SPARK=1"}},
+		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=4"}},
 	{name: "local", about: "test the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
 	{name: "kube", about: "test the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
 	// `make e2e` runs the skipped test, because it takes two minutes. It checks that every scenario can be measured.
