@@ -111,7 +111,7 @@ func TestExposedComparesKindAndName(t *testing.T) {
 		"both":                       {[]lifecycle.AuxiliaryObject{current("Ingress", "ui", true), current("Service", "ui", true)}, true},
 		"one twice":                  {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Service", "ui", true)}, false},
 		"another name":               {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui2", true)}, false},
-		"one that is being created":  {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", false)}, false},
+		"an Ingress being created":   {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", false)}, false},
 		"the first is current":       {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", true), current("Ingress", "ui", false)}, true},
 		"the first is not current":   {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", false), current("Ingress", "ui", true)}, false},
 		"more than what is wanted":   {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", true), current("Service", "b", false)}, true},

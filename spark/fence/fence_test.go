@@ -110,7 +110,7 @@ func TestEntriesOfPorts(t *testing.T) {
 		t.Errorf("the given ports (-want +got):\n%s", diff)
 	}
 	if got := Ports(); got != nil {
-		t.Errorf("no ports are %v; a rule without ports would open all ports, so callers must see that there are none", got)
+		t.Errorf("no ports are %v; a rule without ports would open all ports, so callers must be able to detect an empty list", got)
 	}
 }
 
