@@ -17,8 +17,8 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// platformDefaults returns defaults of every sort that a cluster can use, and one that looks secret. Only one of them
-// has an origin.
+// platformDefaults returns defaults of every sort that a cluster can use, and a default that looks secret. Only the key
+// spark.worker.cleanup.enabled has an origin.
 func platformDefaults() *platform.Settings {
 	region := []corev1.EnvVar{{Name: "REGION", Value: "eu"}}
 	return &platform.Settings{

@@ -156,8 +156,8 @@ func typedField(app *v1beta2.SparkApplication, key string) string {
 }
 
 // envField returns the field that sets the configuration key of an environment variable of a role, or "" if neither
-// sparkConfigMap, env nor secrets set it. Each of these three fields overrides the next one, and all of them override
-// envVars (podConf, executorConf).
+// sparkConfigMap, env nor secrets set it. The field sparkConfigMap overrides env, which overrides secrets, which
+// override envVars (podConf, executorConf).
 func envField(spec *v1beta2.SparkApplicationSpec, role, name string) string {
 	pod := podSpec(spec, role)
 	switch {

@@ -161,8 +161,8 @@ func TestMemoryLimitBelowTheRequestIsRefused(t *testing.T) {
 	}
 }
 
-// TestOverwrittenFieldsHaveAdvice checks the whole text about each field that Spark can override, and that there is no
-// text if Spark's configuration agrees with the field.
+// TestOverwrittenFieldsHaveAdvice checks the whole text about each field that Spark can override. The text must be
+// empty if Spark's configuration agrees with the field.
 func TestOverwrittenFieldsHaveAdvice(t *testing.T) {
 	const gpu = `executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}, sparkConf: {spark.executor.resource.gpu.vendor: nvidia.com, spark.executor.resource.gpu.amount: `
 	for piece, want := range map[string][]string{
