@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -170,18 +171,20 @@ func imageField(app *sparkv1.SparkApplication, role string) string {
 // driver's key, which also overrides the field serviceAccountName of the executor's template. Only the deprecated field
 // serviceAccount of this template precedes both keys (see submit.Executor).
 func accountField(app *sparkv1.SparkApplication, role string) string {
-	template := "spec." + role + "Spec.podTemplateSpec.spec."
-	keys := []string{"spark.kubernetes.authenticate." + role + ".serviceAccountName"}
+	part, keys := app.Spec.DriverSpec, []string{"spark.kubernetes.authenticate." + role + ".serviceAccountName"}
 	if role == "executor" {
-		if t := app.Spec.ExecutorSpec; t != nil && dialect.PodTemplate(t.PodTemplateSpec).Spec.DeprecatedServiceAccount != "" {
-			return template + "serviceAccount"
-		}
-		keys = append(keys, "spark.kubernetes.authenticate.driver.serviceAccountName")
+		part, keys = app.Spec.ExecutorSpec, append(keys, "spark.kubernetes.authenticate.driver.serviceAccountName")
 	}
-	for _, key := range keys {
-		if _, written := app.Spec.SparkConf[key]; written {
-			return "spec.sparkConf[" + key + "]"
+	var template corev1.PodTemplateSpec
+	if part != nil {
+		template = dialect.PodTemplate(part.PodTemplateSpec)
+	}
+	if role == "driver" || template.Spec.DeprecatedServiceAccount == "" {
+		for _, key := range keys {
+			if _, written := app.Spec.SparkConf[key]; written {
+				return "spec.sparkConf[" + key + "]"
+			}
 		}
 	}
-	return template + "serviceAccountName"
+	return dialect.TemplateAccountField("spec."+role+"Spec.podTemplateSpec", &template.Spec)
 }

@@ -129,6 +129,9 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 		"templates alone": {"{serviceAccountName: t}", "{serviceAccountName: u}", "{}", drivers + "serviceAccountName", "t", executors + "serviceAccountName", "u"},
 		"serviceAccount of the executors' template over keys": {"{}", "{serviceAccount: u}", "{driver: d, executor: e}",
 			driverKey, "d", executors + "serviceAccount", "u"},
+		"serviceAccount of templates": {"{serviceAccount: t}", "{serviceAccount: u}", "{}", drivers + "serviceAccount", "t", executors + "serviceAccount", "u"},
+		"both fields of templates": {"{serviceAccountName: t, serviceAccount: v}", "{serviceAccountName: u, serviceAccount: v}", "{}",
+			drivers + "serviceAccountName", "t", executors + "serviceAccountName", "u"},
 	} {
 		app := pi()
 		app.Spec.DriverSpec = &sparkv1.PodTemplate{PodTemplateSpec: rawOf(`{"spec":` + jsonOfYAML(t, c.driver) + `}`)}
