@@ -97,6 +97,7 @@ func TestTransientReason(t *testing.T) {
 		want string
 	}{
 		{errors.New("connection refused"), ReasonNoAnswer},
+		{fmt.Errorf("create: %w", lifecycle.Bugf("no owner")), ReasonOperatorBug},
 		{context.DeadlineExceeded, ReasonTimeout},
 		{apierrors.NewTimeoutError("slow", 1), ReasonTimeout},
 		{apierrors.NewServerTimeout(pods, "create", 1), ReasonTimeout},

@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // These are the reasons of a transient error.
@@ -16,6 +18,8 @@ const (
 	ReasonConflict        = "Conflict"
 	ReasonTooManyRequests = "TooManyRequests"
 	ReasonNoAnswer        = "NoAnswer"
+	// ReasonOperatorBug stands for an error of the operator itself. The operator retries it like a transient error.
+	ReasonOperatorBug = "OperatorBug"
 )
 
 // TransientReason returns the reason of a transient error. The error must be neither a Wait nor a rejection.
@@ -24,6 +28,8 @@ func TransientReason(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
 		return ReasonTimeout
+	case lifecycle.IsBug(err):
+		return ReasonOperatorBug
 	case !errors.As(err, &status):
 		return ReasonNoAnswer
 	}

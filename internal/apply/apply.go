@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
-	"github.com/sparkoperator/spark-operator/internal/auxiliary"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -30,7 +29,7 @@ type Applier struct {
 	Kind       kind.Kind
 	Dependents dependents.Client
 	Explainer  *explain.Explainer // finds the reason why executors are missing
-	Budgets    auxiliary.Budgets
+	Budgets    *apianswer.Replies // rejections of drivers' budgets
 }
 
 // Decision is the decision of a pass, together with the custom resource on which its actions are carried out.
@@ -93,7 +92,7 @@ func RejectionFact(cause lifecycle.Cause) Fact {
 }
 
 // Apply carries out the plan's actions in order, and stops after the first action that finds a fact. A returned error
-// is either transient or a *apianswer.Wait. If an action fails, the outcome still contains the results of all actions
+// is transient, a *apianswer.Wait or a bug of the operator. If an action fails, the outcome still contains the results of all actions
 // before it.
 func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (Outcome, error) {
 	var all Outcome
@@ -142,7 +141,7 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	case lifecycle.Delete:
 		return a.delete(ctx, view, action)
 	}
-	return Outcome{}, errors.New("the decision contains an action that the operator cannot carry out; this is a bug of the operator, report it")
+	return Outcome{}, lifecycle.Bugf("the decision contains an action that the operator cannot carry out")
 }
 
 // create creates the objects of a submission: first the ConfigMaps and Services of the driver, in parallel, and then
@@ -218,14 +217,14 @@ func (a Applier) createOne(ctx context.Context, view dependents.View, object cli
 	case outcome.Older != nil:
 		return foundOlder(view, outcome.Older)
 	case outcome.Made != nil:
-		return Outcome{Created: []client.Object{identityOf(outcome.Made)}}, nil
+		return Outcome{Created: []client.Object{asTypedPod(outcome.Made)}}, nil
 	}
 	return Outcome{}, nil
 }
 
-// identityOf returns a created object in the form that the later steps of the pass need: a pod as a *corev1.Pod, and
+// asTypedPod returns a created object in the form that the later steps of the pass need: a pod as a *corev1.Pod, and
 // any other object unchanged.
-func identityOf(object client.Object) client.Object {
+func asTypedPod(object client.Object) client.Object {
 	if pod := identity.PodOf(object); pod != nil {
 		return pod
 	}

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +27,7 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 	case lifecycle.Delete:
 		return reportRejection(view, acts.Delete(ctx, action.Name))
 	}
-	return Outcome{}, errors.New("the decision contains an action that the operator cannot carry out; this is a bug of the operator, report it")
+	return Outcome{}, lifecycle.Bugf("the decision contains an action that the operator cannot carry out")
 }
 
 // createRun creates a run, unless an earlier action of the same pass has created it.
@@ -48,7 +47,7 @@ func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.
 		return Outcome{Fact: RejectionFact(*created.Refused)}, nil
 	}
 	return Outcome{
-		Created: []client.Object{identityOf(created.Run)},
+		Created: []client.Object{asTypedPod(created.Run)},
 		Started: []runs.StartedRun{{Name: action.Name, Due: a.Kind.Runs.Due(view.Owner, created.Run), At: created.Since}},
 	}, nil
 }

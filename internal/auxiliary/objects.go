@@ -1,7 +1,6 @@
 package auxiliary
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ import (
 // always a bug in a dialect.
 func checkRendered(object, owner client.Object) error {
 	if object.GetLabels()[lifecycle.ContentLabel] == "" {
-		return fmt.Errorf("%T %s was rendered without a digest of its content; this is a bug of the operator, report it", object, object.GetName())
+		return lifecycle.Bugf("%T %s was rendered without a digest of its content", object, object.GetName())
 	}
 	return identity.Verify(object, owner, identity.Attempt(object))
 }

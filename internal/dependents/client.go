@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/optional"
 	"github.com/sparkoperator/spark-operator/internal/transport"
 	"github.com/sparkoperator/spark-operator/internal/trim"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // Client reads, creates and deletes dependents.
@@ -116,7 +117,7 @@ func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]c
 	err := c.EachLive(ctx, func() client.ObjectList { return &corev1.PodList{} }, func(item runtime.Object) error {
 		pod, ok := item.(*corev1.Pod)
 		if !ok {
-			return fmt.Errorf("a list of pods contains a %T; this is a bug of the operator, report it", item)
+			return lifecycle.Bugf("a list of pods contains a %T", item)
 		}
 		trimmed, err := trim.Pod(pod)
 		if err != nil {

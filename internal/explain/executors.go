@@ -3,7 +3,6 @@ package explain
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -78,7 +77,7 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 	switch {
 	case unmade != nil:
 	case pod.Namespace != s.Of.Namespace:
-		return lifecycle.Cause{}, fmt.Errorf("executor %s was rendered for namespace %q instead of the namespace of its application; this is a bug of the operator, report it", pod.Name, pod.Namespace)
+		return lifecycle.Cause{}, lifecycle.Bugf("executor %s was rendered for namespace %q instead of the namespace of its application", pod.Name, pod.Namespace)
 	default:
 		cause, err := e.dryRun(ctx, pod)
 		if err != nil || cause.Reason != "" {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -87,11 +88,11 @@ func DescribeOwner(object metav1.Object) string {
 func Verify(object, owner client.Object, attempt int32) error {
 	switch {
 	case object.GetNamespace() != owner.GetNamespace():
-		return fmt.Errorf("%T %s was rendered for namespace %q instead of the namespace of its owner; this is a bug of the operator, report it", object, object.GetName(), object.GetNamespace())
+		return lifecycle.Bugf("%T %s was rendered for namespace %q instead of the namespace of its owner", object, object.GetName(), object.GetNamespace())
 	case object.GetLabels()[AppUIDLabel] != string(owner.GetUID()) || !OwnedBy(object, owner.GetUID()):
-		return fmt.Errorf("%T %s was rendered without the label or the owner reference of its owner; this is a bug of the operator, report it", object, object.GetName())
+		return lifecycle.Bugf("%T %s was rendered without the label or the owner reference of its owner", object, object.GetName())
 	case Attempt(object) != attempt:
-		return fmt.Errorf("%T %s was rendered for the wrong attempt %d; this is a bug of the operator, report it", object, object.GetName(), Attempt(object))
+		return lifecycle.Bugf("%T %s was rendered for the wrong attempt %d", object, object.GetName(), Attempt(object))
 	}
 	return nil
 }

@@ -58,9 +58,9 @@ func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.
 func verify(run, owner client.Object, action lifecycle.Action) error {
 	switch {
 	case run.GetNamespace() != owner.GetNamespace() || run.GetName() != action.Name:
-		return fmt.Errorf("%T %s/%s was rendered instead of run %s in namespace %s; this is a bug of the operator, report it", run, run.GetNamespace(), run.GetName(), action.Name, owner.GetNamespace())
+		return lifecycle.Bugf("%T %s/%s was rendered instead of run %s in namespace %s", run, run.GetNamespace(), run.GetName(), action.Name, owner.GetNamespace())
 	case !identity.OwnedBy(run, owner.GetUID()):
-		return fmt.Errorf("%T %s was rendered without an owner reference to its schedule; this is a bug of the operator, report it", run, run.GetName())
+		return lifecycle.Bugf("%T %s was rendered without an owner reference to its schedule", run, run.GetName())
 	}
 	return nil
 }

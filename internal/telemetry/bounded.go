@@ -178,8 +178,8 @@ func init() {
 		"EditedAgain", "InvalidService",
 		// Reasons why a due run of a schedule does not start.
 		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy", "LocalTimeZone",
-		// The operator's reasons for transient errors of the API server.
-		"Conflict", "NoAnswer", "ServerError", "Timeout", "TooManyRequests", "Unauthorized",
+		// The operator's reasons for transient errors of the API server, and for errors of its own.
+		"Conflict", "NoAnswer", "OperatorBug", "ServerError", "Timeout", "TooManyRequests", "Unauthorized",
 		// Kubernetes' reasons for containers and pods.
 		"ContainerCannotRun", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull", "Error",
 		"FailedAttachVolume", "FailedCreatePodSandBox", "FailedMount", "FailedScheduling", "ImageInspectError", "ImagePullBackOff", "InvalidImageName",

@@ -2,7 +2,6 @@ package application
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 // of the custom resource to correct.
 func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
-		return submit.Objects{}, fmt.Errorf("no objects can be rendered for the action %v; this is a bug of the operator, report it", action)
+		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
 	if wrong := dialect.Invalid(slices.Concat(Validate(app), a.refused(app, action.Attempt))); wrong != nil {
 		return submit.Objects{}, errors.New(wrong.Message)

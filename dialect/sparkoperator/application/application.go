@@ -9,7 +9,6 @@ package application
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -169,7 +168,7 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	case action.Verb == lifecycle.Create && action.Part == lifecycle.DriverBudget:
 		return driverBudget(app, action.Attempt), nil
 	case action.Verb != lifecycle.Create || action.Part != lifecycle.Submission:
-		return submit.Objects{}, fmt.Errorf("no objects can be rendered for the action %v; this is a bug of the operator, report it", action)
+		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
 	objects, err := dialect.Launched(action, submissionID(app, action.Attempt), now, func() (submit.Objects, *lifecycle.Cause, error) {
 		return d.BuildAttempt(app, action.Attempt, now)

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -222,7 +221,7 @@ func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 // ConfigMap and, if the server needs one, the Secret. An error is a *FieldError that names the user's field.
 func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
-		return submit.Objects{}, fmt.Errorf("no objects can be rendered for the action %v; this is a bug of the operator, report it", action)
+		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
 	c, sc = c.launching(sc)
 	request := c.request(sc, action.Attempt)
