@@ -65,7 +65,7 @@ func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, fro
 	if err := from.Cache.List(ctx, cached, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list custom resources in the cache: %w", err)
 	}
-	live, end := map[types.NamespacedName]types.UID{}, ""
+	live, ends := map[types.NamespacedName]types.UID{}, map[string]string{} // ends: the versions of the lists, by namespace
 	for _, namespace := range from.Namespaces {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk)
@@ -77,12 +77,12 @@ func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, fro
 				live[identity.Key(&page.Items[i])] = page.Items[i].UID
 				own.Await(&page.Items[i], page.Items[i].ResourceVersion, now)
 			}
-			end = cmp.Or(end, page.ResourceVersion)
+			ends[namespace] = cmp.Or(ends[namespace], page.ResourceVersion)
 		}
 	}
 	err = meta.EachListItem(cached, func(item runtime.Object) error {
 		if object := item.(client.Object); live[identity.Key(object)] != object.GetUID() {
-			own.Await(object, end, now) // all versions of the deleted object are older
+			own.Await(object, cmp.Or(ends[object.GetNamespace()], ends[metav1.NamespaceAll]), now) // all versions of the deleted object are older
 		}
 		return nil
 	})

@@ -106,3 +106,44 @@ func TestLeaderAwaits(t *testing.T) {
 		t.Error("in the next term the leader does not list the objects again")
 	}
 }
+
+// interrupted is a client that calls a function before it lists the objects of a namespace.
+type interrupted struct {
+	client.Client
+	namespace string
+	before    func()
+}
+
+func (c interrupted) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var into client.ListOptions
+	if into.ApplyOptions(options); into.Namespace == c.namespace {
+		c.before()
+	}
+	return c.Client.List(ctx, list, options...)
+}
+
+// TestLeaderAwaitsDeletionsBetweenLists checks an object that is edited and deleted while the leader lists the objects
+// of other namespaces. The cache may show the edit before the deletion, and no pass may start from it.
+func TestLeaderAwaitsDeletionsBetweenLists(t *testing.T) {
+	t.Parallel()
+	first, second := scene.New(t), scene.New(t)
+	first.Application("other")
+	app := second.Application("gone")
+	cache := &staleCache{Client: first.API, stored: []v1beta2.SparkApplication{*app}}
+	var edited *v1beta2.SparkApplication
+	live := interrupted{first.API, second.Namespace, func() {
+		second.Patch(app.Name, `{"metadata":{"annotations":{"edited":"yes"}}}`)
+		edited = second.Get(app.Name)
+		second.Remove(edited.DeepCopy())
+		second.WaitGone(edited)
+	}}
+	var own OwnWrites
+	var caught CaughtUp
+	from := Sources{Cache: cache, Live: live, Empty: &v1beta2.SparkApplication{}, Namespaces: []string{first.Namespace, second.Namespace}}
+	if err := caught.CatchUp(t.Context(), 1, &own, from, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if !own.NewerThan(edited) {
+		t.Error("passes do not wait for the deletion if the cache shows the edit before it")
+	}
+}
