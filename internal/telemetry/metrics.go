@@ -148,7 +148,7 @@ func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 	m.spansDropped = single("sparkoperator_spans_dropped_total", "Spans of traces that could not be exported.")
 	m.phaseSeconds = histogram("sparkoperator_phase_duration_seconds", "Duration of phases that have ended.", phaseBuckets, "kind", "phase")
 	m.submissionSeconds = histogram("sparkoperator_submission_duration_seconds",
-		"Time from the decision to submit to the last created object, in the operator and in the API server.",
+		"Time from the beginning of the pass that submits to the last created object, in the operator and in the API server.",
 		prometheus.ExponentialBuckets(0.001, 2, 14), "kind", "part")
 	m.lagSeconds = histogram("sparkoperator_status_lag_seconds", "Time from a change of a driver's container to the stored status that shows it.",
 		prometheus.ExponentialBuckets(0.25, 2, 12), "kind", "phase")
@@ -167,7 +167,7 @@ func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecy
 	since := before.Since
 	for _, t := range plan.Transitions {
 		m.transitions.WithLabelValues(subject.Kind, phaseValue(t.To), string(t.Outcome)).Inc()
-		if t.To == lifecycle.Waiting && t.From == lifecycle.Ended {
+		if t.To == lifecycle.Waiting && t.From == lifecycle.Ended && t.Outcome != lifecycle.Undecided { // undecided: a requested restart
 			m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
 		}
 		if t.From == lifecycle.New {
@@ -263,8 +263,8 @@ func (m *Metrics) RecordWait(kind string, key types.NamespacedName, reason strin
 // Remove drops a custom resource that no longer exists from the gauges.
 func (m *Metrics) Remove(kind string, key types.NamespacedName) { m.standings.remove(kind, key) }
 
-// Submitted counts the duration of a launch whose status was stored, from the decision to the last created object. The
-// argument api is the part of total that the operator spent waiting for the API server.
+// Submitted counts the duration of a launch whose status was stored, from the beginning of the pass to the last created
+// object. The argument api is the part of total that the operator spent waiting for the API server.
 func (m *Metrics) Submitted(kind string, total, api time.Duration) {
 	m.submissionSeconds.WithLabelValues(kind, partOperator).Observe(max(total-api, 0).Seconds())
 	m.submissionSeconds.WithLabelValues(kind, partAPI).Observe(api.Seconds())

@@ -162,6 +162,10 @@ func TestEnds(t *testing.T) {
 		// The time comes from another machine's clock.
 		{From: lifecycle.Waiting, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Failed, At: at.Add(-time.Hour)},
 	}})
+	// A requested restart is no retry.
+	m.Stored(Subject{Kind: "restarted", Created: at}, lifecycle.Standing{}, lifecycle.Plan{Transitions: []lifecycle.Transition{
+		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Undecided, At: at},
+	}})
 	wantSamples(t, reg, "sparkoperator_retries_total", map[string]float64{"sparkoperator_retries_total{kind=k,outcome=Failed}": 1})
 	wantSamples(t, reg, "sparkoperator_phase_duration_seconds", map[string]float64{
 		"sparkoperator_phase_duration_seconds{kind=k,phase=Running}": 1, "sparkoperator_phase_duration_seconds{kind=k,phase=Ended}": 2,
