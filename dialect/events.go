@@ -36,6 +36,10 @@ const (
 	EventExecutorFailed   = "SparkExecutorFailed"
 )
 
+// EventSubmissionWarning is the reason of events about settings that have no effect, or another effect than the user
+// may expect.
+const EventSubmissionWarning = "SubmissionWarning"
+
 // Normal returns an event of the type Normal. The second result is always true.
 func Normal(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}, true

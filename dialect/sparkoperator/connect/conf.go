@@ -110,9 +110,6 @@ func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
 		"spark.jars.packages org.apache.spark:spark-connect_2.12:%s", spec.SparkVersion, spec.SparkVersion))
 }
 
-// EventWarning is the reason of events about fields that have no effect.
-const EventWarning = "SubmissionWarning"
-
 // serviceWarnings returns a notice for each part of spec.server.service that has no effect. Decide reports these
 // notices once for each generation of the SparkConnect. It does not wait for the launch of a server, because an edit of
 // this field launches no server.
@@ -122,7 +119,7 @@ func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (notices []lifecycl
 		warnings = append(warnings, "spec.server.service: status has no effect, because the cluster writes it; remove the field status")
 	}
 	for _, text := range warnings {
-		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventWarning, Message: text}})
+		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: dialect.EventSubmissionWarning, Message: text}})
 	}
 	return notices
 }

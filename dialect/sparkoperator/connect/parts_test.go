@@ -19,6 +19,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
@@ -277,14 +278,14 @@ func TestConnectServiceWarnings(t *testing.T) {
 	s.sc.Generation = 2
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
-	s.pass(time.Second, ready).wantEvents(EventWarning).pass(time.Second, ready).wantEvents()
+	s.pass(time.Second, ready).wantEvents(dialect.EventSubmissionWarning).pass(time.Second, ready).wantEvents()
 	events := s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
 		t.Errorf("reported: %+v", events)
 	}
 	s.sc.Generation = 3
 	s.sc.Spec.Server.Service = &corev1.Service{Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}}}}
-	s.pass(time.Second, ready).wantEvents(EventWarning).pass(time.Second, ready).wantEvents()
+	s.pass(time.Second, ready).wantEvents(dialect.EventSubmissionWarning).pass(time.Second, ready).wantEvents()
 	events = s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: status has no effect") {
 		t.Errorf("reported: %+v", events)
