@@ -83,8 +83,8 @@ func (w Pods) concerned(ctx context.Context, pod client.Object) bool {
 	return len(w.Owner(ctx, pod)) > 0
 }
 
-func gatherUnless(fails bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	if !fails && (pod.GetLabels()[identity.RoleLabel] == identity.RoleExecutor || isStart(pod)) {
+func gatherUnless(urgent bool, pod client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	if !urgent && (pod.GetLabels()[identity.RoleLabel] == identity.RoleExecutor || isStart(pod)) {
 		return delayedQueue{q}
 	}
 	return q
