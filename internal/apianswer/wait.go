@@ -20,7 +20,8 @@ const terminatingInterval = 10 * time.Second
 // Wait is an error that ends a pass although the application is not at fault. An object is being deleted, or somebody
 // has to repair something outside of the application. A pass after the deletion or the repair succeeds.
 type Wait struct {
-	// After is the shortest time until the next pass. If it is zero, the wait has no lower bound of its own.
+	// After is the shortest time until the next pass, except for the pass that reports the wait. If it is zero, the wait
+	// has no lower bound of its own.
 	After time.Duration
 	// Reason is the reason of the wait in events and metrics. It may be empty.
 	Reason string

@@ -6,17 +6,11 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
-	"github.com/sparkoperator/spark-operator/internal/observe"
 )
 
 // keeper returns the Keeper that creates, updates and deletes the auxiliary objects of drivers.
 func (r *Reconciler) keeper() auxiliary.Keeper {
 	return auxiliary.Keeper{Client: r.dependents, Auxiliary: r.kind.Auxiliary, Memory: &r.auxiliary}
-}
-
-// observer returns the Observer that finds the dependents of this reconciler's custom resources.
-func (r *Reconciler) observer() observe.Observer {
-	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends, NamespaceLabels: r.labels}
 }
 
 // ensureAuxiliary ensures the auxiliary objects that the custom resource needs for its driver (Auxiliary.Wanted of the

@@ -29,9 +29,10 @@ func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, e
 	if err != nil {
 		return true, err
 	}
-	target := r.kind.New()
-	target.SetNamespace(stored.GetNamespace())
-	target.SetName(stored.GetName())
+	target, err := r.metadataOf(stored)
+	if err != nil {
+		return true, err
+	}
 	err = r.dependents.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):

@@ -46,5 +46,8 @@ func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.R
 	if errors.Is(context.Cause(ctx), lease.ErrOver) || errors.Is(err, lease.ErrOver) {
 		return reconcile.Result{RequeueAfter: requeueSoon}, nil
 	}
-	return result, err
+	if err != nil {
+		return reconcile.Result{}, err // the backoff determines the next pass; with a time, controller-runtime warns
+	}
+	return result, nil
 }

@@ -2,9 +2,24 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
+
+// TestErrorHasNoTime checks that a failed pass is repeated after the backoff alone. For an error with a time,
+// controller-runtime ignores the time and logs a warning.
+func TestErrorHasNoTime(t *testing.T) {
+	later, failure := reconcile.Result{RequeueAfter: time.Second}, errors.New("timeout")
+	if result, err := ended(t.Context(), later, failure); !errors.Is(err, failure) || result != (reconcile.Result{}) {
+		t.Errorf("a failed pass ends with %v, %v", result, err)
+	}
+	if result, err := ended(t.Context(), later, nil); err != nil || result != later {
+		t.Errorf("a pass ends with %v, %v", result, err)
+	}
+}
 
 // TestShutdownLetsPassesFinish checks that a requested shutdown does not end the passes in flight.
 func TestShutdownLetsPassesFinish(t *testing.T) {

@@ -75,6 +75,7 @@ type memories struct {
 	writes    statuswrite.OwnWrites
 	debouncer statuswrite.Debouncer
 	waits     hold.Memory
+	refusals  hold.Memory       // of deletions and budgets, which hold up nothing else
 	budgets   apianswer.Replies // rejections of drivers' budgets
 	auxiliary auxiliary.Memory
 	ends      feed.Ended                                              // executors that ended, until they are counted
@@ -87,7 +88,7 @@ type memories struct {
 // name still have to be swept.
 func (m *memories) forget(key types.NamespacedName) {
 	for _, forget := range []func(types.NamespacedName){
-		m.writes.Forget, m.waits.Forget, m.auxiliary.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget,
+		m.writes.Forget, m.waits.Forget, m.refusals.Forget, m.auxiliary.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget,
 	} {
 		forget(key)
 	}
@@ -116,15 +117,14 @@ type Scope interface {
 // Reconcile makes one pass over a custom resource. Only Reconcile combines the steps:
 //
 //	observe   reads the dependents from the cache; waits if the custom resource in the cache is stale
-//	decide    computes the plan; a pure function of the dialect
-//	render    computes the objects to create; a pure function of the dialect
+//	decide    computes the plan, and usually also the objects to create; calls functions of the dialect
 //	apply     creates, adopts and deletes objects; a new fact (rejected, found live) leads back to decide
 //	auxiliary ensures the auxiliary objects, which Spark itself does not need; its failures never stop a pass
 //	record    writes one status patch, or nothing if nothing changed
-//	report    emits events and metrics of the stored status
+//	report    emits events and metrics of the stored status; afterwards, auxiliary objects of an ended driver are deleted
 //
-// Every returned error is transient; the caller logs it and retries with backoff. A permanent failure is written to the
-// status and is not returned.
+// A returned error is transient, or a bug of the operator (lifecycle.IsBug); the caller logs it and retries with
+// backoff. A permanent failure is written to the status and is not returned.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: passes in flight are finished, no new one begins
@@ -179,6 +179,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		return reconcile.Result{RequeueAfter: requeueSoon}, err
 	}
 	if handled, result, err := r.handledElsewhere(ctx, stored); handled || err != nil {
+		result.RequeueAfter = lifecycle.Soonest(result.RequeueAfter, again)
 		return result, err
 	}
 	began := time.Now()
@@ -193,6 +194,11 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	sight.Seen.ShortSince = r.debouncer.ShortSince(req.NamespacedName)
 	sight.Seen.Shortages, _ = r.shortages.Get(req.NamespacedName)
 	return r.conclude(ctx, req.NamespacedName, sight, began)
+}
+
+// observer returns the Observer that finds the dependents of this reconciler's custom resources.
+func (r *Reconciler) observer() observe.Observer {
+	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends, NamespaceLabels: r.labels}
 }
 
 // missing finishes the pass over a key whose custom resource does not exist. The caller has swept the orphans of the
@@ -267,14 +273,16 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 		}
 	}
 	if held != nil {
-		after, err := r.wait(ctx, key, done.View, held)
+		after, err := r.wait(ctx, key, done.View, &r.waits, held)
 		return reconcile.Result{RequeueAfter: lifecycle.Soonest(result.RequeueAfter, after)}, err
 	}
+	r.waits.Forget(key)
 	if done.applied.Rejected == nil {
-		r.waits.Forget(key)
+		r.refusals.Forget(key)
 		return result, nil
 	}
-	_, err = r.wait(ctx, key, done.View, note(done.applied.Rejected)) // the decision sets the time of the next try
+	refused := r.refusals.Note(key, sight.Now, r.clock(), done.applied.Rejected)
+	_, err = r.wait(ctx, key, done.View, &r.refusals, refused) // the decision sets the time of the next try
 	return result, err
 }
 
@@ -288,7 +296,7 @@ func passLimit(shutdown time.Duration) time.Duration {
 // settle decides and applies the decision. If this leads to a new fact, such as a rejection, settle decides again. Each
 // decision starts from the stored object, so it contains no part of an earlier decision.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
-	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Budgets: auxiliary.Budgets{Client: r.dependents, Replies: &r.budgets}}
+	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Budgets: &r.budgets}
 	for range maxRounds {
 		o.object = o.Owner.DeepCopyObject().(client.Object)
 		o.plan = r.kind.Decide(o.object, o.Seen, o.Now)
@@ -305,7 +313,7 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 		}
 		o.View = o.WithFact(fact)
 	}
-	return o, fmt.Errorf("the pass found a new fact in each of %d rounds and ended without a final decision; last actions: %v; if this lasts, it is a bug of the operator, report it", maxRounds, o.plan.Actions)
+	return o, lifecycle.Bugf("the pass found a new fact in each of %d rounds and ended without a final decision; last actions: %v", maxRounds, o.plan.Actions)
 }
 
 // finish ensures the auxiliary objects, records the status and reports. A conflict is no error: it ends the pass and
@@ -322,6 +330,9 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 	o, again := r.ensureAuxiliary(ctx, o, began)
 	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.RequeueAfter)
 	written, rest, err := r.record(ctx, o)
+	if err != nil {
+		r.warn(o) // the next pass finds the objects, and does not render them again
+	}
 	switch {
 	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: requeueSoon}, nil

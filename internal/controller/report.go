@@ -11,13 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
-
-// reasonWarning is the reason of the Event for a warning about a rendered submission.
-const reasonWarning = sparkconnect.EventWarning
 
 // maxWarnings is the largest number of warnings that one pass emits as Events.
 const maxWarnings = 5
@@ -43,8 +40,13 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	for _, event := range append(r.kind.Events(o.object, o.plan), o.events...) {
 		r.events.Event(ref, o.Now, event.Type, event.Reason, conf.HideAddresses(event.Message))
 	}
+	r.warn(o)
+}
+
+// warn emits the warnings about the objects that this pass created.
+func (r *Reconciler) warn(o outcome) {
 	for _, warning := range fewWarnings(o.applied.Warnings) {
-		r.events.Event(ref, o.Now, corev1.EventTypeWarning, reasonWarning, conf.HideAddresses(warning))
+		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, dialect.EventSubmissionWarning, conf.HideAddresses(warning))
 	}
 }
 

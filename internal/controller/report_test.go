@@ -1,22 +1,28 @@
 package controller
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 func TestFewWarnings(t *testing.T) {
@@ -54,5 +60,41 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	got := message.String()
 	if strings.Contains(got, "hunter2") || !strings.Contains(got, "exitCode=3") || !strings.Contains(got, "reason=Error") {
 		t.Errorf("logged: %s", got)
+	}
+}
+
+// TestWarningsOfALaunchThatWasNotStored checks that a launch reports its warnings even if its status write meets a
+// conflict. The next pass finds the objects and does not render them again.
+func TestWarningsOfALaunchThatWasNotStored(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	app := w.Application("pi")
+	w.Patch("pi", `{"metadata":{"labels":{"edited":"yes"}}}`) // after the cache has read the application
+	kind := tiny.Kind()
+	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+		objects, err := tiny.Render(app, action, now)
+		objects.Warnings = []string{"spark.a has no effect"}
+		return objects, err
+	})
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
+	recorder := telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)
+	ctx, cancel := context.WithCancel(t.Context())
+	written := make(chan error, 1)
+	go func() { written <- recorder.Start(ctx) }()
+	r := &Reconciler{
+		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: func() time.Time { return scene.Noon },
+		dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},
+		reports:    reports{metrics: metrics, events: recorder}, term: term{limit: passTimeout},
+	}
+	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
+	if state := w.Get("pi").Status.AppState.State; err != nil || result.RequeueAfter != requeueSoon || state != "" {
+		t.Errorf("the pass ended with %v, %v, and the state is %q", result, err, state)
+	}
+	cancel()
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if got := w.EventsOf(app); got[dialect.EventSubmissionWarning] != "spark.a has no effect" || got["TinyLaunched"] != "" {
+		t.Errorf("the events are %v", got)
 	}
 }

@@ -15,13 +15,13 @@ import (
 
 // wait logs and reports why a pass has to wait, and returns the time until the next try. If the wait began less than a
 // second ago because of a transient error, wait returns this error instead. Most transient errors are over after a
-// second, and need no report.
-func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view dependents.View, h *hold.Hold) (time.Duration, error) {
+// second, and need no report. The argument `memory` holds the wait h.
+func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view dependents.View, memory *hold.Memory, h *hold.Hold) (time.Duration, error) {
 	r.metrics.RecordWait(r.kind.Name, key, h.Reason)
 	if err := h.RecentError(); err != nil {
 		return 0, err
 	}
-	tell := r.waits.ShouldReport(key, r.clock())
+	tell := memory.ShouldReport(key, r.clock())
 	logger := log.FromContext(ctx)
 	if !h.First && (!tell || h.Err == nil) {
 		logger = logger.V(1)

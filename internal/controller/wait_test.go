@@ -15,9 +15,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
+	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/testkit/tiny"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // TestForbiddenOperatorWaits checks that an application does not fail if the operator lacks a right. The application
@@ -72,5 +75,52 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 	}
 	if log := w.Log.String(); strings.Count(log, "msg=waiting") != 1 {
 		t.Errorf("logged:\n%s", log)
+	}
+}
+
+// TestErrorAfterRejectionsIsNew checks a transient error after a budget has been rejected for an hour. The passes with
+// a rejected budget succeed otherwise, so the error counts from its own beginning: the pass returns it, and no decision
+// sees an error that has lasted for an hour.
+func TestErrorAfterRejectionsIsNew(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	app := w.Application("pi")
+	now, part := scene.Noon, lifecycle.DriverBudget
+	kind := tiny.Kind()
+	kind.Decide = typed.Decides(func(_ *v1beta2.SparkApplication, seen lifecycle.Observed, _ time.Time) lifecycle.Plan {
+		if seen.TransientError != nil {
+			t.Errorf("at %s, the decision sees the error %+v", now, seen.TransientError)
+		}
+		return lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Create, Part: part, Attempt: 1}}}
+	})
+	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+		objects, err := tiny.Render(app, action, now)
+		if part == lifecycle.Submission {
+			objects.Driver.OwnerReferences = nil // a bug of the operator, which is retried like a transient error
+		}
+		return objects, err
+	})
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
+	r := &Reconciler{
+		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: func() time.Time { return now },
+		dependents: dependents.Client{Client: frozen{w.Powerless(), w.Get("pi")}, Live: w.API},
+		reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
+	}
+	pass := func() error {
+		_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
+		return err
+	}
+	for range 4 {
+		if err := pass(); err != nil || r.waits.Len() != 0 || r.refusals.Len() != 1 {
+			t.Fatalf("a pass with a rejected budget ends with %v; %d waits and %d rejections are remembered", err, r.waits.Len(), r.refusals.Len())
+		}
+		now = now.Add(20 * time.Minute)
+	}
+	part = lifecycle.Submission
+	if err := pass(); !lifecycle.IsBug(err) {
+		t.Errorf("the first pass with an error ends with %v", err)
+	}
+	if r.forget(client.ObjectKeyFromObject(app)); r.refusals.Len() != 0 {
+		t.Error("a rejection is remembered after the application was forgotten")
 	}
 }
