@@ -2,10 +2,15 @@ package arch
 
 import (
 	"fmt"
+	"go/parser"
+	"go/token"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -120,26 +125,50 @@ func readTable(t *testing.T) table {
 	return packages
 }
 
+// importsOf returns, for each folder with Go files, the packages of this module that its files import. Imports of test
+// files do not count.
+func importsOf(files []file) map[string][]string {
+	imports := map[string][]string{}
+	for _, f := range files {
+		ours := imports[f.folder] // a folder without imports has an entry too
+		if !f.test {
+			for _, spec := range f.syntax.Imports {
+				imported, _ := strconv.Unquote(spec.Path.Value)
+				if folder, isOurs := strings.CutPrefix(imported, module+"/"); isOurs {
+					ours = append(ours, folder)
+				}
+			}
+		}
+		imports[f.folder] = ours
+	}
+	return imports
+}
+
 // strays returns the errors in the table: rows for packages that do not exist, imports of packages that do not exist,
-// and duplicate rows. TestImportsAndPurity reports packages without a row.
-func strays(packages table, folders []string) (found []string) {
-	rows := map[string]int{}
-	for _, folder := range folders {
+// imports that no package of the row needs, and duplicate rows. TestImportsAndPurity reports packages without a row.
+// The argument contains the imports of each package.
+func strays(packages table, imports map[string][]string) (found []string) {
+	used := map[string][]string{} // the imports of a row's packages; no entry for a row without packages
+	for folder, imported := range imports {
 		if r := packages.rowOf(folder); r != nil {
-			rows[r.pattern]++
+			used[r.pattern] = append(used[r.pattern], imported...)
 		}
 	}
 	seen := map[string]bool{}
 	for _, r := range packages {
+		all, exists := used[r.pattern]
 		if seen[r.pattern] {
 			found = append(found, r.pattern+" has two rows")
-		} else if rows[r.pattern] == 0 {
+		} else if !exists {
 			found = append(found, r.pattern+" is no package")
 		}
 		seen[r.pattern] = true
-		for _, imported := range r.imports {
-			if !slices.ContainsFunc(folders, func(folder string) bool { return matches(imported, folder) }) {
-				found = append(found, fmt.Sprintf("%s may import %s, which is no package", r.pattern, imported))
+		for _, pattern := range r.imports {
+			covers := func(folder string) bool { return matches(pattern, folder) }
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(imports)), covers) {
+				found = append(found, fmt.Sprintf("%s may import %s, which is no package", r.pattern, pattern))
+			} else if exists && !slices.ContainsFunc(all, covers) {
+				found = append(found, fmt.Sprintf("%s may import %s, but none of its files except tests does: delete the entry", r.pattern, pattern))
 			}
 		}
 	}
@@ -147,11 +176,7 @@ func strays(packages table, folders []string) (found []string) {
 }
 
 func TestTableIsOfTheTree(t *testing.T) {
-	var folders []string
-	for _, f := range parse(t) {
-		folders = append(folders, f.folder)
-	}
-	for _, fault := range strays(readTable(t), folders) {
+	for _, fault := range strays(readTable(t), importsOf(parse(t))) {
 		t.Errorf("%s: %s", page, fault)
 	}
 }
@@ -159,7 +184,7 @@ func TestTableIsOfTheTree(t *testing.T) {
 // TestTableIsRead checks that the parser reads a valid table and reports the errors in an invalid one.
 func TestTableIsRead(t *testing.T) {
 	head := "# Page\n\n## Packages\n\n| package | what it is | may import of ours |\n|---|---|---|\n"
-	tree := []string{"a", "b", "b/c"}
+	tree := map[string][]string{"a": nil, "b": {"a"}, "b/c": {"b"}}
 	for rows, want := range map[string]string{
 		"| `a` | x | nothing |\n| `b/...` | y | `a`, `b/...` |\n":                "",
 		"| `a` | x | nothing |\n| `b/...` | y | `a`, all |\n":                    "is no list of packages",
@@ -167,6 +192,8 @@ func TestTableIsRead(t *testing.T) {
 		"| `a` | x | nothing |\n| `b/...` | y | `d` |\n":                         "may import d, which is no package",
 		"| `a` | x | nothing |\n| `b/...` | y | nothing |\n| `d` | z | `a` |\n":  "d is no package",
 		"| `a` | x | nothing |\n| `b/...` | y | `a` |\n| `a` | x | nothing |\n":  "a has two rows",
+		"| `a` | x | `b/...` |\n| `b/...` | y | `a` |\n":                         "a may import b/..., but none",
+		"| `a` | x | nothing |\n| `b` | y | `a` |\n| `b/c` | z | `a`, `b` |\n":   "b/c may import a, but none",
 		"| `a` | x | nothing |\n\n## Next\n\n| `d` | of another table | `e` |\n": "",
 	} {
 		packages, _, err := parseTable(head + rows)
@@ -182,5 +209,26 @@ func TestTableIsRead(t *testing.T) {
 	if err != nil || len(packages) != 2 || packages.rowOf("a/b").pattern != "a/b" || packages.rowOf("a/c").pattern != "a/..." || packages.rowOf("ab") != nil ||
 		!packages.rowOf("a/b").allows("a") || packages.rowOf("a/b").allows("a/c") || !slices.Equal(folders, []string{"e", "f"}) {
 		t.Errorf("%+v, %q, %v", packages, folders, err)
+	}
+}
+
+// TestImportsOfTestsDoNotCount checks that importsOf returns the imports of this module's packages, without those of
+// test files, and that a folder whose files import none has an entry.
+func TestImportsOfTestsDoNotCount(t *testing.T) {
+	var files []file
+	for name, source := range map[string]string{
+		"b/b.go":      `package b; import ("fmt"; x "` + module + `/a")`,
+		"b/b_test.go": `package b; import "` + module + `/d"`,
+		"c/c_test.go": `package c; import "` + module + `/d"`,
+	} {
+		syntax, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), syntax})
+	}
+	got := importsOf(files)
+	if len(got) != 2 || !slices.Equal(got["b"], []string{"a"}) || len(got["c"]) > 0 {
+		t.Errorf("%q", got)
 	}
 }
