@@ -13,9 +13,11 @@ import (
 // AuxiliaryObjects describes the auxiliary objects that an application should have, such as the Services and Ingresses
 // of its driver. A SparkCluster has no driver, so all its objects are auxiliary.
 type AuxiliaryObjects struct {
-	// Objects are the wanted objects. The label lifecycle.ContentLabel of each object contains a digest of the object.
+	// Objects are the wanted objects. Each has the owner's identity, and a digest of its content as the label
+	// lifecycle.ContentLabel.
 	Objects []submit.Object
-	// Unsettled means that this pass changes none of the objects.
+	// Unsettled means that this pass changes none of the objects, for example because the custom resource is
+	// being deleted or its spec is invalid.
 	Unsettled bool
 	// KeepServices means that existing Services are kept although Objects is empty. They are deleted later, together
 	// with the driver pod. Ingresses and routes are deleted at once, because the next application may need the same
@@ -24,8 +26,9 @@ type AuxiliaryObjects struct {
 	// ReadAddresses contains the names of Services in Objects whose addresses are missing in the status.
 	ReadAddresses []string
 	// Record writes the state of the objects into the status of the custom resource, and returns the events to emit
-	// after the status is stored. Calling it twice has the same result as calling it once. It is nil if Unsettled is
-	// true.
+	// after the status is stored. It is called once in every pass that is not Unsettled. From the same status and the
+	// same objects, it returns the same events. Calling it twice has the same result as calling it once. It is nil if
+	// Unsettled is true.
 	Record func(live []lifecycle.AuxiliaryObject, now time.Time) []Event
 	// Decide is set instead of Record if the pass must decide about the custom resource again, with the state of the
 	// objects. Decide writes the result into the status. It returns additions to the plan of the first decision:

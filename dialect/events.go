@@ -11,8 +11,8 @@ import (
 // Event is a Kubernetes Event about a custom resource.
 type Event struct {
 	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
-	Reason  string
-	Message string
+	Reason  string // CamelCase, for machines
+	Message string // for people
 }
 
 // Reasons of events about applications. Both API groups use the same reasons, so that one alert or filter covers both.

@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // A standalone cluster may have a Secret among its objects. The operator reads no Secrets (dependents/secrets.go), so
@@ -41,7 +42,7 @@ func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object)
 // sweepSecrets deletes all Secrets of a cluster except the wanted ones, because no pod of the cluster mounts them any
 // more. It does nothing until every pod of the cluster was created from the wanted StatefulSets. A failed sweep is
 // retried in a later pass.
-func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Object) {
+func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []submit.Object) {
 	if !k.Auxiliary.Sets {
 		return
 	}
@@ -73,7 +74,7 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []client.Objec
 // allMadeFrom reports whether every pod of a cluster was created from the wanted StatefulSets. If no StatefulSets are
 // wanted, it reports whether the cluster has no pods. It also considers pods whose StatefulSet is being replaced,
 // because they still mount the Secrets of the old StatefulSet.
-func (w *work) allMadeFrom(wanted []client.Object) bool {
+func (w *work) allMadeFrom(wanted []submit.Object) bool {
 	var made []string
 	for _, object := range wanted {
 		if !isSet(object) {

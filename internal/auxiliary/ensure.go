@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -62,7 +63,7 @@ type Keeper struct {
 // Outcome is the result of a pass's work on auxiliary objects.
 type Outcome struct {
 	// Events are the Events to emit after the status was stored.
-	Events []kind.Event
+	Events []dialect.Event
 	// Plan continues the pass's plan if the state of the object depends on its auxiliary objects. Otherwise it is nil.
 	Plan *lifecycle.Plan
 	// RequeueAfter is the time until the next pass; 0 = no request.
@@ -83,7 +84,7 @@ type work struct {
 // RecordResults lets the kind write the results into the object's status, and returns the outcome. If the kind also
 // decides about the rest of the pass (AuxiliaryObjects.Decide), the outcome contains its plan and the time of the next
 // pass. Otherwise the outcome contains only events.
-func RecordResults(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryObject, now time.Time) Outcome {
+func RecordResults(wanted dialect.AuxiliaryObjects, results []lifecycle.AuxiliaryObject, now time.Time) Outcome {
 	if wanted.Decide == nil {
 		return Outcome{Events: wanted.Record(results, now)}
 	}
@@ -92,7 +93,7 @@ func RecordResults(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryOb
 }
 
 // report adds the result of RecordResults to the outcome of the pass.
-func (w *work) report(wanted kind.AuxiliaryObjects, results []lifecycle.AuxiliaryObject) {
+func (w *work) report(wanted dialect.AuxiliaryObjects, results []lifecycle.AuxiliaryObject) {
 	result := RecordResults(wanted, results, w.Now)
 	w.Events, w.Plan, w.RequeueAfter = result.Events, result.Plan, lifecycle.Soonest(w.RequeueAfter, result.RequeueAfter)
 }
@@ -100,7 +101,7 @@ func (w *work) report(wanted kind.AuxiliaryObjects, results []lifecycle.Auxiliar
 // Ensure creates, updates and deletes auxiliary objects within a time limit, until they are as the kind wants them. It
 // never changes objects of other owners. A failure does not end the pass: it is reported in the status that the pass
 // writes, and a later pass retries.
-func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted kind.AuxiliaryObjects, within time.Duration) Outcome {
+func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted dialect.AuxiliaryObjects, within time.Duration) Outcome {
 	w := &work{View: view}
 	if !wanted.Unsettled {
 		k.ensureWanted(ctx, w, wanted, within)
@@ -108,7 +109,7 @@ func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted kind.Au
 	return w.Outcome
 }
 
-func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted kind.AuxiliaryObjects, within time.Duration) {
+func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted dialect.AuxiliaryObjects, within time.Duration) {
 	k.sweepSecrets(ctx, w, wanted.Objects)
 	key, uid := identity.Key(w.Owner), w.Owner.GetUID()
 	remove := w.unwanted(wanted.Objects)
@@ -160,7 +161,7 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 	if last.digest != asked {
 		last.failures = 0
 	}
-	next := k.ensureAll(ctx, w, Timeout, kind.AuxiliaryObjects{}, remove, last)
+	next := k.ensureAll(ctx, w, Timeout, dialect.AuxiliaryObjects{}, remove, last)
 	next.digest = asked
 	if next.failures > 0 {
 		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, next.until.Sub(w.Now))
@@ -180,7 +181,7 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 
 // ensureAll ensures the wanted objects concurrently and returns the results. After that it deletes the unwanted
 // objects. Some unwanted objects must stay as long as a wanted object is missing (separateKept).
-func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted kind.AuxiliaryObjects, remove []client.Object, last attempt) attempt {
+func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted dialect.AuxiliaryObjects, remove []client.Object, last attempt) attempt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	w.scaled, w.inheritedMark = autoscaled(wanted.Objects), inheritedContent(w.Owner.GetGeneration())

@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // This file finds the auxiliary objects of a driver or a standalone cluster in the cache, and compares them with the
@@ -50,11 +51,11 @@ var auxiliaryKinds = []string{"Service", "Ingress", expose.RouteKind.Kind, expos
 
 // unwanted returns the existing auxiliary objects that are no longer wanted. If nothing is wanted at all, the result
 // includes the pods that have lost their StatefulSet, because no new StatefulSet will adopt them.
-func (w *work) unwanted(wanted []client.Object) []client.Object {
+func (w *work) unwanted(wanted []submit.Object) []client.Object {
 	var remove []client.Object
 	for i := range w.Set.Others {
 		other := &w.Set.Others[i]
-		keep := slices.ContainsFunc(wanted, func(object client.Object) bool { return nameOf(object) == nameOf(other) })
+		keep := slices.ContainsFunc(wanted, func(object submit.Object) bool { return nameOf(object) == nameOf(other) })
 		if identity.IsAuxiliary(other) && slices.Contains(auxiliaryKinds, dependents.KindOf(other)) && !keep && other.DeletionTimestamp == nil {
 			remove = append(remove, other)
 		}
@@ -95,7 +96,7 @@ func nameOf(object client.Object) string { return dependents.KindOf(object) + "/
 
 // DigestOf returns a text that identifies the objects to ensure and the objects to delete. If it changes, the results
 // of earlier tries are no longer valid.
-func DigestOf(wanted, remove []client.Object) string {
+func DigestOf(wanted []submit.Object, remove []client.Object) string {
 	var words []string
 	for _, object := range wanted {
 		words = append(words, nameOf(object)+"="+object.GetLabels()[lifecycle.ContentLabel])

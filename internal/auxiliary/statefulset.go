@@ -23,6 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // The StatefulSets of a standalone cluster are ensured like all auxiliary objects (ensure.go), with three exceptions,
@@ -39,7 +40,7 @@ func isSet(object client.Object) bool {
 }
 
 // autoscaled returns the names of the StatefulSets that the autoscalers among the objects scale.
-func autoscaled(objects []client.Object) (names []string) {
+func autoscaled(objects []submit.Object) (names []string) {
 	for _, object := range objects {
 		if dependents.KindOf(object) != autoscaler.Kind {
 			continue

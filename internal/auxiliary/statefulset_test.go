@@ -18,6 +18,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 func workerSet(replicas *int32) *appsv1.StatefulSet {
@@ -47,13 +48,13 @@ func TestAutoscaled(t *testing.T) {
 		return s
 	}
 	for name, test := range map[string]struct {
-		objects []client.Object
+		objects []submit.Object
 		want    []string
 	}{
-		"no autoscaler":                 {[]client.Object{workerSet(nil)}, nil},
-		"typed":                         {[]client.Object{workerSet(nil), scaler("StatefulSet", "c-worker")}, []string{"c-worker"}},
-		"with unknown fields":           {[]client.Object{asTree(t, scaler("StatefulSet", "c-worker"))}, []string{"c-worker"}},
-		"an autoscaler of a Deployment": {[]client.Object{scaler("Deployment", "c-worker")}, nil},
+		"no autoscaler":                 {[]submit.Object{workerSet(nil)}, nil},
+		"typed":                         {[]submit.Object{workerSet(nil), scaler("StatefulSet", "c-worker")}, []string{"c-worker"}},
+		"with unknown fields":           {[]submit.Object{asTree(t, scaler("StatefulSet", "c-worker"))}, []string{"c-worker"}},
+		"an autoscaler of a Deployment": {[]submit.Object{scaler("Deployment", "c-worker")}, nil},
 	} {
 		if diff := cmp.Diff(test.want, autoscaled(test.objects)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -302,8 +302,10 @@ func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
 		return nil
 	}
 	auxiliary.DigestOf(wanted.Objects, nil)
+	var objects []client.Object
 	var stand []lifecycle.AuxiliaryObject
 	for _, object := range wanted.Objects {
+		objects = append(objects, object)
 		l.spent.Renders = true
 		stand = append(stand, lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName(), Current: true})
 		if _, err := auxiliary.AppliedTree(object); err != nil {
@@ -311,7 +313,7 @@ func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
 		}
 	}
 	*o = o.withAuxiliary(auxiliary.RecordResults(wanted, stand, o.Now))
-	return wanted.Objects
+	return objects
 }
 
 func (l *hostileLife) send(object client.Object) {

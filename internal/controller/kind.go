@@ -12,17 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 )
 
-// These aliases give short names to the types of package kind that describe a custom resource to the reconciler.
-type (
-	// Kind describes one kind of custom resource.
-	Kind = kind.Kind
-	// Runs describes the dependents of a kind that are applications.
-	Runs = kind.Runs
-	// AuxiliaryObjects are the wanted auxiliary objects of a driver.
-	AuxiliaryObjects = kind.AuxiliaryObjects
-	// Event is a Kubernetes Event about the custom resource.
-	Event = kind.Event
-)
+// Kind describes one kind of custom resource to the reconciler.
+type Kind = kind.Kind
 
 // Clock returns the current time. Decisions do not call it; they get the time as an argument.
 type Clock func() time.Time

@@ -376,7 +376,7 @@ func TestDeletionsAreNoted(t *testing.T) {
 		{"orphaned dependents", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
 		{"application of another operator", Kind{Served: kind.Served{Selects: func(client.Object) bool { return false }}},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
-		{"kind with runs", Kind{Runs: &Runs{}},
+		{"kind with runs", Kind{Runs: &kind.Runs{}},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

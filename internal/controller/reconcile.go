@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/apply"
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
@@ -102,7 +103,7 @@ type outcome struct {
 	object  client.Object // the custom resource with the status that Decide wrote
 	plan    lifecycle.Plan
 	applied apply.Outcome   // of all rounds, but the warnings of the last round only
-	events  []Event         // about auxiliary objects
+	events  []dialect.Event // about auxiliary objects
 	remove  []client.Object // auxiliary objects of a driver that has ended
 }
 

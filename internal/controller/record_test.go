@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/apply"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
@@ -232,7 +233,7 @@ func TestActed(t *testing.T) {
 		want bool
 	}{
 		{"nothing", outcome{}, false},
-		{"an event of an auxiliary object", outcome{events: []Event{{}}}, true},
+		{"an event of an auxiliary object", outcome{events: []dialect.Event{{}}}, true},
 		{"a warning", outcome{applied: apply.Outcome{Warnings: []string{"w"}}}, true},
 		{"a created object", outcome{View: dependents.View{Created: []client.Object{&corev1.Pod{}}}}, true},
 		{"a rejected deletion", outcome{applied: apply.Outcome{Rejected: &apianswer.Wait{}}}, true},

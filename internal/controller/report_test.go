@@ -43,7 +43,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	kind := tiny.Kind()
-	kind.Events = typed.With(func(*v1beta2.SparkApplication, lifecycle.Plan) []Event { return nil })
+	kind.Events = typed.With(func(*v1beta2.SparkApplication, lifecycle.Plan) []dialect.Event { return nil })
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{
 		kind: kind, dependents: dependents.Client{Client: testkit.Client(t, v1beta2.AddToScheme)}, reports: reports{metrics: metrics},

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -28,7 +29,7 @@ type Kind struct {
 	// Decide computes the object's status, in memory, from the observed facts, and returns the plan.
 	Decide func(client.Object, lifecycle.Observed, time.Time) lifecycle.Plan
 	// Events returns the Events of a plan. They are emitted after the status that belongs to the plan is stored.
-	Events func(client.Object, lifecycle.Plan) []Event
+	Events func(client.Object, lifecycle.Plan) []dialect.Event
 	// Render returns the objects that a Create action creates. Objects.Driver is created last, and may be a pod that
 	// creates the driver pod. An error is a fault of the user: no attempt of this spec can be rendered. If the function
 	// is nil, the kind has no attempts.
@@ -104,7 +105,7 @@ type Auxiliary struct {
 	// Wanted returns the wanted auxiliary objects, and the functions that write their state into the object's status.
 	// Its arguments are the object after Decide and the facts that Decide got. If the function is nil, the kind has no
 	// auxiliary objects.
-	Wanted func(client.Object, lifecycle.Observed) AuxiliaryObjects
+	Wanted func(client.Object, lifecycle.Observed) dialect.AuxiliaryObjects
 	// Vital names kinds of auxiliary objects that clients need all the time. An unwanted object of such a kind stays
 	// until the wanted objects of the kind exist. If others edit an object of such a kind, the operator reverses the
 	// edit. Objects of all other kinds are created and deleted with the driver.
@@ -157,34 +158,6 @@ type Secrets struct {
 	// Servers is true if every attempt may have a Secret, whatever its objects show. The operator then needs the right
 	// to delete Secrets.
 	Servers bool
-}
-
-// Event is a Kubernetes Event about the custom resource.
-type Event struct {
-	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
-	Reason  string // CamelCase, for machines
-	Message string // for people
-}
-
-// AuxiliaryObjects describes the wanted auxiliary objects of a driver.
-type AuxiliaryObjects struct {
-	// Objects are the wanted objects. Each has the owner's identity and its own digest as lifecycle.ContentLabel.
-	Objects []client.Object
-	// Unsettled is true if all objects stay unchanged for now, because an attempt or the application is ending.
-	Unsettled bool
-	// KeepServices is true if Services stay unchanged although no objects are wanted any more: Services are deleted
-	// with the driver's pod. Objects that give access to them from outside the cluster are deleted at once, because the
-	// next application may want the same address.
-	KeepServices bool
-	// ReadAddresses names those Services among Objects whose address is missing in the status.
-	ReadAddresses []string
-	// Record writes the state of the objects into the object's status, in memory, and returns the Events to emit once
-	// that status is stored. It is called once in every pass that is not Unsettled, and must return the same Events for
-	// the same arguments.
-	Record func([]lifecycle.AuxiliaryObject, time.Time) []Event
-	// Decide replaces Record if the state of the object depends on its auxiliary objects. It returns a plan that
-	// continues the pass's plan.
-	Decide func([]lifecycle.AuxiliaryObject, time.Time) lifecycle.Plan
 }
 
 // Runs describes to the reconciler the runs of a kind that creates applications. Each run is a custom resource that

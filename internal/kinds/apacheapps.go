@@ -45,7 +45,7 @@ func ApacheApplications(settings func() config.Configuration, labels ...Namespac
 		Render: typed.Renders(func(app *application, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return applications(app).Render(app, action, at)
 		}),
-		Events:     typed.With(func(app *application, plan lifecycle.Plan) []kind.Event { return toEvents(apacheapp.Events(app, plan)) }),
+		Events:     typed.With(apacheapp.Events),
 		Definition: kind.Definition{RequiredFields: requiredFields(settings(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
 		Served:     kind.Served{Selects: actsOn(settings().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
@@ -62,8 +62,8 @@ func ApacheApplications(settings func() config.Configuration, labels ...Namespac
 				return &app.Status.Operator.OperatorStatus
 			}),
 		},
-		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *application, seen lifecycle.Observed) kind.AuxiliaryObjects {
-			return toAuxiliaryObjects(ruled(app, seen).AuxiliaryObjects(app))
+		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *application, seen lifecycle.Observed) dialect.AuxiliaryObjects {
+			return ruled(app, seen).AuxiliaryObjects(app)
 		})},
 		Inherited: kind.Inherited{
 			Adopt:      typed.With(func(app *application, pods []corev1.Pod) []corev1.Pod { return applications(app).Adopt(app, pods) }),

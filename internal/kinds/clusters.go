@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -40,15 +41,15 @@ func SparkClusters(settings func() config.Configuration, labels ...NamespaceLabe
 		Decide: typed.Decides(func(sc *cluster, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
 			return ruled(sc, seen).Decide(sc, seen, at)
 		}),
-		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []kind.Event { return toEvents(clusters(sc).Events(sc, plan)) }),
+		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []dialect.Event { return clusters(sc).Events(sc, plan) }),
 		Definition: kind.Definition{RequiredFields: requiredFields(settings(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"), RequiredKinds: clusterKinds(settings())},
 		Served:     kind.Served{Selects: actsOn(settings().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(clusterStanding), NoApplication: true,
 		},
 		Auxiliary: kind.Auxiliary{
-			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) kind.AuxiliaryObjects {
-				return toAuxiliaryObjects(ruled(sc, seen).AuxiliaryObjects(sc, seen))
+			Wanted: typed.With(func(sc *cluster, seen lifecycle.Observed) dialect.AuxiliaryObjects {
+				return ruled(sc, seen).AuxiliaryObjects(sc, seen)
 			}),
 			// Drivers that use the cluster reach its master through its Service, and they continue to run.
 			Vital: []string{"Service"},

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -30,11 +31,11 @@ func LiveSparkConnects(settings func() config.Configuration, labels ...Namespace
 	cfg := settings()
 	fixed := sparkconnect.Connects{Options: connectOptions(cfg)} // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)
-	dialect := func(sc *v1alpha1.SparkConnect) sparkconnect.Connects {
+	connects := func(sc *v1alpha1.SparkConnect) sparkconnect.Connects {
 		return connectsWith(fixed.Options, defaults(sc))
 	}
 	ruled := func(sc *v1alpha1.SparkConnect, seen lifecycle.Observed) sparkconnect.Connects {
-		d := dialect(sc)
+		d := connects(sc)
 		d.Rules = settings().Policy.For(seen.NamespaceLabels)
 		return d
 	}
@@ -46,21 +47,19 @@ func LiveSparkConnects(settings func() config.Configuration, labels ...Namespace
 			return ruled(sc, seen).Decide(sc, seen, at)
 		}),
 		Render: typed.Renders(func(sc *v1alpha1.SparkConnect, action lifecycle.Action, at time.Time) (submit.Objects, error) {
-			return dialect(sc).Render(sc, action, at)
+			return connects(sc).Render(sc, action, at)
 		}),
-		Events: typed.With(func(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []kind.Event {
-			return toEvents(fixed.Events(sc, plan))
-		}),
+		Events:     typed.With(fixed.Events),
 		Definition: kind.Definition{RequiredFields: requiredFields(cfg, "status.operator", "status.operator.restartRequest", "status.conditions", "status.observedGeneration")},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(serverStanding), NoApplication: true,
 		},
 		Executors: kind.Executors{Render: typed.Executor(func(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, at time.Time) (*corev1.Pod, error) {
-			return dialect(sc).Executor(sc, attempt, id, server, at)
+			return connects(sc).Executor(sc, attempt, id, server, at)
 		})},
 		Auxiliary: kind.Auxiliary{
-			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, seen lifecycle.Observed) kind.AuxiliaryObjects {
-				return toAuxiliaryObjects(ruled(sc, seen).AuxiliaryObjects(sc))
+			Wanted: typed.With(func(sc *v1alpha1.SparkConnect, seen lifecycle.Observed) dialect.AuxiliaryObjects {
+				return ruled(sc, seen).AuxiliaryObjects(sc)
 			}),
 			Vital: []string{"Service"},
 			// These are ports that the kubeflow operator writes to the Service for clients.

@@ -52,9 +52,7 @@ func LiveSparkApplications(settings func() config.Configuration, labels ...Names
 		Render: typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, at time.Time) (submit.Objects, error) {
 			return applications(app).Render(app, action, at)
 		}),
-		Events: typed.With(func(app *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
-			return toEvents(sparkapp.Events(app, plan))
-		}),
+		Events:     typed.With(sparkapp.Events),
 		Definition: kind.Definition{RequiredFields: requiredFields(cfg, "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
 		Served: kind.Served{Yields: typed.Of(func(app *v1beta2.SparkApplication) bool {
 			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
@@ -69,8 +67,8 @@ func LiveSparkApplications(settings func() config.Configuration, labels ...Names
 			Labels:    typed.Of(executorLabelsOf),
 			Remembers: typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
 		},
-		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) kind.AuxiliaryObjects {
-			return toAuxiliaryObjects(ruled(app, seen).AuxiliaryObjects(app, seen))
+		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) dialect.AuxiliaryObjects {
+			return ruled(app, seen).AuxiliaryObjects(app, seen)
 		})},
 		Inherited: kind.Inherited{Adopt: typed.With(fixed.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(fixed.InheritedGroup)},
 		ExecutorChurn: kind.ExecutorChurn{
@@ -84,27 +82,6 @@ func LiveSparkApplications(settings func() config.Configuration, labels ...Names
 		// Only pods that run spark-submit have Secrets.
 		Secrets: kind.Secrets{Runners: fixed.Submission != v1beta2.SubmissionModeNative},
 	}
-}
-
-func toAuxiliaryObjects(wanted dialect.AuxiliaryObjects) kind.AuxiliaryObjects {
-	out := kind.AuxiliaryObjects{Unsettled: wanted.Unsettled, KeepServices: wanted.KeepServices, ReadAddresses: wanted.ReadAddresses, Decide: wanted.Decide}
-	for _, object := range wanted.Objects {
-		out.Objects = append(out.Objects, object)
-	}
-	if wanted.Record != nil {
-		out.Record = func(results []lifecycle.AuxiliaryObject, now time.Time) []kind.Event {
-			return toEvents(wanted.Record(results, now))
-		}
-	}
-	return out
-}
-
-func toEvents(all []dialect.Event) []kind.Event {
-	var events []kind.Event
-	for _, event := range all {
-		events = append(events, kind.Event(event))
-	}
-	return events
 }
 
 // Optional returns the kinds of dependents that the configuration switches on and that may be unavailable: the

@@ -40,7 +40,7 @@ func LiveSchedules(settings func() config.Configuration, labels ...NamespaceLabe
 			d.Applications.Rules = settings().Policy.For(seen.NamespaceLabels)
 			return d.Decide(s, seen, at)
 		}),
-		Events:     typed.With(func(s *schedule, plan lifecycle.Plan) []kind.Event { return toEvents(fixed.Events(s, plan)) }),
+		Events:     typed.With(fixed.Events),
 		Definition: kind.Definition{RequiredFields: []string{"status.operator", "status.conditions"}},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(s *schedule) int64 { return s.Status.ObservedGeneration }), Standing: typed.Of(standingOfSchedule),

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -108,7 +109,7 @@ func (w *world) runGadgets(user string) *Operator {
 			g.Status.State = "seen"
 			return lifecycle.Plan{}
 		}),
-		Events: typed.With(func(*gadget, lifecycle.Plan) []controller.Event { return nil }),
+		Events: typed.With(func(*gadget, lifecycle.Plan) []dialect.Event { return nil }),
 	}
 	if err := AddWhenServed(w.T.Context(), op, kind, time.Now); err != nil {
 		w.T.Fatal(err)

@@ -68,7 +68,7 @@ func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 		return decide(object, seen, now)
 	}
 	if wanted != nil {
-		k.Auxiliary.Wanted = func(object client.Object, seen lifecycle.Observed) kind.AuxiliaryObjects {
+		k.Auxiliary.Wanted = func(object client.Object, seen lifecycle.Observed) dialect.AuxiliaryObjects {
 			seen.NamespaceLabels = o.NamespaceLabels
 			return wanted(object, seen)
 		}
@@ -250,7 +250,9 @@ func (l *Launch) addAuxiliary(k kind.Kind, object client.Object, seen lifecycle.
 	if wanted.Unsettled {
 		return
 	}
-	l.Objects = append(l.Objects, wanted.Objects...)
+	for _, one := range wanted.Objects {
+		l.Objects = append(l.Objects, one)
+	}
 	if wanted.Record != nil {
 		wanted.Record(nil, now)
 	}

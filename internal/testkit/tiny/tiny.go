@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kind"
@@ -33,10 +34,10 @@ func Kind() kind.Kind {
 		Decide:   typed.Decides(Decide),
 		Progress: kind.Progress{Standing: kinds.SparkApplications(config.Default()).Progress.Standing},
 		Render:   typed.Renders(Render),
-		Events: typed.With(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []kind.Event {
-			var events []kind.Event
+		Events: typed.With(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []dialect.Event {
+			var events []dialect.Event
 			for _, t := range plan.Transitions {
-				events = append(events, kind.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(t.To), Message: t.Cause.Message})
+				events = append(events, dialect.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(t.To), Message: t.Cause.Message})
 			}
 			return events
 		}),
@@ -157,10 +158,10 @@ func Schedules() kind.Kind {
 			Due:    own.Due,
 			Result: own.Result,
 		},
-		Events: typed.With(func(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []kind.Event {
-			var events []kind.Event
+		Events: typed.With(func(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []dialect.Event {
+			var events []dialect.Event
 			for _, action := range plan.Actions {
-				events = append(events, kind.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(action.Verb), Message: action.Name})
+				events = append(events, dialect.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(action.Verb), Message: action.Name})
 			}
 			return events
 		}),
