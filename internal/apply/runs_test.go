@@ -49,7 +49,7 @@ func TestConfirmRuns(t *testing.T) {
 	existingRun(w, s, "manual", s.UID, "") // only the cache finds this run, because it selects by owners
 	w.EndRun("nightly-3", v1beta2.ApplicationStateCompleted)
 
-	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Live: w.API}}
+	a := Applier{Kind: kinds.Schedules(config.Default, nil), Dependents: dependents.Client{Live: w.API}}
 	view := dependents.View{Owner: s, Set: dependents.Set{Runs: []client.Object{seen}}}
 	view.Seen.Runs = []lifecycle.Run{a.Kind.Runs.Facts(seen)}
 	for range 2 { // the second read must not add the runs that the first one found
@@ -85,7 +85,7 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	w := scene.New(t)
 	s := w.Schedule("nightly", scene.Seldom)
 	existingRun(w, s, "nightly-1", s.UID, "nightly")
-	a := Applier{Kind: kinds.Schedules(config.Default()), Dependents: dependents.Client{Client: w.API, Live: w.Powerless()}}
+	a := Applier{Kind: kinds.Schedules(config.Default, nil), Dependents: dependents.Client{Client: w.API, Live: w.Powerless()}}
 	for _, name := range []string{"", "nightly-1"} {
 		outcome, err := a.Apply(t.Context(), dependents.View{Owner: s}, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name}}}})
 		if err == nil || outcome.Fact != nil || len(outcome.Found.Runs) > 0 || !strings.Contains(err.Error(), "forbidden") {

@@ -87,7 +87,7 @@ func TestEdited(t *testing.T) {
 // TestKept checks that an unwanted vital object stays if the wanted object of its kind is missing. All other unwanted
 // objects are deleted.
 func TestKept(t *testing.T) {
-	k := Keeper{Auxiliary: kinds.SparkConnects(config.Default()).Auxiliary}
+	k := Keeper{Auxiliary: kinds.SparkConnects(config.Default, nil).Auxiliary}
 	remove := []client.Object{
 		&corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
 		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},

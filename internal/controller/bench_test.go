@@ -20,7 +20,7 @@ import (
 
 // BenchmarkStatusPatch measures how long it takes to compute a status patch and to decide whether to debounce it.
 func BenchmarkStatusPatch(b *testing.B) {
-	kind := kinds.SparkApplications(config.Default())
+	kind := kinds.SparkApplications(config.Default, nil)
 	for _, executors := range []int{5, 1000} {
 		for _, step := range []struct {
 			name   string

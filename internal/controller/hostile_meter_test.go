@@ -64,11 +64,11 @@ func meters(t testing.TB) map[string]meter {
 	reviews := reviewsOf(t, cfg)
 	out := map[string]meter{}
 	for name, kind := range map[string]Kind{
-		"sparkoperator.k8s.io/v1beta2 SparkApplication":          kinds.SparkApplications(cfg),
-		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": kinds.Schedules(cfg),
-		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             kinds.SparkConnects(cfg),
-		"spark.apache.org/v1 SparkApplication":                   kinds.ApacheApplications(settings),
-		"spark.apache.org/v1 SparkCluster":                       kinds.SparkClusters(settings),
+		"sparkoperator.k8s.io/v1beta2 SparkApplication":          kinds.SparkApplications(settings, nil),
+		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": kinds.Schedules(settings, nil),
+		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             kinds.SparkConnects(settings, nil),
+		"spark.apache.org/v1 SparkApplication":                   kinds.ApacheApplications(settings, nil),
+		"spark.apache.org/v1 SparkCluster":                       kinds.SparkClusters(settings, nil),
 	} {
 		out[name] = meterOf(scheme, kind, reviews[name])
 	}

@@ -31,7 +31,7 @@ func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 	t.Helper()
 	quota := corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}}}
 	out := map[string]reviewOf{}
-	for _, kind := range kinds.Admission() {
+	for _, kind := range kinds.Admission(nil) {
 		handler, err := webhook.Handler([]*webhook.Reviewer{{
 			Kind: kind, Settings: func() config.Configuration { return cfg }, Clock: time.Now, Log: logr.Discard(),
 			Serves: func(context.Context, string) (bool, error) { return true, nil },

@@ -24,33 +24,31 @@ import (
 // TestClasses checks the queue class of objects of each kind in different states.
 func TestClasses(t *testing.T) {
 	t.Parallel()
-	cfg := config.Default()
-	now := func() config.Configuration { return cfg }
 	remembers := func(phase lifecycle.Phase) *v1beta2.OperatorStatus {
 		return &v1beta2.OperatorStatus{Phase: string(phase)}
 	}
 	t.Run("sparkapplication", func(t *testing.T) {
-		testClasses(t, kinds.SparkApplications(cfg), func(app *v1beta2.SparkApplication, seen int64, phase lifecycle.Phase) {
+		testClasses(t, kinds.SparkApplications(config.Default, nil), func(app *v1beta2.SparkApplication, seen int64, phase lifecycle.Phase) {
 			app.Status.ObservedGeneration, app.Status.Operator = seen, remembers(phase)
 		}, true)
 	})
 	t.Run("apachesparkapplication", func(t *testing.T) {
-		testClasses(t, kinds.ApacheApplications(now), func(app *sparkv1.SparkApplication, seen int64, phase lifecycle.Phase) {
+		testClasses(t, kinds.ApacheApplications(config.Default, nil), func(app *sparkv1.SparkApplication, seen int64, phase lifecycle.Phase) {
 			app.Status.ObservedGeneration, app.Status.Operator = seen, &sparkv1.OperatorStatus{OperatorStatus: *remembers(phase)}
 		}, true)
 	})
 	t.Run("sparkconnect", func(t *testing.T) {
-		testClasses(t, kinds.SparkConnects(cfg), func(sc *v1alpha1.SparkConnect, seen int64, phase lifecycle.Phase) {
+		testClasses(t, kinds.SparkConnects(config.Default, nil), func(sc *v1alpha1.SparkConnect, seen int64, phase lifecycle.Phase) {
 			sc.Status.ObservedGeneration, sc.Status.Operator = seen, &v1alpha1.OperatorStatus{OperatorStatus: *remembers(phase)}
 		}, true)
 	})
 	t.Run("sparkcluster", func(t *testing.T) {
-		testClasses(t, kinds.SparkClusters(now), func(sc *sparkv1.SparkCluster, seen int64, phase lifecycle.Phase) {
+		testClasses(t, kinds.SparkClusters(config.Default, nil), func(sc *sparkv1.SparkCluster, seen int64, phase lifecycle.Phase) {
 			sc.Status.ObservedGeneration, sc.Status.Operator = seen, &sparkv1.ClusterOperatorStatus{Phase: string(phase)}
 		}, true)
 	})
 	t.Run("scheduledsparkapplication", func(t *testing.T) {
-		testClasses(t, kinds.Schedules(cfg), func(s *v1beta2.ScheduledSparkApplication, seen int64, _ lifecycle.Phase) {
+		testClasses(t, kinds.Schedules(config.Default, nil), func(s *v1beta2.ScheduledSparkApplication, seen int64, _ lifecycle.Phase) {
 			s.Status.ObservedGeneration = seen
 		}, false)
 	})

@@ -37,7 +37,7 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	at := func(now time.Time) {
 		t.Helper()
 		r := &Reconciler{
-			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kinds.Schedules(config.Default()),
+			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kinds.Schedules(config.Default, nil),
 			clock: func() time.Time { return now }, dependents: dependents.Client{Client: emptyCache{w.API}, Live: counted},
 			reports: reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 		}

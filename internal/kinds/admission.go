@@ -29,9 +29,9 @@ type Admitted struct {
 	Restarts func(cfg config.Configuration, old, edited client.Object) string
 }
 
-// Admission returns the descriptions of the five kinds for the admission webhook. The optional function in `labels`
-// returns the labels of a namespace, which select the platform's defaults.
-func Admission(labels ...NamespaceLabels) []Admitted {
+// Admission returns the descriptions of the five kinds for the admission webhook. The labels of
+// namespaces select the platform's defaults. If the function labels is nil, only the defaults for all namespaces apply.
+func Admission(labels NamespaceLabels) []Admitted {
 	of := evaluatedOnce(labels)
 	review := func(cfg config.Configuration, labels map[string]string, object client.Object, now time.Time) dialect.Review {
 		return reviewWith(cfg, labels, of(cfg, object), object, now)

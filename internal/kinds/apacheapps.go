@@ -26,7 +26,7 @@ const ApacheApplicationName = "apachesparkapplication"
 
 // ApacheApplications returns the kind of the SparkApplications of spark.apache.org/v1. Each pass calls the function
 // settings, because some settings can change while the operator runs.
-func ApacheApplications(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+func ApacheApplications(settings func() config.Configuration, labels NamespaceLabels) kind.Kind {
 	type application = sparkv1.SparkApplication
 	defaults := platformDefaults(settings(), labels)
 	applications := func(app *application) apacheapp.Applications { return apacheWith(settings(), defaults(app)) }

@@ -25,7 +25,7 @@ const ClusterName = "sparkcluster"
 // SparkClusters returns the kind of the SparkClusters of spark.apache.org/v1, which are standalone clusters. They have
 // no attempts and no drivers. All objects of a cluster are auxiliary objects, and its pods belong to the StatefulSets
 // among these objects.
-func SparkClusters(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+func SparkClusters(settings func() config.Configuration, labels NamespaceLabels) kind.Kind {
 	type cluster = sparkv1.SparkCluster
 	defaults := platformDefaults(settings(), labels)
 	clusters := func(sc *cluster) apachecluster.Clusters { return clustersWith(settings(), defaults(sc)) }

@@ -20,14 +20,9 @@ import (
 )
 
 // SparkConnects returns the kind of the SparkConnects of sparkoperator.k8s.io/v1alpha1, which are Spark Connect
-// servers. A server's pod is the driver of its attempt. Its Service is an auxiliary object.
-func SparkConnects(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
-	return LiveSparkConnects(func() config.Configuration { return cfg }, labels...)
-}
-
-// LiveSparkConnects returns the kind of the SparkConnects for an operator whose platform rules may change while it
-// runs. Each decision calls the function settings to read the current rules.
-func LiveSparkConnects(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+// servers. A server's pod is the driver of its attempt. Its Service is an auxiliary object. For the arguments see
+// SparkApplications.
+func SparkConnects(settings func() config.Configuration, labels NamespaceLabels) kind.Kind {
 	cfg := settings()
 	fixed := sparkconnect.Connects{Options: connectOptions(cfg)} // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)

@@ -28,18 +28,17 @@ import (
 //     emit events and adopt pods. If the labels are unknown, only the defaults for all namespaces apply.
 type NamespaceLabels func(namespace string) map[string]string
 
-// platformDefaults returns a function that returns the platform's defaults for an object. If the list `labels` is not
-// empty, its first function returns the labels of the object's namespace. Otherwise only the defaults for all
-// namespaces apply.
-func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(client.Object) *platform.Settings {
+// platformDefaults returns a function that returns the platform's defaults for an object. If the function labels is nil,
+// only the defaults for all namespaces apply.
+func platformDefaults(cfg config.Configuration, labels NamespaceLabels) func(client.Object) *platform.Settings {
 	if len(cfg.Defaults) == 0 {
 		return func(client.Object) *platform.Settings { return nil }
 	}
 	set := defaults.New(cfg.Defaults)
 	return func(object client.Object) *platform.Settings {
 		var own map[string]string
-		if len(labels) > 0 && labels[0] != nil {
-			own = labels[0](object.GetNamespace())
+		if labels != nil {
+			own = labels(object.GetNamespace())
 		}
 		return set.For(own)
 	}
@@ -47,7 +46,7 @@ func platformDefaults(cfg config.Configuration, labels []NamespaceLabels) func(c
 
 // evaluatedOnce returns a function that returns the platform's defaults for an object in a given configuration. The
 // function prepares the configuration's entries only if they differ from the entries of the previous call.
-func evaluatedOnce(labels []NamespaceLabels) func(config.Configuration, client.Object) *platform.Settings {
+func evaluatedOnce(labels NamespaceLabels) func(config.Configuration, client.Object) *platform.Settings {
 	type evaluated struct {
 		first *defaults.Default
 		of    func(client.Object) *platform.Settings
@@ -67,7 +66,7 @@ func evaluatedOnce(labels []NamespaceLabels) func(config.Configuration, client.O
 }
 
 // Defaults returns the platform's defaults for an object; nil if there are none.
-func Defaults(cfg config.Configuration, object client.Object, labels ...NamespaceLabels) *platform.Settings {
+func Defaults(cfg config.Configuration, object client.Object, labels NamespaceLabels) *platform.Settings {
 	return platformDefaults(cfg, labels)(object)
 }
 

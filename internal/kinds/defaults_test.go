@@ -68,7 +68,7 @@ func TestRulesAndQuotasSeeDefaults(t *testing.T) {
 		object.SetName("pi")
 		object.SetNamespace("batch")
 		object.SetUID("11111111-2222-4333-8444-555555555555")
-		review := Admission()[i].Review(cfg, nil, object, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+		review := Admission(nil)[i].Review(cfg, nil, object, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 		if len(review.Faults) > 0 {
 			t.Errorf("%T: %v", object, review.Faults)
 			continue

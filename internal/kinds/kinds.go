@@ -22,15 +22,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// SparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2. The labels of namespaces
-// select the platform's defaults.
-func SparkApplications(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
-	return LiveSparkApplications(func() config.Configuration { return cfg }, labels...)
-}
-
-// LiveSparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2 for an operator whose
-// platform rules may change while it runs. Each decision calls the function settings to read the current rules.
-func LiveSparkApplications(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+// SparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2. Each decision calls the
+// function settings to read the platform's rules, because they may change while the operator runs. The labels of
+// namespaces select the platform's defaults. If the function labels is nil, only the defaults for all namespaces apply.
+func SparkApplications(settings func() config.Configuration, labels NamespaceLabels) kind.Kind {
 	cfg := settings()
 	fixed := sparkapp.Dialect{Options: dialectOptions(cfg)} // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)

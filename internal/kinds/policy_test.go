@@ -30,7 +30,7 @@ var manifests = []string{
 // all returns the kinds of a configuration in the order of kinds.Admission.
 func all(now func() config.Configuration) []kind.Kind {
 	return []kind.Kind{
-		kinds.LiveSparkApplications(now), kinds.LiveSchedules(now), kinds.LiveSparkConnects(now), kinds.ApacheApplications(now), kinds.SparkClusters(now),
+		kinds.SparkApplications(now, nil), kinds.Schedules(now, nil), kinds.SparkConnects(now, nil), kinds.ApacheApplications(now, nil), kinds.SparkClusters(now, nil),
 	}
 }
 
@@ -49,7 +49,7 @@ func object(t *testing.T, i int, pieces ...string) client.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := kinds.Admission()[i].New()
+	out := kinds.Admission(nil)[i].New()
 	if err := json.Unmarshal(text, out); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 	} {
 		cfg, open := configWithRules(t, c.rules), configWithRules(t, "")
 		open.Policy.AllowSnippetAnnotations = true
-		for i, admitted := range kinds.Admission() {
+		for i, admitted := range kinds.Admission(nil) {
 			if c.pieces[i] == "" {
 				continue
 			}
@@ -288,7 +288,7 @@ func TestPolicyOfSparkSubmit(t *testing.T) {
 	t.Parallel()
 	const bySparkSubmit = `spec: {submission: {mode: SparkSubmit}}`
 	review := func(rules string, pieces ...string) []*dialect.FieldError {
-		return kinds.Admission()[0].Review(configWithRules(t, rules), nil, object(t, 0, pieces...), noon).Faults
+		return kinds.Admission(nil)[0].Review(configWithRules(t, rules), nil, object(t, 0, pieces...), noon).Faults
 	}
 	for _, mode := range []string{unchanged, bySparkSubmit} {
 		if faults := review(`{name: p, level: restricted}`, mode, hardened); len(faults) > 0 {

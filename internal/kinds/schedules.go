@@ -18,14 +18,9 @@ import (
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
-// Schedules returns the kind of the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2.
-func Schedules(cfg config.Configuration, labels ...NamespaceLabels) kind.Kind {
-	return LiveSchedules(func() config.Configuration { return cfg }, labels...)
-}
-
-// LiveSchedules returns the kind of the ScheduledSparkApplications for an operator whose platform rules may change
-// while it runs. Each decision calls the function settings to read the current rules.
-func LiveSchedules(settings func() config.Configuration, labels ...NamespaceLabels) kind.Kind {
+// Schedules returns the kind of the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2. For the arguments see
+// SparkApplications.
+func Schedules(settings func() config.Configuration, labels NamespaceLabels) kind.Kind {
 	cfg := settings()
 	fixed := scheduleDialect(cfg) // for functions that do not depend on defaults
 	defaults := platformDefaults(cfg, labels)

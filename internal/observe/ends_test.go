@@ -76,7 +76,7 @@ func TestObserveGone(t *testing.T) {
 		{"objects of the attempt are deleted", remembers(lifecycle.Waiting, 1, ""), end, nil, nil, 1},
 		{"application is being suspended", remembers(lifecycle.Suspending, 1, ""), end, nil, nil, 1},
 	} {
-		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
+		o := Observer{Kind: kinds.SparkApplications(config.Default, nil), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.status
 		o.Ended.Note(key, feed.End{Pod: feed.LastState(test.gone), Gone: true})
@@ -124,7 +124,7 @@ func TestObserveTaken(t *testing.T) {
 		"the driver ended, and the executor is not counted": {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over}, []lifecycle.DriverPhase{completed}},
 		"the driver is of another attempt":                  {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
 	} {
-		o := Observer{Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}}
+		o := Observer{Kind: kinds.SparkApplications(config.Default, nil), Ended: &feed.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
 		o.Ended.Note(key, feed.End{Pod: feed.LastState(taken), Gone: true, Taken: true})
@@ -165,7 +165,7 @@ func TestLookAgainAfterWhatIsGone(t *testing.T) {
 	failed := endedExecutor("1", 1)
 	failed.Labels[identity.AppUIDLabel], failed.OwnerReferences[0].UID = string(app.UID), app.UID
 	o := Observer{
-		Kind: kinds.SparkApplications(config.Default()), Ended: &feed.Ended{}, Explainer: explain.New(w.API, w.API, nil),
+		Kind: kinds.SparkApplications(config.Default, nil), Ended: &feed.Ended{}, Explainer: explain.New(w.API, w.API, nil),
 		Dependents: dependents.Client{Client: empty{w.API}, Live: w.API},
 	}
 	for _, want := range []struct {

@@ -36,7 +36,7 @@ type (
 // runApache starts an operator that serves only SparkApplications of spark.apache.org.
 func (w *world) runApache(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
-	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.ApacheApplications(op.Settings) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.ApacheApplications(op.Settings, nil) }, change)
 }
 
 // apacheApp creates a SparkApplication of spark.apache.org.

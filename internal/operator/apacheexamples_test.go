@@ -73,7 +73,7 @@ func checkLaunch(t *testing.T, file, kind string, text []byte) {
 		return
 	}
 	app.UID = "5b7b3b9e-7a0e-4d7a-9b58-3f6c3a7c0002"
-	applications := kinds.ApacheApplications(config.Default)
+	applications := kinds.ApacheApplications(config.Default, nil)
 	plan := applications.Decide(app, lifecycle.Observed{}, now)
 	for _, action := range plan.Actions {
 		if action.Verb == lifecycle.Create {

@@ -496,7 +496,7 @@ func (w *world) runWith(cfg config.Configuration, clock controller.Clock, change
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	if err := Add(w.T.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
+	if err := Add(w.T.Context(), op, kinds.SparkApplications(op.Settings, nil), clock); err != nil {
 		w.T.Fatal(err)
 	}
 	return w.run(op)

@@ -111,7 +111,7 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	next.optional.Interval = 100 * time.Millisecond
-	if err := AddWhenServed(t.Context(), next, kinds.SparkClusters(next.Settings), time.Now); err != nil {
+	if err := AddWhenServed(t.Context(), next, kinds.SparkClusters(next.Settings, nil), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(next)

@@ -38,7 +38,7 @@ const podsOfSets = "the pods of a StatefulSet"
 func (w *world) runClusters(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
 	testkit.NeedsControllers(w.T, podsOfSets)
-	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkClusters(op.Settings) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkClusters(op.Settings, nil) }, change)
 }
 
 // workers returns a change that sets the initial, minimum and maximum number of workers of a cluster.

@@ -39,7 +39,7 @@ func (l *later) advance(step time.Duration) { l.offset.Add(int64(step)) }
 // runServers starts an operator that serves only SparkConnects.
 func (w *world) runServers(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
-	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkConnects(cfg) }, change)
+	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkConnects(op.Settings, nil) }, change)
 }
 
 // server creates a SparkConnect.

@@ -48,7 +48,7 @@ func withDefaults(w *world, text string) config.Configuration {
 // runApplications starts an operator that serves only SparkApplications of sparkoperator.k8s.io.
 func (w *world) runApplications(cfg config.Configuration, clock controller.Clock) (stop func()) {
 	w.T.Helper()
-	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkApplications(cfg, op.namespaceLabels()) }, nil)
+	return serveAlone(w, cfg, clock, func(op *Operator) controller.Kind { return kinds.SparkApplications(op.Settings, op.namespaceLabels()) }, nil)
 }
 
 // configOf returns the ConfigMap with the Spark configuration of an attempt.

@@ -73,7 +73,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 // operator stores its decisions.
 func TestDefinitionsKeepWhatIsRemembered(t *testing.T) {
 	t.Parallel()
-	kind := kinds.SparkApplications(config.Default())
+	kind := kinds.SparkApplications(config.Default, nil)
 	op, err := newOperator(t.Context(), testConfig(testkit.Namespace(t)), newWorld(t).environment())
 	if err != nil {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func (w *world) runIdle() *Operator {
 func (w *world) reconciler(op *Operator, change func(*controller.Options)) *controller.Reconciler {
 	w.T.Helper()
 	options := controller.Options{
-		Kind: kinds.SparkApplications(config.Default()), Client: op.GetClient(), Live: op.GetAPIReader(), Events: op.recorder, Metrics: op.metrics,
+		Kind: kinds.SparkApplications(config.Default, nil), Client: op.GetClient(), Live: op.GetAPIReader(), Events: op.recorder, Metrics: op.metrics,
 		Clock: time.Now, Scope: scene.Everywhere{}, Explainer: explain.New(op.GetAPIReader(), op.GetClient(), nil), Optional: op.optional,
 		ShutdownTimeout: time.Minute,
 	}

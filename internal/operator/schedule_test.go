@@ -43,10 +43,10 @@ func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	if err := Add(w.T.Context(), op, kinds.SparkApplications(cfg), clock); err != nil {
+	if err := Add(w.T.Context(), op, kinds.SparkApplications(op.Settings, nil), clock); err != nil {
 		w.T.Fatal(err)
 	}
-	if err := AddWhenServed(w.T.Context(), op, kinds.Schedules(cfg), clock); err != nil {
+	if err := AddWhenServed(w.T.Context(), op, kinds.Schedules(op.Settings, nil), clock); err != nil {
 		w.T.Fatal(err)
 	}
 	return w.run(op)
@@ -157,7 +157,7 @@ func TestScheduleLife(t *testing.T) {
 	if diff := cmp.Diff([]metav1.OwnerReference{owner}, run.OwnerReferences); diff != "" {
 		t.Errorf("owners of the run (-want +got):\n%s", diff)
 	}
-	if due := kinds.Schedules(config.Default()).Runs.Due(s, run); !due.Equal(minute) {
+	if due := kinds.Schedules(config.Default, nil).Runs.Due(s, run); !due.Equal(minute) {
 		t.Errorf("the run has the due time %s", due)
 	}
 	w.waitPod(name + "-driver")

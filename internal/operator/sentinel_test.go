@@ -37,7 +37,7 @@ func (w *world) apacheOperator(cfg config.Configuration) *Operator {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	if err := Add(w.T.Context(), op, kinds.ApacheApplications(op.Settings), time.Now); err != nil {
+	if err := Add(w.T.Context(), op, kinds.ApacheApplications(op.Settings, nil), time.Now); err != nil {
 		w.T.Fatal(err)
 	}
 	return op
@@ -167,7 +167,7 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := Add(t.Context(), op, kinds.ApacheApplications(op.Settings), time.Now); err != nil {
+			if err := Add(t.Context(), op, kinds.ApacheApplications(op.Settings, nil), time.Now); err != nil {
 				t.Fatal(err)
 			}
 			w.run(op)
@@ -198,7 +198,7 @@ func TestSentinelThatIsACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(w.T.Context(), op, kinds.SparkClusters(op.Settings), time.Now); err != nil {
+	if err := Add(w.T.Context(), op, kinds.SparkClusters(op.Settings, nil), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	w.run(op)

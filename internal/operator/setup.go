@@ -285,15 +285,15 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	var errs []error
 	switch {
 	case cfg.Applications() && cfg.ApacheApplications():
-		errs = append(errs, AddWhenServed(ctx, op, kinds.LiveSparkApplications(op.Settings, labels), time.Now))
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkApplications(op.Settings, labels), time.Now))
 	case cfg.Applications():
-		errs = append(errs, Add(ctx, op, kinds.LiveSparkApplications(op.Settings, labels), time.Now))
+		errs = append(errs, Add(ctx, op, kinds.SparkApplications(op.Settings, labels), time.Now))
 	}
 	if cfg.Schedules() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.LiveSchedules(op.Settings, labels), time.Now))
+		errs = append(errs, AddWhenServed(ctx, op, kinds.Schedules(op.Settings, labels), time.Now))
 	}
 	if cfg.ConnectServers() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.LiveSparkConnects(op.Settings, labels), time.Now))
+		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkConnects(op.Settings, labels), time.Now))
 	}
 	if cfg.ApacheApplications() {
 		errs = append(errs, AddWhenServed(ctx, op, kinds.ApacheApplications(op.Settings, labels), time.Now))

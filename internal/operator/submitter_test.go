@@ -327,7 +327,8 @@ func TestSecretsOfOthers(t *testing.T) {
 	stop := w.runReal()
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	stop()
-	objects, err := kinds.SparkApplications(testConfig()).Render(w.Get("pi"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
+	settings := func() config.Configuration { return testConfig() }
+	objects, err := kinds.SparkApplications(settings, nil).Render(w.Get("pi"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +350,7 @@ func TestSecretsOfOthers(t *testing.T) {
 
 	other := w.Application("other", scene.WithDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
 	w.waitState("other", v1beta2.ApplicationStateSuspended)
-	objects, err = kinds.SparkApplications(testConfig()).Render(w.Get("other"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
+	objects, err = kinds.SparkApplications(settings, nil).Render(w.Get("other"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
 		t.Fatal(err)
 	}

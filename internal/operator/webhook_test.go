@@ -98,7 +98,7 @@ func TestWebhookOfAStandby(t *testing.T) {
 // and the CA certificate of the webhook's server.
 func (w *world) reviewBy(url string, ca []byte, namespaces ...string) {
 	w.T.Helper()
-	kind := kinds.Admission()[0].Kind
+	kind := kinds.Admission(nil)[0].Kind
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "webhook-" + w.Namespace},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
@@ -180,7 +180,7 @@ func review(t *testing.T, address string, chain []byte) {
 	defer to.CloseIdleConnections()
 	testkit.Wait(t, "the answer to a review", func(ctx context.Context) error {
 		const text = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"DELETE"}}`
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+webhook.Path(kinds.Admission()[0].Kind), strings.NewReader(text))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+webhook.Path(kinds.Admission(nil)[0].Kind), strings.NewReader(text))
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func serveWith(t *testing.T, valid time.Duration) (url string, chain []byte) {
 func TestBrokenWebhook(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsLoopback(t)
-	path := webhook.Path(kinds.Admission()[0].Kind)
+	path := webhook.Path(kinds.Admission(nil)[0].Kind)
 	for name, c := range map[string]struct {
 		to   func(*world) admissionregistrationv1.WebhookClientConfig
 		want string

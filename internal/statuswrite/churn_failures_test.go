@@ -34,7 +34,7 @@ func TestFailedExecutorsOfServerAreDebounced(t *testing.T) {
 		{"an event is about the spec", fails, []lifecycle.Notice{{Part: lifecycle.Application}}, false},
 		{"a condition changes", tells, []lifecycle.Notice{failed}, false},
 	} {
-		churn := kinds.SparkConnects(config.Default()).ExecutorChurn
+		churn := kinds.SparkConnects(config.Default, nil).ExecutorChurn
 		plan := lifecycle.Plan{Notices: test.tell}
 		if got := OnlyExecutorChurn(churn, plan, []byte(test.patch)); got != test.want {
 			t.Errorf("%s: debounced: %t", test.name, got)

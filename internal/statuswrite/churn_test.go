@@ -19,7 +19,7 @@ func TestOnlyExecutorChurn(t *testing.T) {
 	scaling := func(plan *lifecycle.Plan) {
 		plan.Transitions = []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
 	}
-	kind := kinds.SparkApplications(config.Default())
+	kind := kinds.SparkApplications(config.Default, nil)
 	for _, test := range []struct {
 		name   string
 		patch  string

@@ -87,13 +87,11 @@ func TestStatusPatch(t *testing.T) {
 // TestStatusPatchIsTheWholeDifference checks that leaving out equal fields before the comparison does not change the
 // patch.
 func TestStatusPatchIsTheWholeDifference(t *testing.T) {
-	cfg := config.Default()
-	t.Run("SparkApplication", wholeDifference(kinds.SparkApplications(cfg)))
-	t.Run("ScheduledSparkApplication", wholeDifference(kinds.Schedules(cfg)))
-	t.Run("SparkConnect", wholeDifference(kinds.SparkConnects(cfg)))
-	settings := func() config.Configuration { return cfg }
-	t.Run("SparkApplication of Apache", wholeDifference(kinds.ApacheApplications(settings)))
-	t.Run("SparkCluster", wholeDifference(kinds.SparkClusters(settings)))
+	t.Run("SparkApplication", wholeDifference(kinds.SparkApplications(config.Default, nil)))
+	t.Run("ScheduledSparkApplication", wholeDifference(kinds.Schedules(config.Default, nil)))
+	t.Run("SparkConnect", wholeDifference(kinds.SparkConnects(config.Default, nil)))
+	t.Run("SparkApplication of Apache", wholeDifference(kinds.ApacheApplications(config.Default, nil)))
+	t.Run("SparkCluster", wholeDifference(kinds.SparkClusters(config.Default, nil)))
 }
 
 // anyStatuses returns a filler of statuses with values that an API server could hold.

@@ -35,7 +35,7 @@ func BenchmarkReview(b *testing.B) {
 		b.Fatal(err)
 	}
 	r := &webhook.Reviewer{
-		Kind: kinds.Admission()[0], Settings: schedulersEnabled, Clock: time.Now, Log: logr.Discard(),
+		Kind: kinds.Admission(nil)[0], Settings: schedulersEnabled, Clock: time.Now, Log: logr.Discard(),
 		Serves: func(context.Context, string) (bool, error) { return true, nil },
 	}
 	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: text}}}

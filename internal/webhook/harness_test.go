@@ -136,7 +136,7 @@ func hook(t testing.TB) *hooked {
 	testkit.NeedsLoopback(t)
 	h := &hooked{World: scene.New(t), cfg: schedulersEnabled(), served: true, warnings: &warnings{}}
 	var reviewers []*webhook.Reviewer
-	for _, kind := range kinds.Admission() {
+	for _, kind := range kinds.Admission(nil) {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Labels: h.namespaceLabels, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
 	}
 	handler, err := webhook.Handler(reviewers, &webhook.Executors{Log: h.Logger()})
@@ -160,7 +160,7 @@ func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *ad
 	h.T.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
-	for _, kind := range kinds.Admission() {
+	for _, kind := range kinds.Admission(nil) {
 		gvk, resource := kind.Kind, resources[kind.Kind.Kind]
 		configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.ValidatingWebhook{
 			Name: strings.TrimPrefix(webhook.Path(gvk), "/") + "." + gvk.Group, AdmissionReviewVersions: []string{"v1"},
@@ -261,7 +261,7 @@ func (h *hooked) typed(object *unstructured.Unstructured, kind kinds.Admitted) c
 
 func kindOf(t testing.TB, kind schema.GroupVersionKind) kinds.Admitted {
 	t.Helper()
-	for _, k := range kinds.Admission() {
+	for _, k := range kinds.Admission(nil) {
 		if k.Kind == kind {
 			return k
 		}

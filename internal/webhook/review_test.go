@@ -400,7 +400,7 @@ func TestObjectBeyondTheLimitIsRefused(t *testing.T) {
 func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
-	path := webhook.Path(kinds.Admission()[0].Kind)
+	path := webhook.Path(kinds.Admission(nil)[0].Kind)
 	for name, c := range map[string]struct{ method, path, contentType, body, want string }{
 		"an unknown version": {http.MethodPost, path, "application/json", `{"apiVersion":"admission.k8s.io/v9","kind":"AdmissionReview","request":{"uid":"u"}}`, "admission.k8s.io/v9"},
 		"no review":          {http.MethodPost, path, "application/json", `[]`, "not an AdmissionReview"},
@@ -432,7 +432,7 @@ func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 	t.Parallel()
 	lines := &scene.Lines{}
 	log := (&scene.World{T: t, Log: lines}).Logger()
-	kind := kinds.Admission()[0]
+	kind := kinds.Admission(nil)[0]
 	kind.Review = func(config.Configuration, map[string]string, client.Object, time.Time) dialect.Review {
 		panic("at the disco")
 	}

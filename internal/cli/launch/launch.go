@@ -80,18 +80,18 @@ func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 // the namespace from the observed facts, so the caller must put them there. The implementation that Kind returns does
 // this itself.
 func (o Operator) kind(object client.Object) (kind.Kind, error) {
-	now := func() config.Configuration { return o.Config }
+	settings := func() config.Configuration { return o.Config }
 	switch object.(type) {
 	case *v1beta2.SparkApplication:
-		return kinds.SparkApplications(o.Config, o.labels), nil
+		return kinds.SparkApplications(settings, o.labels), nil
 	case *v1beta2.ScheduledSparkApplication:
-		return kinds.Schedules(o.Config, o.labels), nil
+		return kinds.Schedules(settings, o.labels), nil
 	case *v1alpha1.SparkConnect:
-		return kinds.SparkConnects(o.Config, o.labels), nil
+		return kinds.SparkConnects(settings, o.labels), nil
 	case *sparkv1.SparkApplication:
-		return kinds.ApacheApplications(now, o.labels), nil
+		return kinds.ApacheApplications(settings, o.labels), nil
 	case *sparkv1.SparkCluster:
-		return kinds.SparkClusters(now, o.labels), nil
+		return kinds.SparkClusters(settings, o.labels), nil
 	}
 	return kind.Kind{}, fmt.Errorf("the operator does not serve %T", object)
 }

@@ -32,7 +32,7 @@ func Kind() kind.Kind {
 		New:      func() client.Object { return &v1beta2.SparkApplication{} },
 		Status:   typed.Of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
 		Decide:   typed.Decides(Decide),
-		Progress: kind.Progress{Standing: kinds.SparkApplications(config.Default()).Progress.Standing},
+		Progress: kind.Progress{Standing: kinds.SparkApplications(config.Default, nil).Progress.Standing},
 		Render:   typed.Renders(Render),
 		Events: typed.With(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []dialect.Event {
 			var events []dialect.Event
@@ -140,7 +140,7 @@ func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 // decision requests a read from the API server, to confirm that there is none. A suspended schedule deletes all its
 // runs.
 func Schedules() kind.Kind {
-	own := kinds.Schedules(config.Default()).Runs
+	own := kinds.Schedules(config.Default, nil).Runs
 	return kind.Kind{
 		Name:   "tinyschedule",
 		New:    func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
