@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -97,7 +97,7 @@ type Executors struct {
 	Labels func(client.Object) map[string]string
 	// Remembers returns the part of a status that holds the counted executors. It is the only record of executors that
 	// start and end between two passes. If the function is nil, such executors are not counted.
-	Remembers func(client.Object) *v1beta2.OperatorStatus
+	Remembers func(client.Object) *statusv1.OperatorStatus
 }
 
 // Auxiliary describes the auxiliary objects of a driver, which Spark does not need but its clients do.

@@ -10,6 +10,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -55,7 +56,7 @@ func ApacheApplications(settings func() config.Configuration, labels NamespaceLa
 			Render: typed.Executor(func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
 				return applications(app).Executor(app, attempt, id, driver, at)
 			}),
-			Remembers: typed.Of(func(app *application) *v1beta2.OperatorStatus {
+			Remembers: typed.Of(func(app *application) *statusv1.OperatorStatus {
 				if app.Status.Operator == nil {
 					return nil
 				}

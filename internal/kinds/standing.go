@@ -6,6 +6,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -36,7 +37,7 @@ func serverStanding(sc *v1alpha1.SparkConnect) lifecycle.Standing {
 
 // addProgress copies the phase, the attempt and the start of the phase into a Standing. It reads them from the
 // operator's own part of a status.
-func addProgress(standing *lifecycle.Standing, o *v1beta2.OperatorStatus) {
+func addProgress(standing *lifecycle.Standing, o *statusv1.OperatorStatus) {
 	if o == nil {
 		return
 	}
