@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kind/typed"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
 // ClusterName is the name of the controller of SparkClusters.
@@ -63,10 +64,18 @@ func SparkClusters(settings func() config.Configuration, labels NamespaceLabels)
 	}
 }
 
+// masterClients contains the value of standalone.Request.Submitters for each value of the setting masterClients. Package
+// standalone reads an unknown value as the drivers.
+var masterClients = map[string]string{
+	config.MasterClientsDrivers:   standalone.SubmitterDrivers,
+	config.MasterClientsNamespace: standalone.SubmitterNamespace,
+	config.MasterClientsAnyone:    standalone.SubmitterAnyone,
+}
+
 func clusterOptions(cfg config.Configuration) apachecluster.Options {
 	return apachecluster.Options{
 		OperatorName: cfg.Apache.OperatorName, ClusterDomain: cfg.Apache.Clusters.Domain, MasterStart: cfg.Apache.Clusters.MasterStartTimeout.Duration,
-		Trim: *cfg.Apache.TrimHistory, Submitters: cfg.Apache.Clusters.MasterClients, Own: ownAccount(cfg),
+		Trim: *cfg.Apache.TrimHistory, Submitters: masterClients[cfg.Apache.Clusters.MasterClients], Own: ownAccount(cfg),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
 // TestResultOf checks that notices of ended runs and of runs that never started have a result for the metrics. It also
@@ -75,6 +76,21 @@ func TestKindsOutside(t *testing.T) {
 		test.change(&cfg)
 		if kinds := uiKinds(cfg); len(kinds) != test.want {
 			t.Errorf("%s: %v", name, kinds)
+		}
+	}
+}
+
+// TestMasterClients checks that each value of the setting masterClients selects the clients that it names.
+func TestMasterClients(t *testing.T) {
+	for value, want := range map[string]string{
+		"Drivers": standalone.SubmitterDrivers, "Namespace": standalone.SubmitterNamespace, "Anyone": standalone.SubmitterAnyone,
+	} {
+		cfg, err := config.Parse([]byte("apache: {clusters: {masterClients: " + value + "}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := clusterOptions(cfg).Submitters; got != want {
+			t.Errorf("%s selects %q, want %q", value, got, want)
 		}
 	}
 }
