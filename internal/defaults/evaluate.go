@@ -84,7 +84,7 @@ func evaluate(entries []Default, selected func(int) bool) *platform.Settings {
 	m := &merger{Settings: &platform.Settings{Origins: map[string]string{}}}
 	for i := range entries {
 		if selected(i) {
-			m.origin = Origin(i, entries[i].Name)
+			m.origin = originOf(i, entries[i].Name)
 			m.add(&entries[i])
 		}
 	}
@@ -93,8 +93,8 @@ func evaluate(entries []Default, selected func(int) bool) *platform.Settings {
 	return out
 }
 
-// Origin names an entry, such as "defaults[1] (team-a)".
-func Origin(index int, name string) string {
+// originOf names an entry, such as "defaults[1] (team-a)".
+func originOf(index int, name string) string {
 	text := fmt.Sprintf("defaults[%d]", index)
 	if name != "" {
 		text += " (" + name + ")"

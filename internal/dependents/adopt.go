@@ -82,7 +82,7 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 		return c.recreate(ctx, owner, object, existing, mount)
 	case !identity.BelongsTo(existing, owner):
 		return c.otherOwner(ctx, existing, gvk.Kind, owner)
-	case IsPodGroup(object) && identity.Attempt(existing) == 0:
+	case isPodGroup(object) && identity.Attempt(existing) == 0:
 		return c.recreate(ctx, owner, object, existing, mount) // another operator created it before the take-over
 	case identity.Attempt(existing) != identity.Attempt(object):
 		existing.GetObjectKind().SetGroupVersionKind(gvk)

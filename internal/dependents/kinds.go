@@ -36,8 +36,8 @@ func AlwaysWatched(object client.Object) bool {
 	return slices.ContainsFunc(Kinds, func(kind schema.GroupVersionKind) bool { return kind.Kind == KindOf(object) })
 }
 
-// IsBudget reports whether an object is a PodDisruptionBudget.
-func IsBudget(object client.Object) bool {
+// isBudget reports whether an object is a PodDisruptionBudget.
+func isBudget(object client.Object) bool {
 	_, typed := object.(*policyv1.PodDisruptionBudget)
 	return typed || KindOf(object) == KindBudget
 }
@@ -48,8 +48,8 @@ func IsSecret(object client.Object) bool {
 	return typed || KindOf(object) == "Secret"
 }
 
-// IsPodGroup reports whether an object is the pod group of a batch scheduler.
-func IsPodGroup(object client.Object) bool {
+// isPodGroup reports whether an object is the pod group of a batch scheduler.
+func isPodGroup(object client.Object) bool {
 	kind := object.GetObjectKind().GroupVersionKind()
 	return kind == gang.VolcanoKind || kind == gang.CoschedulingKind
 }
@@ -63,11 +63,11 @@ func includes(part lifecycle.Part, object client.Object) bool {
 		_, isSecret := object.(*corev1.Secret)
 		return !isSecret
 	case lifecycle.DriverPod:
-		return IsBudget(object) || isPod && identity.IsLaunched(pod)
+		return isBudget(object) || isPod && identity.IsLaunched(pod)
 	case lifecycle.DriverBudget:
-		return IsBudget(object)
+		return isBudget(object)
 	case lifecycle.Executors:
-		if IsPodGroup(object) {
+		if isPodGroup(object) {
 			return true
 		}
 		// An executor that ended by itself is kept, so that its log can be read, as long as the attempt's driver

@@ -148,10 +148,10 @@ func (s *Set) Facts() lifecycle.Observed {
 		}
 		seen.RemainingAttempts = append(seen.RemainingAttempts, attempt)
 		going := s.Others[i].DeletionTimestamp != nil
-		if IsBudget(&s.Others[i]) && !going {
+		if isBudget(&s.Others[i]) && !going {
 			seen.Budgets = append(seen.Budgets, attempt)
 		}
-		if IsPodGroup(&s.Others[i]) && !going {
+		if isPodGroup(&s.Others[i]) && !going {
 			seen.Groups = append(seen.Groups, attempt)
 		}
 	}

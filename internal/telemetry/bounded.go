@@ -10,22 +10,22 @@ import (
 )
 
 // These constants bound the number of series that tenants can create. Tenants choose the names of namespaces, the
-// labels of applications and some reasons. A value beyond a bound is counted under Other or OtherReason.
+// labels of applications and some reasons. A value beyond a bound is counted under otherValue or otherReason.
 const (
-	// MaxNamespaces is the largest number of values that the label app_namespace has at a time.
-	MaxNamespaces = 100
-	// MaxLabelSets is the largest number of combinations of label values, for the labels that are configured.
-	MaxLabelSets = 500
+	// maxNamespaces is the largest number of values that the label app_namespace has at a time.
+	maxNamespaces = 100
+	// maxLabelSets is the largest number of combinations of label values, for the labels that are configured.
+	maxLabelSets = 500
 	// maxStates bounds the number of values of the label state. The APIs have fewer states.
 	maxStates = 40
-	// Other replaces a label value if the label already has its largest number of values.
-	Other = "other"
-	// OtherReason replaces a reason that is not in the list of known reasons.
-	OtherReason = "Other"
+	// otherValue replaces a label value if the label already has its largest number of values.
+	otherValue = "other"
+	// otherReason replaces a reason that is not in the list of known reasons.
+	otherReason = "Other"
 )
 
 // slots limits the number of values of a label. The first values, up to limit, are kept. Any further value becomes
-// Other.
+// otherValue.
 type slots struct {
 	limit int
 	taken map[string]bool
@@ -39,7 +39,7 @@ func (s *slots) take(value string) string {
 		return value
 	}
 	if len(s.taken) >= s.limit {
-		return Other
+		return otherValue
 	}
 	s.taken[value] = true
 	return value
@@ -59,7 +59,7 @@ func (s *slots) keep(used func(string) bool) {
 	}
 }
 
-// labelSets holds the combinations of values of the configured labels, at most MaxLabelSets. A combination is never
+// labelSets holds the combinations of values of the configured labels, at most maxLabelSets. A combination is never
 // dropped, because its counters would then start at zero.
 type labelSets struct {
 	names []string
@@ -78,7 +78,7 @@ const unknownLabel = "Unknown"
 func newLabelSets(labels []string) *labelSets {
 	s := &labelSets{known: map[string][]string{}}
 	for _, label := range labels {
-		s.names = append(s.names, LabelName(label))
+		s.names = append(s.names, labelName(label))
 	}
 	if len(s.names) == 0 {
 		s.known[""] = nil // the only combination exists from the start
@@ -86,8 +86,8 @@ func newLabelSets(labels []string) *labelSets {
 	return s
 }
 
-// LabelName returns the Prometheus label name for a Kubernetes label key. Forbidden characters become underscores.
-func LabelName(label string) string {
+// labelName returns the Prometheus label name for a Kubernetes label key. Forbidden characters become underscores.
+func labelName(label string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
@@ -108,8 +108,8 @@ func (s *labelSets) valuesOf(namespace string, labels map[string]string) []strin
 	if known, found := s.known[key]; found {
 		return known
 	}
-	if len(s.known) >= MaxLabelSets {
-		return slices.Repeat([]string{Other}, len(s.names))
+	if len(s.known) >= maxLabelSets {
+		return slices.Repeat([]string{otherValue}, len(s.names))
 	}
 	s.known[key] = values
 	return values
@@ -125,7 +125,7 @@ func labelValue(name, namespace string, labels map[string]string) string {
 		value = namespace
 	}
 	for key, v := range labels {
-		if LabelName(key) == name && (first == "" || key < first) {
+		if labelName(key) == name && (first == "" || key < first) {
 			first, value = key, v
 		}
 	}
@@ -193,12 +193,12 @@ func phaseValue(phase lifecycle.Phase) string {
 	if value, found := phases[phase]; found {
 		return value
 	}
-	return OtherReason
+	return otherReason
 }
 
 func reasonValue(reason string) string {
 	if reasons[reason] {
 		return reason
 	}
-	return OtherReason
+	return otherReason
 }

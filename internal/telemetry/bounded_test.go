@@ -49,7 +49,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	bounds := map[string]int{ // metrics with names from tenants; the others have fixed values
-		"sparkoperator_applications":                         (MaxNamespaces + 1) * (maxStates + 1) * (len(phases) + 1),
+		"sparkoperator_applications":                         (maxNamespaces + 1) * (maxStates + 1) * (len(phases) + 1),
 		"sparkoperator_applications_waiting":                 (len(phases) + 1) * (len(reasons) + 1),
 		"sparkoperator_applications_waiting_longest_seconds": (len(phases) + 1) * (len(reasons) + 1),
 	}
@@ -61,7 +61,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 		case bounds[family.GetName()] > 0:
 			bound = bounds[family.GetName()]
 		case strings.HasPrefix(family.GetName(), "spark_"):
-			bound = MaxLabelSets + 1
+			bound = maxLabelSets + 1
 		}
 		if series > bound {
 			t.Errorf("%s has %d series, more than %d", family.GetName(), series, bound)
@@ -75,8 +75,8 @@ func TestCardinalityIsBounded(t *testing.T) {
 				}
 			}
 		}
-		if family.GetName() == "sparkoperator_applications" && len(namespaces) > MaxNamespaces+1 {
-			t.Errorf("the label app_namespace has %d values, more than %d", len(namespaces), MaxNamespaces)
+		if family.GetName() == "sparkoperator_applications" && len(namespaces) > maxNamespaces+1 {
+			t.Errorf("the label app_namespace has %d values, more than %d", len(namespaces), maxNamespaces)
 		}
 	}
 	t.Logf("%d applications with labels of their own come to %d series", n, total)
@@ -108,7 +108,7 @@ func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
 	for round := range 3 {
-		for i := range MaxNamespaces {
+		for i := range maxNamespaces {
 			m.Record(app("k", fmt.Sprintf("round-%d-%d", round, i), "a"), lifecycle.Standing{State: "RUNNING", Phase: lifecycle.Running})
 		}
 		late := app("k", "late", "a")
@@ -116,11 +116,11 @@ func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 		m.Record(late, lifecycle.Standing{State: "RUNNING", Phase: lifecycle.Running})
 		with := samples(t, reg, "sparkoperator_applications")
 		const other = "sparkoperator_applications{app_namespace=other,kind=k,phase=Running,state=RUNNING}"
-		if len(got) != MaxNamespaces || got[other] != 0 || with[other] != 1 || len(with) != MaxNamespaces+1 {
+		if len(got) != maxNamespaces || got[other] != 0 || with[other] != 1 || len(with) != maxNamespaces+1 {
 			t.Errorf("round %d: %d series, then %d with %v others", round, len(got), len(with), with[other])
 		}
 		m.Remove("k", late.Key)
-		for i := range MaxNamespaces {
+		for i := range maxNamespaces {
 			m.Remove("k", app("k", fmt.Sprintf("round-%d-%d", round, i), "a").Key)
 		}
 	}
@@ -130,7 +130,7 @@ func TestLabelName(t *testing.T) {
 	for label, want := range map[string]string{
 		"app_type": "app_type", "app-type": "app_type", "app.kubernetes.io/name": "app_kubernetes_io_name", "a1": "a1", "é": "_", "": "",
 	} {
-		if got := LabelName(label); got != want {
+		if got := labelName(label); got != want {
 			t.Errorf("%q becomes %q, want %q", label, got, want)
 		}
 	}
@@ -142,11 +142,11 @@ func FuzzRequestOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path, query string) {
 		request := &http.Request{Method: method, URL: urlOf(path, query)}
 		verb, resource := requestOf(request)
-		if resource != "" && resource != Other && !resources[resource] {
+		if resource != "" && resource != otherValue && !resources[resource] {
 			t.Errorf("resource %q is not a value of the label resource", resource)
 		}
 		switch verb {
-		case "", "create", "update", "patch", "delete", "deletecollection", "get", "list", "watch", Other:
+		case "", "create", "update", "patch", "delete", "deletecollection", "get", "list", "watch", otherValue:
 		default:
 			t.Errorf("verb %q", verb)
 		}

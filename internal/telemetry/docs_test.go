@@ -127,7 +127,7 @@ func TestPeersNames(t *testing.T) {
 // TestFixedValues checks that the bounds are those that docs/metrics.md states. It also checks that each known reason
 // is used unchanged as the value of the label reason.
 func TestFixedValues(t *testing.T) {
-	if MaxNamespaces != 100 || MaxLabelSets != 500 {
+	if maxNamespaces != 100 || maxLabelSets != 500 {
 		t.Error("docs/metrics.md states other bounds")
 	}
 	for reason := range reasons {

@@ -15,7 +15,7 @@ import (
 //
 // Counters increase only when a transition was stored, so that a restart of the operator counts nothing twice. Gauges
 // are computed from the current state, so they are right again after the first pass over every application.
-// MaxNamespaces and MaxLabelSets bound the values of labels that tenants choose.
+// maxNamespaces and maxLabelSets bound the values of labels that tenants choose.
 type Metrics struct {
 	sets      *labelSets
 	standings *standings
@@ -41,15 +41,15 @@ type MetricsOptions struct {
 	// Labels are the labels of the metrics that have the prefix: label keys of applications, and "namespace".
 	Labels []string
 	// SubmitBuckets and StartBuckets are the ascending upper bounds, in seconds, of the two latency histograms. If
-	// empty, DefaultSubmitBuckets and DefaultStartBuckets apply.
+	// empty, defaultSubmitBuckets and defaultStartBuckets apply.
 	SubmitBuckets, StartBuckets []float64
 }
 
-// DefaultSubmitBuckets returns the buckets for the seconds from creation to the first submission: 62.5 ms to 256 s.
-func DefaultSubmitBuckets() []float64 { return prometheus.ExponentialBuckets(0.0625, 2, 13) }
+// defaultSubmitBuckets returns the buckets for the seconds from creation to the first submission: 62.5 ms to 256 s.
+func defaultSubmitBuckets() []float64 { return prometheus.ExponentialBuckets(0.0625, 2, 13) }
 
-// DefaultStartBuckets returns the buckets for the seconds from creation to the first running driver: 1 s to 1024 s.
-func DefaultStartBuckets() []float64 { return prometheus.ExponentialBuckets(1, 2, 11) }
+// defaultStartBuckets returns the buckets for the seconds from creation to the first running driver: 1 s to 1024 s.
+func defaultStartBuckets() []float64 { return prometheus.ExponentialBuckets(1, 2, 11) }
 
 // These are the results of a status write, as values of the label result.
 const (
@@ -78,7 +78,7 @@ func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 // registerPeers registers the metrics that the kubeflow operator has too, with the configured labels. It also registers
 // all gauges about custom resources.
 func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOptions) {
-	labels, prefix := m.sets.names, LabelName(options.Prefix)
+	labels, prefix := m.sets.names, labelName(options.Prefix)
 	counter := func(name, help string) *prometheus.CounterVec {
 		return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels))
 	}
@@ -101,8 +101,8 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 	m.failedTime = summary("spark_application_failure_execution_time_seconds", "Time from the last submission to the end of failed applications.")
 	m.submitSummary = summary("spark_application_submit_latency_seconds", submit)
 	m.startSummary = summary("spark_application_start_latency_seconds", start)
-	m.submitHistogram = histogram("spark_application_submit_latency_seconds_histogram", submit, options.SubmitBuckets, DefaultSubmitBuckets())
-	m.startHistogram = histogram("spark_application_start_latency_seconds_histogram", start, options.StartBuckets, DefaultStartBuckets())
+	m.submitHistogram = histogram("spark_application_submit_latency_seconds_histogram", submit, options.SubmitBuckets, defaultSubmitBuckets())
+	m.startHistogram = histogram("spark_application_start_latency_seconds_histogram", start, options.StartBuckets, defaultStartBuckets())
 	m.executorsSucceeded = counter("spark_executor_success_count", "Executors that succeeded, or were no longer needed.")
 	m.executorsFailed = counter("spark_executor_failure_count", "Executors that failed.")
 	if len(labels) == 0 { // the only series exists from the start
@@ -115,7 +115,7 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	m.standings = register(reg, &standings{
-		sets: m.sets, now: time.Now, all: map[subjectKey]entry{}, namespaces: newSlots(MaxNamespaces), states: newSlots(maxStates),
+		sets: m.sets, now: time.Now, all: map[subjectKey]entry{}, namespaces: newSlots(maxNamespaces), states: newSlots(maxStates),
 		running:   gauge(prefix+"spark_application_running_count", "Applications whose driver runs now.", labels...),
 		executors: gauge(prefix+"spark_executor_running_count", "Executors that run now.", labels...),
 		applications: gauge("sparkoperator_applications", "Custom resources that exist now, by phase and state.",

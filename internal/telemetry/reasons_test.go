@@ -84,7 +84,7 @@ func TestEveryReasonIsToldApart(t *testing.T) {
 			t.Errorf("no constant has the reason %q any more", reason)
 		}
 	}
-	if got := reasonValue("SomethingOfTheKubelet"); got != OtherReason {
+	if got := reasonValue("SomethingOfTheKubelet"); got != otherReason {
 		t.Errorf("an unknown reason is %q", got)
 	}
 }

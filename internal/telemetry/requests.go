@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// resources are the values of the label resource: the resources that the operator requests. Any other becomes Other.
+// resources are the values of the label resource: the requested resources. Any other becomes otherValue.
 var resources = map[string]bool{
 	"sparkapplications": true, "sparkapplications/status": true, "scheduledsparkapplications": true, "scheduledsparkapplications/status": true, "sparkconnects": true, "sparkconnects/status": true, "pods": true, "configmaps": true, "services": true, "secrets": true,
 	"events": true, "networkpolicies": true, "poddisruptionbudgets": true, "ingresses": true, "httproutes": true, "podgroups": true, "leases": true,
@@ -61,7 +61,7 @@ func requestOf(request *http.Request) (verb, resource string) {
 		resource += "/" + parts[2]
 	}
 	if !resources[resource] {
-		resource = Other
+		resource = otherValue
 	}
 	return verbOf(request, named), resource
 }
@@ -88,5 +88,5 @@ func verbOf(request *http.Request, named bool) string {
 		}
 		return "list"
 	}
-	return Other
+	return otherValue
 }

@@ -35,8 +35,8 @@ type LogOptions struct {
 	Waiting func(*Summary)
 }
 
-// AllExecutors is the value of LogOptions.Executor that selects the logs of all executors.
-const AllExecutors = "all"
+// allExecutors is the value of LogOptions.Executor that selects the logs of all executors.
+const allExecutors = "all"
 
 // logInterval is the time between two lists of the pods while Logs waits for the pod of the next log.
 const logInterval = time.Second
@@ -44,7 +44,7 @@ const logInterval = time.Second
 // Logs writes the logs of an object's pods. If the option Follow is set, Logs continues across restarts and attempts
 // until the object has ended or the context is canceled.
 func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
-	if o.Executor == AllExecutors {
+	if o.Executor == allExecutors {
 		return c.merged(ctx, object, o, out)
 	}
 	var last *corev1.Pod
@@ -161,7 +161,7 @@ func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
 		switch {
 		case o.Attempt > 0 && identity.Attempt(pod) != o.Attempt:
 		case o.Executor == "" && isMain,
-			o.Executor == AllExecutors && isExecutor,
+			o.Executor == allExecutors && isExecutor,
 			o.Executor != "" && isExecutor && (pod.Labels[submit.ExecutorIDLabel] == o.Executor || pod.Name == o.Executor):
 			chosen = append(chosen, *pod)
 		}

@@ -17,7 +17,7 @@ import (
 
 // These are the goals of Wait.
 const (
-	GoalRunning   = "running"
+	goalRunning   = "running"
 	GoalReady     = "ready"
 	GoalSucceeded = "succeeded"
 	GoalEnded     = "ended"
@@ -25,7 +25,7 @@ const (
 )
 
 // Goals lists all goals.
-var Goals = []string{GoalRunning, GoalReady, GoalSucceeded, GoalEnded, GoalDeleted}
+var Goals = []string{goalRunning, GoalReady, GoalSucceeded, GoalEnded, GoalDeleted}
 
 // reached reports whether an object has reached a goal. If the object has failed and can never reach the goal, it
 // returns an error.
@@ -34,7 +34,7 @@ func reached(s *Summary, goal string) (bool, error) {
 		return false, nil // the status is about an older spec
 	}
 	switch {
-	case goal == GoalRunning && (s.Result == Running || s.Result == Succeeded),
+	case goal == goalRunning && (s.Result == Running || s.Result == Succeeded),
 		goal == GoalReady && s.Ready,
 		(goal == GoalSucceeded || goal == GoalEnded) && s.Result == Succeeded:
 		return true, nil

@@ -86,7 +86,7 @@ type outcome struct {
 // waits until its reason is stored in the status.
 func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observed) outcome {
 	if object.GetUID() == "" {
-		object.SetUID(PlaceholderUID)
+		object.SetUID(placeholderUID)
 	}
 	out := outcome{beside: map[string]string{}}
 	for range maxPasses {

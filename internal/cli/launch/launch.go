@@ -31,9 +31,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// PlaceholderUID is the UID of a custom resource that is not stored yet. The resource needs a UID, because the names
+// placeholderUID is the UID of a custom resource that is not stored yet. The resource needs a UID, because the names
 // and the labels of the objects that the operator creates depend on it.
-const PlaceholderUID types.UID = "00000000-0000-4000-8000-000000000000"
+const placeholderUID types.UID = "00000000-0000-4000-8000-000000000000"
 
 // maxPasses is the largest number of passes to compute until the operator creates an object. One pass is not always
 // enough, because the operator announces some launches in the status before it creates an object.
@@ -107,7 +107,7 @@ func (o Operator) Defaults(object client.Object) *platform.Settings {
 func (o Operator) Fresh(object client.Object) client.Object {
 	fresh := object.DeepCopyObject().(client.Object)
 	if fresh.GetUID() == "" {
-		fresh.SetUID(PlaceholderUID)
+		fresh.SetUID(placeholderUID)
 	}
 	if fresh.GetNamespace() == "" {
 		fresh.SetNamespace(metav1.NamespaceDefault)
@@ -226,7 +226,7 @@ func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, 
 // observed returns the facts that the operator observes right after it has created the given driver or submitter pod.
 func observed(pod *corev1.Pod, attempt int32) (seen lifecycle.Observed) {
 	pod = pod.DeepCopy()
-	pod.UID, pod.Status.Phase = PlaceholderUID, corev1.PodPending
+	pod.UID, pod.Status.Phase = placeholderUID, corev1.PodPending
 	container := ""
 	if len(pod.Spec.Containers) > 0 {
 		container = pod.Spec.Containers[0].Name
