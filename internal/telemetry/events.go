@@ -43,7 +43,7 @@ type Recorder struct {
 	reader  client.Reader
 	log     logr.Logger
 	metrics *Metrics
-	shards  [eventWorkers]chan *corev1.Event
+	queues  [eventWorkers]chan *corev1.Event
 
 	mu      sync.Mutex
 	waiting map[waiter]int
@@ -59,8 +59,8 @@ type waiter struct {
 // NewRecorder returns a recorder that writes with writer and reads existing Events with reader (not from a cache).
 func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, metrics *Metrics) *Recorder {
 	r := &Recorder{writer: writer, reader: reader, log: log, metrics: metrics, waiting: map[waiter]int{}}
-	for i := range r.shards {
-		r.shards[i] = make(chan *corev1.Event, eventQueue)
+	for i := range r.queues {
+		r.queues[i] = make(chan *corev1.Event, eventQueue)
 	}
 	return r
 }
@@ -78,7 +78,7 @@ func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason
 		return
 	}
 	select {
-	case r.shards[who.worker] <- event:
+	case r.queues[who.worker] <- event:
 	default:
 		r.leave(who)
 		r.drop(event, fmt.Errorf("more than %d events wait to be written", eventQueue))
@@ -144,7 +144,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, stop) })
 	var workers sync.WaitGroup
-	for worker := range r.shards {
+	for worker := range r.queues {
 		workers.Go(func() { r.work(ctx, writing, worker) })
 	}
 	workers.Wait()
@@ -154,7 +154,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 func (r *Recorder) work(ctx, writing context.Context, worker int) {
 	for {
 		select {
-		case event := <-r.shards[worker]:
+		case event := <-r.queues[worker]:
 			r.leave(waiter{worker, event.Namespace})
 			r.write(writing, event)
 		case <-ctx.Done():
@@ -167,7 +167,7 @@ func (r *Recorder) work(ctx, writing context.Context, worker int) {
 func (r *Recorder) drain(writing context.Context, worker int) {
 	for {
 		select {
-		case event := <-r.shards[worker]:
+		case event := <-r.queues[worker]:
 			r.leave(waiter{worker, event.Namespace})
 			r.write(writing, event)
 		default:
