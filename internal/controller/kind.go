@@ -1,5 +1,5 @@
 // Package controller turns decisions into API calls. It contains the operator's only reconciler. Every pass has the
-// same steps: observe, decide, render, apply, record, report.
+// same steps: observe, decide, apply (which renders the objects to create), auxiliary, record, report.
 //
 // A kind (package kind) describes what is special about one type of custom resource. Each step returns its result. This
 // package combines the results into one status write at the end, the events after that write, and the time of the next

@@ -121,7 +121,7 @@ func CompareNames(a, b string) int {
 }
 
 // Facts returns what decisions need to know about the dependents. The order is fixed, so that the same objects lead to
-// the same decision. The result contains no runs; the kind of a schedule reads them itself.
+// the same decision. The result contains no runs, which runs.Observe reads.
 func (s *Set) Facts() lifecycle.Observed {
 	var seen lifecycle.Observed
 	for i := range s.Drivers {

@@ -1,5 +1,5 @@
-// Package kind has the types that describe a kind of custom resource to the reconciler: the pure functions of the
-// kind's dialect, and the capabilities of the kind.
+// Package kind has the types that describe a kind of custom resource to the reconciler: the functions of the kind's
+// dialect, and the capabilities of the kind.
 package kind
 
 import (
@@ -17,8 +17,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Kind describes a kind of custom resource to the reconciler. Its functions are pure: they read only their arguments,
-// and may be called again for the same object in one pass. The zero value of a capability means that the kind lacks it.
+// Kind describes a kind of custom resource to the reconciler. Its functions change nothing but the object that they
+// receive, and may be called again for the same object in one pass. Besides their arguments, they may read the current
+// configuration and, for the platform's defaults, the labels of the object's namespace in the cache (package kinds).
+// The zero value of a capability means that the kind lacks it.
 type Kind struct {
 	// Name is the name of the controller in logs, metrics and the queue, such as "sparkapplication".
 	Name string
@@ -161,7 +163,7 @@ type Secrets struct {
 }
 
 // Runs describes to the reconciler the runs of a kind that creates applications. Each run is a custom resource that
-// another Kind handles. The functions are pure, like the functions of a Kind.
+// another Kind handles. The functions read only their arguments and the configuration at the start of the operator.
 //
 // A run belongs to an owner if its owner references contain the owner's UID, whatever labels the run has. The name of a
 // run depends only on its purpose. If a pass tries to create the same run again, it finds the existing run.

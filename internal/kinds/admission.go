@@ -15,7 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// Admitted describes a kind of custom resource to the admission webhook. Its functions are pure.
+// Admitted describes a kind of custom resource to the admission webhook. Its functions change nothing. Besides their
+// arguments, Review and Restarts read the labels of the object's namespace (Admission).
 type Admitted struct {
 	Kind schema.GroupVersionKind
 	// New returns an empty object.

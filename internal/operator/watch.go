@@ -23,11 +23,6 @@ import (
 )
 
 // Add adds a kind that the operator reconciles. It waits until the API server serves the kind.
-//
-// A custom resource is queued by its own events, by every event of its pods, and by the creation and deletion of its
-// other dependents. An event that is unlikely to need a decision soon is queued with a delay, so that one pass handles
-// several such events (feed.Pods). An update that contains only our own status write is dropped (NoEchoes). All other
-// updates are queued, because any of them may change a decision.
 func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
@@ -40,6 +35,19 @@ func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controll
 }
 
 // attach starts to reconcile a kind that the API server serves. The operator may already be running.
+//
+// These events queue a custom resource:
+//
+//   - Events of the custom resource itself, except updates that contain only our own status write (NoEchoes). All other
+//     updates may change a decision.
+//   - All events of its pods. If the kind has runs: the events of its runs, and the ends of their pods (runs.Watch).
+//   - Creations and deletions of its other dependents. Updates of auxiliary objects are included if their kind is vital
+//     (feed.ChangesOf), and edits by others if their kind is optional (feed.CreatedOrEdited). If a pass itself deletes
+//     auxiliary objects after the end of the driver, the deletions are left out (Unexpected).
+//   - Changes of its namespace's labels, and whether the namespace is served, if the configuration depends on them.
+//
+// An event that is unlikely to need a decision soon is queued with a delay, so that one pass handles several such
+// events (feed.Pods, feed.Arrivals).
 func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.GroupVersionKind, clock controller.Clock) error {
 	scope, err := op.newScope()
 	if err != nil {

@@ -66,9 +66,9 @@ func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Opt
 	}
 }
 
-// Feed connects a controller to the caches: if an object is created or deleted, the controller queues the custom
-// resources that toOwner returns for the object. Feed may be called before or after a cache is filled: each cache feeds
-// each controller once.
+// Feed connects a controller to the caches: if an object is created or deleted, or an auxiliary object is edited by
+// others (feed.CreatedOrEdited), the controller queues the custom resources that toOwner returns for the object. Feed
+// may be called before or after a cache is filled: each cache feeds each controller once.
 func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler) error {
 	to := fed{work, toOwner}
 	c.mu.Lock()
