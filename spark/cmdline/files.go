@@ -46,10 +46,10 @@ func (p *parser) template(key string) ([]byte, error) {
 	}
 	data, err := p.readText(file)
 	if err != nil {
-		return nil, keyError(key, "%v", err)
+		return nil, submit.KeyErrorf(key, "%v", err)
 	}
 	if data, err = podtemplate.FromFile(data); err != nil {
-		return nil, keyError(key, "%s %v", file, err)
+		return nil, submit.KeyErrorf(key, "%s %v", file, err)
 	}
 	p.conf.Delete(key)
 	return data, nil
@@ -64,14 +64,14 @@ func (p *parser) templatePath(key string) (string, error) {
 	}
 	uri, problem := p.resolve(key, text)
 	if problem != "" {
-		return "", keyError(key, "%s", problem)
+		return "", submit.KeyErrorf(key, "%s", problem)
 	}
 	u, err := url.Parse(uri)
 	if err != nil {
-		return "", keyError(key, "%s is not a valid URI", p.conf.Quote(key, text))
+		return "", submit.KeyErrorf(key, "%s is not a valid URI", p.conf.Quote(key, text))
 	}
 	if u.Scheme != "file" && u.Scheme != "local" {
-		p.onlyByJVM(keyError(key, "%s can be read only with a client of its file system; download it, and name the local file", p.conf.Quote(key, text)))
+		p.onlyByJVM(submit.KeyErrorf(key, "%s can be read only with a client of its file system; download it, and name the local file", p.conf.Quote(key, text)))
 		return "", nil
 	}
 	return p.absolute(u.Path), nil
@@ -95,10 +95,10 @@ func (p *parser) credentials() error {
 		}
 		data, err := p.readFile(file)
 		if err != nil {
-			return keyError(c.key, "%v", err)
+			return submit.KeyErrorf(c.key, "%v", err)
 		}
 		if len(data) == 0 {
-			return keyError(c.key, "%s is empty", p.absolute(file))
+			return submit.KeyErrorf(c.key, "%s is empty", p.absolute(file))
 		}
 		*c.into = data
 		p.conf.Delete(c.key)
@@ -116,7 +116,7 @@ func (p *parser) kerberos() error {
 		}
 		data, err := p.readText(file)
 		if err != nil {
-			return keyError(krb5, "%v", err)
+			return submit.KeyErrorf(krb5, "%v", err)
 		}
 		p.r.Krb5Conf = &submit.File{Name: path.Base(p.absolute(file)), Content: data}
 		p.conf.Delete(krb5)
@@ -128,7 +128,7 @@ func (p *parser) kerberos() error {
 	}
 	data, err := p.readFile(file)
 	if err != nil {
-		return keyError(key, "%v", err)
+		return submit.KeyErrorf(key, "%v", err)
 	}
 	p.r.Keytab = &submit.File{Name: path.Base(p.absolute(file)), Content: data}
 	p.conf.Delete(keytab, old)
@@ -147,7 +147,7 @@ func (p *parser) podGroup() error {
 		return nil
 	}
 	if p.r.PodGroupTemplate, err = p.readFile(file); err != nil {
-		return keyError(volcanoFileKey, "%v", err)
+		return submit.KeyErrorf(volcanoFileKey, "%v", err)
 	}
 	p.conf.Delete(volcanoFileKey)
 	return nil
@@ -161,7 +161,7 @@ func (p *parser) hadoopConf() error {
 		return nil
 	}
 	if p.conf.Has(key) {
-		return keyError(key, "cannot be used together with %s of the environment; unset one of them", variable)
+		return submit.KeyErrorf(key, "cannot be used together with %s of the environment; unset one of them", variable)
 	}
 	files, err := p.readDir(variable, dir)
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *parser) hadoopConf() error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		data, err := p.text(path.Join(p.absolute(dir), name), files[name])
 		if err != nil {
-			return fieldError(variable, "%v", err)
+			return submit.FieldErrorf(variable, "%v", err)
 		}
 		p.r.HadoopConfFiles[name] = string(data)
 	}
@@ -252,7 +252,7 @@ func (p *parser) readDir(variable, dir string) (map[string][]byte, error) {
 	}
 	files, err := p.submitter.ReadDir(p.absolute(dir))
 	if err != nil {
-		return nil, fieldError(variable, "%s cannot be read: %v", p.absolute(dir), err)
+		return nil, submit.FieldErrorf(variable, "%s cannot be read: %v", p.absolute(dir), err)
 	}
 	return files, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // option is an option of spark-submit (SparkSubmitOptionParser).
@@ -95,7 +96,7 @@ var withEqual = regexp.MustCompile(`^(--[^=]+)=([^\n\r\x{85}\x{2028}\x{2029}]+)$
 // scan parses the command line up to the primary resource.
 func (p *parser) scan(args []string) error {
 	if len(args) > 0 && args[0] == "run-example" {
-		return fieldError("Resource", "run-example takes jars of the submitter's Spark; give the image's examples jar and --class instead")
+		return submit.FieldErrorf("Resource", "run-example takes jars of the submitter's Spark; give the image's examples jar and --class instead")
 	}
 	for i := 0; i < len(args); i++ {
 		word, value, joined := args[i], "", false
@@ -108,12 +109,12 @@ func (p *parser) scan(args []string) error {
 			p.r.Arguments = slices.Clone(args[i+1:])
 			return p.resource(word)
 		case !o.in(p.major, p.minor):
-			return fieldError(o.name, "is unrecognized: Spark %d.%d does not have this option, which came with %d.%d", p.major, p.minor, o.major, o.minor)
+			return submit.FieldErrorf(o.name, "is unrecognized: Spark %d.%d does not have this option, which came with %d.%d", p.major, p.minor, o.major, o.minor)
 		case o.special != "":
-			return fieldError(o.name, "is not a submission: it %s; remove the option, or run spark-submit itself", o.special)
+			return submit.FieldErrorf(o.name, "is not a submission: it %s; remove the option, or run spark-submit itself", o.special)
 		case !o.toggle && !joined:
 			if i++; i == len(args) {
-				return fieldError(o.name, "needs a value, but is the last argument")
+				return submit.FieldErrorf(o.name, "needs a value, but is the last argument")
 			}
 			value = args[i]
 		}
@@ -124,7 +125,7 @@ func (p *parser) scan(args []string) error {
 	if err := p.checkShell(""); err != nil {
 		return err
 	}
-	return fieldError("Resource", "is missing: name the application's jar, .py or .R file after the options")
+	return submit.FieldErrorf("Resource", "is missing: name the application's jar, .py or .R file after the options")
 }
 
 func optionOf(word string) *option {
@@ -149,7 +150,7 @@ func (p *parser) take(o *option, value string) error {
 			if strings.HasPrefix(value, "spark.") {
 				shown = " " + conf.Quote("", value)
 			}
-			return fieldError(o.name, "needs KEY=VALUE, but the next argument%s has no \"=\"", shown)
+			return submit.FieldErrorf(o.name, "needs KEY=VALUE, but the next argument%s has no \"=\"", shown)
 		}
 		p.conf.Set(key, text)
 	case o.asConf:
@@ -175,16 +176,16 @@ func (p *parser) resource(word string) error {
 	switch {
 	case strings.HasPrefix(word, "-"):
 		name, _, _ := strings.Cut(word, "=")
-		return fieldError(conf.Shorten(name), "is an unrecognized option; see spark-submit --help")
+		return submit.FieldErrorf(conf.Shorten(name), "is an unrecognized option; see spark-submit --help")
 	case word == "":
-		return fieldError("Resource", "is an empty argument: name the application's jar, .py or .R file after the options")
+		return submit.FieldErrorf("Resource", "is an empty argument: name the application's jar, .py or .R file after the options")
 	}
 	if word == noResource {
 		return nil
 	}
 	var problem string
 	if p.r.Resource, problem = p.resolve("Resource", word); problem != "" {
-		return fieldError("Resource", "%s", problem)
+		return submit.FieldErrorf("Resource", "%s", problem)
 	}
 	return nil
 }
@@ -194,7 +195,7 @@ func (p *parser) resource(word string) error {
 func (p *parser) checkShell(word string) error {
 	for _, f := range [...][2]string{{"MainClass", p.r.MainClass}, {"Resource", word}} {
 		if what := shells[f[1]]; what != "" {
-			return fieldError(f[0], "%s is %s, which cannot run in cluster mode; run it with spark-submit in client mode", f[1], what)
+			return submit.FieldErrorf(f[0], "%s is %s, which cannot run in cluster mode; run it with spark-submit in client mode", f[1], what)
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func Parse(args []string, s Submitter) (submit.Request, []string, error) {
 		func() error { return p.scan(args) }, p.properties, p.settings, p.validate, p.clusterMode, p.systemProperties, p.lists, p.files, p.request,
 	} {
 		if err := part(); err != nil {
-			return submit.Request{}, nil, asError(err)
+			return submit.Request{}, nil, submit.AsError(err)
 		}
 	}
 	if p.notNative != nil {

@@ -41,7 +41,7 @@ func (p *parser) properties() error {
 func (p *parser) propertiesFile(name, file string) error {
 	data, err := p.readFile(file)
 	if err != nil {
-		return fieldError(name, "%v", err)
+		return submit.FieldErrorf(name, "%v", err)
 	}
 	return p.fillIn(name, file, data)
 }
@@ -64,7 +64,7 @@ func (p *parser) fillIn(field, file string, data []byte) error {
 	// A JVM decodes bytes that are not UTF-8 as U+FFFD.
 	properties, err := conf.UnmarshalProperties(string([]rune(string(data))))
 	if err != nil {
-		return fieldError(field, "%s: %v", p.absolute(file), err)
+		return submit.FieldErrorf(field, "%s: %v", p.absolute(file), err)
 	}
 	for key, value := range properties.All() {
 		// Spark removes blanks and control characters around a value, except line ends (Utils.trimExceptCRLF).
@@ -100,16 +100,16 @@ func (p *parser) validate() error {
 			continue
 		}
 		if n, err := conf.ParseSize(raw, conf.Byte); err != nil {
-			return keyError(key, "%v%s", err, p.from(key))
+			return submit.KeyErrorf(key, "%v%s", err, p.from(key))
 		} else if n == 0 {
-			return keyError(key, "should be more than zero%s", p.from(key))
+			return submit.KeyErrorf(key, "should be more than zero%s", p.from(key))
 		}
 	}
 	if err := p.checkNumbers(); err != nil {
 		return err
 	}
 	if _, proxy := p.options["--proxy-user"]; proxy && p.conf.Has("spark.kerberos.principal") {
-		return fieldError("--proxy-user", "cannot be used together with --principal (spark.kerberos.principal); give one of them")
+		return submit.FieldErrorf("--proxy-user", "cannot be used together with --principal (spark.kerberos.principal); give one of them")
 	}
 	return nil
 }
@@ -120,14 +120,14 @@ func (p *parser) checkNumbers() error {
 	if raw, ok := p.options[total]; !ok {
 		keys = append(keys, "spark.cores.max")
 	} else if !positive(raw) {
-		return fieldError(total, "should be a whole number more than zero, but is %s", conf.Quote("", raw))
+		return submit.FieldErrorf(total, "should be a whole number more than zero, but is %s", conf.Quote("", raw))
 	}
 	if dynamic, _ := p.conf.Get("spark.dynamicAllocation.enabled"); !strings.EqualFold(dynamic, "true") {
 		keys = append(keys, instances)
 	}
 	for _, key := range keys {
 		if raw, ok := p.conf.Get(key); ok && !positive(raw) {
-			return keyError(key, "should be a whole number more than zero, but is %s%s", conf.Quote(key, raw), p.from(key))
+			return submit.KeyErrorf(key, "should be a whole number more than zero, but is %s%s", conf.Quote(key, raw), p.from(key))
 		}
 	}
 	return nil
@@ -154,10 +154,10 @@ func positive(text string) bool {
 func (p *parser) checkJavaOptions(key string) error {
 	text, _ := p.conf.Get(key)
 	if _, ok := conf.SplitJavaOptions(text); !ok {
-		return keyError(key, "cannot be split into options: a quotation is not closed, or the last character is an unescaped backslash; correct the value")
+		return submit.KeyErrorf(key, "cannot be split into options: a quotation is not closed, or the last character is an unescaped backslash; correct the value")
 	}
 	if problem := submit.HeapOption(text, p.submitter.SparkVersion); problem != "" {
-		return keyError(key, "%s; use --driver-memory or spark.driver.memory", problem)
+		return submit.KeyErrorf(key, "%s; use --driver-memory or spark.driver.memory", problem)
 	}
 	return nil
 }
@@ -166,11 +166,11 @@ func (p *parser) checkJavaOptions(key string) error {
 func (p *parser) clusterMode() error {
 	const remote = "spark.remote"
 	if p.conf.Has(remote) {
-		return keyError(remote, "an application for Spark Connect is a client and is not submitted%s; give --master k8s://... instead of --remote", p.from(remote))
+		return submit.KeyErrorf(remote, "an application for Spark Connect is a client and is not submitted%s; give --master k8s://... instead of --remote", p.from(remote))
 	}
 	raw, ok := p.conf.Get(masterKey)
 	if !ok {
-		return keyError(masterKey, "is missing; give --master k8s://https://HOST:PORT")
+		return submit.KeyErrorf(masterKey, "is missing; give --master k8s://https://HOST:PORT")
 	}
 	var err error
 	if p.r.Master, err = p.master(masterKey, raw); err != nil {
@@ -181,11 +181,11 @@ func (p *parser) clusterMode() error {
 	case raw == "cluster":
 		return nil
 	case !ok:
-		return keyError(deployModeKey, "is missing, which means client mode, where the driver runs here; give --deploy-mode cluster")
+		return submit.KeyErrorf(deployModeKey, "is missing, which means client mode, where the driver runs here; give --deploy-mode cluster")
 	case raw == "client":
-		return keyError(deployModeKey, "in client mode the driver runs where spark-submit does%s; give --deploy-mode cluster", p.from(deployModeKey))
+		return submit.KeyErrorf(deployModeKey, "in client mode the driver runs where spark-submit does%s; give --deploy-mode cluster", p.from(deployModeKey))
 	}
-	return keyError(deployModeKey, "should be cluster, but is %s%s", conf.Quote(deployModeKey, raw), p.from(deployModeKey))
+	return submit.KeyErrorf(deployModeKey, "should be cluster, but is %s%s", conf.Quote(deployModeKey, raw), p.from(deployModeKey))
 }
 
 // master checks and normalises a master like Utils.checkAndGetK8sMasterUrl.
@@ -193,7 +193,7 @@ func (p *parser) master(key, raw string) (string, error) {
 	const prefix = "k8s://"
 	address, ok := strings.CutPrefix(raw, prefix)
 	if !ok {
-		return "", keyError(key, "%s is not Kubernetes%s; give --master k8s://https://HOST:PORT", redactedAddress(key, raw), p.from(key))
+		return "", submit.KeyErrorf(key, "%s is not Kubernetes%s; give --master k8s://https://HOST:PORT", redactedAddress(key, raw), p.from(key))
 	}
 	if !strings.Contains(address, "://") {
 		return prefix + "https://" + address, nil
@@ -203,7 +203,7 @@ func (p *parser) master(key, raw string) (string, error) {
 	case "http":
 		p.warns.Add("%s: connections to the API server over http are not encrypted; use https", key)
 	default:
-		return "", keyError(key, "%s should have https (or http) after k8s://", redactedAddress(key, raw))
+		return "", submit.KeyErrorf(key, "%s should have https (or http) after k8s://", redactedAddress(key, raw))
 	}
 	return raw, nil
 }

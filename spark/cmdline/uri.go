@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // lists resolves the files in the values of fileLists. Like Spark, it trims the items of a list that a key sets, but
@@ -32,7 +33,7 @@ func (p *parser) lists() error {
 		for i, item := range items {
 			var problem string
 			if items[i], problem = p.resolve(key, item); problem != "" {
-				return keyError(key, "%s", problem)
+				return submit.KeyErrorf(key, "%s", problem)
 			}
 		}
 		p.conf.Set(key, strings.Join(items, ","))

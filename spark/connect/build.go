@@ -87,7 +87,7 @@ func Build(r Request) (Objects, error) {
 		if len(executor.text) > len(properties) {
 			field = "ExecutorTemplate"
 		}
-		return Objects{}, fieldError(field, "%d bytes are more than a ConfigMap holds (%d); make the configuration or the template smaller", size, maxConfigMap)
+		return Objects{}, submit.FieldErrorf(field, "%d bytes are more than a ConfigMap holds (%d); make the configuration or the template smaller", size, maxConfigMap)
 	}
 	spark := server.container()
 	spark.Command, spark.Args = []string{"bash", "-c"}, arguments(options)

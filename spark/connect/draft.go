@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,15 +27,15 @@ func newDraft(r Request) (*draft, error) {
 	d := &draft{r: r, conf: r.Conf.Clone()}
 	// The Service has this name, and the rules for Service names are the strictest.
 	if errs := validation.IsDNS1035Label(ServerName(r.Name)); len(errs) > 0 {
-		return nil, fieldError("Name", "%q cannot be a server's name: its Service would have the invalid name %q: %s", r.Name, ServerName(r.Name), errs[0])
+		return nil, submit.FieldErrorf("Name", "%q cannot be a server's name: its Service would have the invalid name %q: %s", r.Name, ServerName(r.Name), errs[0])
 	}
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
-		return nil, fieldError("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
+		return nil, submit.FieldErrorf("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
 	if r.Master == "" {
 		d.r.Master = submit.DefaultMaster
 	} else if !strings.HasPrefix(r.Master, "k8s://") {
-		return nil, fieldError("Master", "%q should begin with k8s://", r.Master)
+		return nil, submit.FieldErrorf("Master", "%q should begin with k8s://", r.Master)
 	}
 	for _, f := range []struct {
 		name   string
@@ -44,7 +43,7 @@ func newDraft(r Request) (*draft, error) {
 	}{{"Labels", r.Labels}, {"ObjectLabels", r.ObjectLabels}, {"Selector", r.Selector}} {
 		for _, key := range slices.Sorted(maps.Keys(f.labels)) {
 			if err := checkLabel(key, f.labels[key]); err != nil {
-				return nil, fieldError(f.name, "%v", err)
+				return nil, submit.FieldErrorf(f.name, "%v", err)
 			}
 		}
 	}
@@ -60,7 +59,7 @@ func (d *draft) dropForeign() error {
 		value, _ := d.conf.Get(key)
 		switch {
 		case !utf8.ValidString(key) || !utf8.ValidString(value):
-			return keyError(strings.ToValidUTF8(key, "?"), "is not UTF-8 text")
+			return submit.KeyErrorf(strings.ToValidUTF8(key, "?"), "is not UTF-8 text")
 		case !strings.HasPrefix(key, "spark."):
 			d.conf.Delete(key)
 			d.warns.OfKey(key, "is left out: only keys that begin with spark. are Spark configuration")
@@ -82,21 +81,4 @@ func checkLabel(key, value string) error {
 		return fmt.Errorf("%s is not a valid label value: %s", conf.Quote(key, value), errs[0])
 	}
 	return nil
-}
-
-func keyError(key, format string, args ...any) error {
-	return &submit.Error{Key: key, Message: fmt.Sprintf(format, args...)}
-}
-
-func fieldError(field, format string, args ...any) error {
-	return &submit.Error{Field: field, Message: fmt.Sprintf(format, args...)}
-}
-
-// asError converts a *conf.Error, which methods of conf.Conf return for a value that they cannot parse, into a
-// *submit.Error. It returns every other error unchanged.
-func asError(err error) error {
-	if wrong, ok := errors.AsType[*conf.Error](err); ok {
-		return &submit.Error{Key: wrong.Key, Message: wrong.Err.Error()}
-	}
-	return err
 }

@@ -32,12 +32,12 @@ type executorTemplate struct {
 func (d *draft) executors() (executorTemplate, error) {
 	t, err := podtemplate.Read(d.r.ExecutorTemplate)
 	if err != nil {
-		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
+		return executorTemplate{}, submit.FieldErrorf("ExecutorTemplate", "%v", err)
 	}
 	d.warnDropped("ExecutorTemplate", t.Dropped)
 	wanted, err := d.conf.String(templateNameKey, overlay.ExecutorContainer)
 	if err != nil {
-		return executorTemplate{}, asError(err)
+		return executorTemplate{}, submit.AsError(err)
 	}
 	spark := &t.Pod.Spec.Containers[t.FindOrAdd(wanted, overlay.ExecutorContainer)]
 	image := cmp.Or(spark.Image, d.r.Image)
@@ -46,11 +46,11 @@ func (d *draft) executors() (executorTemplate, error) {
 			image, err = d.conf.String(imageKey, "")
 		}
 		if err != nil {
-			return executorTemplate{}, asError(err)
+			return executorTemplate{}, submit.AsError(err)
 		}
 	}
 	if image == "" {
-		return executorTemplate{}, fieldError("Image", "the executors need an image: set one for the server and the executors, or in the executors' template")
+		return executorTemplate{}, submit.FieldErrorf("Image", "the executors need an image: set one for the server and the executors, or in the executors' template")
 	}
 	if len(d.r.ExecutorTemplate) == 0 {
 		return executorTemplate{image: image}, nil
@@ -59,12 +59,12 @@ func (d *draft) executors() (executorTemplate, error) {
 	t.Pod.APIVersion, t.Pod.Kind = "v1", "Pod"
 	tree, err := podtemplate.Tree(t.Pod)
 	if err != nil {
-		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
+		return executorTemplate{}, submit.FieldErrorf("ExecutorTemplate", "%v", err)
 	}
 	podtemplate.Graft(tree, runtime.DeepCopyJSON(t.Extra), func(path string) { d.warns.OfField("ExecutorTemplate", "%s: has fields that cannot be kept", path) })
 	text, err := json.MarshalIndent(tree, "", "  ")
 	if err != nil {
-		return executorTemplate{}, fieldError("ExecutorTemplate", "%v", err)
+		return executorTemplate{}, submit.FieldErrorf("ExecutorTemplate", "%v", err)
 	}
 	return executorTemplate{text: string(text) + "\n", image: image}, nil
 }

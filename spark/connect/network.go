@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/spark/fence"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // executorBlockKey is the key of the port on which executors listen for block transfers. On the server, the key for the
@@ -22,7 +23,7 @@ func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) 
 	}
 	blocks, err := d.conf.Int(executorBlockKey, BlockManagerPort)
 	if err != nil {
-		return nil, asError(err)
+		return nil, submit.AsError(err)
 	}
 	closed := []int32{}
 	for _, p := range d.ports[:innerPorts] {

@@ -133,7 +133,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 	for key, value := range c.All() {
 		switch blanks, hides := strings.Trim(value, trimmed) != value, hidden(key, value); {
 		case hides && blanks:
-			return nil, "", false, keyError(key, "looks like a secret and has blanks at its ends, which Spark loses when it reads it from a file; "+
+			return nil, "", false, submit.KeyErrorf(key, "looks like a secret and has blanks at its ends, which Spark loses when it reads it from a file; "+
 				"write it without the blanks, or let the server's container read it from a Secret of your own")
 		case hides:
 			secret = true
@@ -144,7 +144,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 			inFile.Set(key, value)
 			continue
 		case strings.ContainsAny(key+value, "\r\x00") || strings.Contains(key, "=") || len(key)+len(value) >= argumentLimit:
-			return nil, "", false, keyError(key, "cannot be passed to Spark unchanged: it has blanks at its ends and content that survives only in a file "+
+			return nil, "", false, submit.KeyErrorf(key, "cannot be passed to Spark unchanged: it has blanks at its ends and content that survives only in a file "+
 				"(a carriage return, NUL, more than %d bytes); remove one of the two", argumentLimit)
 		default:
 			d.warns.OfKey(key, "%s reaches Spark unchanged only if the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // The default ports of a server and their names. The configuration can change the ports of the server, but not the
@@ -63,14 +64,14 @@ func portsOf(c *conf.Conf) ([]port, error) {
 		p := &ports[i]
 		n, err := c.Int(p.key, int(p.service))
 		if err != nil {
-			return nil, asError(err)
+			return nil, submit.AsError(err)
 		}
 		if n < 1 || n > 65535 {
-			return nil, keyError(p.key, "should be a port from 1 to 65535, but is %s", conf.Quote(p.key, strconv.Itoa(n)))
+			return nil, submit.KeyErrorf(p.key, "should be a port from 1 to 65535, but is %s", conf.Quote(p.key, strconv.Itoa(n)))
 		}
 		p.number = int32(n)
 		if other, ok := taken[p.number]; ok {
-			return nil, keyError(p.key, "is port %d, which %s already uses", n, other)
+			return nil, submit.KeyErrorf(p.key, "is port %d, which %s already uses", n, other)
 		}
 		taken[p.number] = p.key
 	}

@@ -49,7 +49,7 @@ func (d *draft) size() (corev1.ResourceRequirements, error) {
 		}
 		value, err := d.conf.String(key, "")
 		if err != nil {
-			return corev1.ResourceRequirements{}, asError(err)
+			return corev1.ResourceRequirements{}, submit.AsError(err)
 		}
 		c.Set(key, value)
 	}

@@ -30,12 +30,12 @@ func (s *server) container() *corev1.Container { return &s.Pod.Spec.Containers[s
 func (d *draft) server() (*server, error) {
 	t, err := podtemplate.Read(d.r.ServerTemplate)
 	if err != nil {
-		return nil, fieldError("ServerTemplate", "%v", err)
+		return nil, submit.FieldErrorf("ServerTemplate", "%v", err)
 	}
 	d.warnDropped("ServerTemplate", t.Dropped)
 	wanted, err := d.conf.String("spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
 	if err != nil {
-		return nil, asError(err)
+		return nil, submit.AsError(err)
 	}
 	s := &server{Template: t}
 	s.spark = s.FindOrAdd(wanted, overlay.DriverContainer)
@@ -57,7 +57,7 @@ func (d *draft) meta(s *server) error {
 	labels := map[string]string{}
 	for key, value := range d.conf.WithPrefix(driverLabelKey) {
 		if err := checkLabel(key, value); err != nil {
-			return keyError(driverLabelKey+key, "%v", err)
+			return submit.KeyErrorf(driverLabelKey+key, "%v", err)
 		}
 		labels[key] = value
 	}
@@ -80,7 +80,7 @@ func (d *draft) meta(s *server) error {
 	annotations := map[string]string{}
 	for key, value := range d.conf.WithPrefix(annotationKey) {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
-			return keyError(annotationKey+key, "%q is not a valid annotation name: %s", conf.Shorten(key), errs[0])
+			return submit.KeyErrorf(annotationKey+key, "%q is not a valid annotation name: %s", conf.Shorten(key), errs[0])
 		}
 		annotations[key] = value
 	}
@@ -115,7 +115,7 @@ func (d *draft) image(s *server) error {
 	firstOf := func(keys ...string) (string, error) {
 		for _, key := range keys {
 			if text, err := d.conf.String(key, ""); err != nil || text != "" {
-				return text, asError(err)
+				return text, submit.AsError(err)
 			}
 		}
 		return "", nil
@@ -125,7 +125,7 @@ func (d *draft) image(s *server) error {
 		return err
 	}
 	if spark.Image = cmp.Or(spark.Image, d.r.Image, configured); spark.Image == "" {
-		return fieldError("Image", "the server needs an image: set one for the server and the executors, or in the server's template")
+		return submit.FieldErrorf("Image", "the server needs an image: set one for the server and the executors, or in the server's template")
 	}
 	if spark.ImagePullPolicy == "" {
 		const key = imageKey + ".pullPolicy"
@@ -136,7 +136,7 @@ func (d *draft) image(s *server) error {
 		switch spark.ImagePullPolicy = corev1.PullPolicy(policy); spark.ImagePullPolicy {
 		case "", corev1.PullAlways, corev1.PullNever, corev1.PullIfNotPresent:
 		default:
-			return keyError(key, "should be Always, Never or IfNotPresent, but is %s", conf.Quote(key, policy))
+			return submit.KeyErrorf(key, "should be Always, Never or IfNotPresent, but is %s", conf.Quote(key, policy))
 		}
 	}
 	if len(s.Pod.Spec.ImagePullSecrets) > 0 {
@@ -146,7 +146,7 @@ func (d *draft) image(s *server) error {
 	for _, name := range secrets {
 		s.Pod.Spec.ImagePullSecrets = append(s.Pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
-	return asError(err)
+	return submit.AsError(err)
 }
 
 // account sets the service account that the configuration names for a driver, unless the template names one.
@@ -156,7 +156,7 @@ func (d *draft) account(s *server) error {
 	if spec.ServiceAccountName == "" && spec.DeprecatedServiceAccount == "" {
 		spec.ServiceAccountName = account
 	}
-	return asError(err)
+	return submit.AsError(err)
 }
 
 // process sets the environment, the ports and the probes of the Spark container.
@@ -220,12 +220,12 @@ func (s *server) mount(volume string, source corev1.VolumeSource, keys []string)
 	}
 	spark := s.container()
 	if slices.ContainsFunc(s.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume }) {
-		return fieldError("ServerTemplate", "spec.volumes: the name %q is reserved for the server's configuration; rename the volume", volume)
+		return submit.FieldErrorf("ServerTemplate", "spec.volumes: the name %q is reserved for the server's configuration; rename the volume", volume)
 	}
 	for _, key := range keys {
 		path := mountDir + "/" + key
 		if slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.TrimRight(m.MountPath, "/") == path }) {
-			return fieldError("ServerTemplate", "volumeMounts: %s of container %s is reserved for the server's configuration; mount the volume elsewhere", path, spark.Name)
+			return submit.FieldErrorf("ServerTemplate", "volumeMounts: %s of container %s is reserved for the server's configuration; mount the volume elsewhere", path, spark.Name)
 		}
 		spark.VolumeMounts = append(spark.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: path, SubPath: key, ReadOnly: true})
 	}
@@ -241,7 +241,7 @@ func (d *draft) keepExtra(s *server) (map[string]any, error) {
 	}
 	tree, err := podtemplate.Tree(s.Pod)
 	if err != nil {
-		return nil, fieldError("ServerTemplate", "%v", err)
+		return nil, submit.FieldErrorf("ServerTemplate", "%v", err)
 	}
 	podtemplate.Graft(tree, runtime.DeepCopyJSON(s.Extra), func(path string) { d.warns.OfField("ServerTemplate", "%s: has fields that cannot be kept", path) })
 	return s.Extra, nil

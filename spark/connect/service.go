@@ -52,10 +52,10 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	}
 	name := ServiceName(r.Name, base)
 	if errs := validation.IsDNS1035Label(name); len(errs) > 0 {
-		return nil, fieldError("Service", "metadata.name: %q is not a valid Service name: %s", name, errs[0])
+		return nil, submit.FieldErrorf("Service", "metadata.name: %q is not a valid Service name: %s", name, errs[0])
 	}
 	if base.Spec.Type == corev1.ServiceTypeExternalName {
-		return nil, fieldError("Service", "spec.type: ExternalName leads elsewhere and cannot reach the server; use ClusterIP, NodePort or LoadBalancer")
+		return nil, submit.FieldErrorf("Service", "spec.type: ExternalName leads elsewhere and cannot reach the server; use ClusterIP, NodePort or LoadBalancer")
 	}
 	if err := checkMetadata(r, base); err != nil {
 		return nil, err
@@ -80,9 +80,9 @@ func checkMetadata(r Request, base *corev1.Service) error {
 		for _, key := range slices.Sorted(maps.Keys(marks)) {
 			switch {
 			case r.Reserved != "" && strings.HasPrefix(key, r.Reserved):
-				return fieldError("Service", "metadata.%s[%s]: %s that begin with %s are reserved for the operator; use another name", part, conf.Shorten(key), part, r.Reserved)
+				return submit.FieldErrorf("Service", "metadata.%s[%s]: %s that begin with %s are reserved for the operator; use another name", part, conf.Shorten(key), part, r.Reserved)
 			case part == "labels" && (key == submit.SelectorLabel || key == submit.RoleLabel):
-				return fieldError("Service", "metadata.labels[%s]: is Spark's own, for the pods of a server; remove it", key)
+				return submit.FieldErrorf("Service", "metadata.labels[%s]: is Spark's own, for the pods of a server; remove it", key)
 			}
 		}
 	}

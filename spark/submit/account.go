@@ -47,7 +47,7 @@ func (d *draft) checkAccounts() error {
 		{"Executor", executor, d.r.Executor, []string{executorAccountKey, driverAccountKey}},
 	} {
 		if account := cmp.Or(pod.laid.ServiceAccountName, pod.template); account == denied {
-			return fieldError(pod.field+"Template", "serviceAccountName: %s", DeniedAccountMessage(denied))
+			return FieldErrorf(pod.field+"Template", "serviceAccountName: %s", DeniedAccountMessage(denied))
 		}
 		named := false
 		for _, key := range pod.keys {
@@ -56,17 +56,17 @@ func (d *draft) checkAccounts() error {
 				return err
 			}
 			if account == denied {
-				return keyError(key, "%s", DeniedAccountMessage(denied))
+				return KeyErrorf(key, "%s", DeniedAccountMessage(denied))
 			}
 			named = named || account != ""
 		}
 		if !named && cmp.Or(pod.laid.ServiceAccountName, pod.template, defaultAccount) == denied {
-			return keyError(pod.keys[0], "is not set, so the pod would use the service account default: %s", DeniedAccountMessage(denied))
+			return KeyErrorf(pod.keys[0], "is not set, so the pod would use the service account default: %s", DeniedAccountMessage(denied))
 		}
 	}
 	runner, err := d.conf.String(RunnerAccountKey, d.r.RunnerServiceAccount)
 	if err == nil && runner == denied {
-		err = keyError(RunnerAccountKey, "%s", DeniedAccountMessage(denied))
+		err = KeyErrorf(RunnerAccountKey, "%s", DeniedAccountMessage(denied))
 	}
 	return err
 }

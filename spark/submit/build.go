@@ -101,7 +101,7 @@ func Build(r Request) (Objects, error) {
 		return Objects{}, err
 	}
 	if err := d.finish(); err != nil {
-		return Objects{}, asError(err)
+		return Objects{}, AsError(err)
 	}
 	if d.notNative != nil {
 		return Objects{}, d.notNative
@@ -124,7 +124,7 @@ func runSteps(r Request) (*draft, error) {
 			continue
 		}
 		if err := s.apply(d); err != nil {
-			return nil, asError(err)
+			return nil, AsError(err)
 		}
 	}
 	return d, nil
@@ -148,21 +148,21 @@ func newDraft(r Request) (*draft, error) {
 		d.warn("%s", warning)
 	}
 	if err := d.rejectKeys(); err != nil {
-		return nil, asError(err)
+		return nil, AsError(err)
 	}
 	d.setDerived()
 	if err := d.checkConf(); err != nil {
-		return nil, asError(err)
+		return nil, AsError(err)
 	}
 	d.warnUnresolved()
 	d.props = d.conf.Clone()
 	t, err := d.template("DriverTemplate", r.DriverTemplate, "spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
 	if err != nil {
-		return nil, asError(err)
+		return nil, AsError(err)
 	}
 	d.pod, d.spark, d.extra = t.pod, t.spark, t.extra
 	if err := d.checkAccounts(); err != nil {
-		return nil, asError(err)
+		return nil, AsError(err)
 	}
 	return d, nil
 }
@@ -177,28 +177,28 @@ func (d *draft) checkRequest() error {
 	r := &d.r
 	// The version goes into image names, once for every {{SPARK_VERSION}}.
 	if len(r.SparkVersion) > maxVersion {
-		return fieldError("SparkVersion", "should be a version such as %s.0, and no longer than %d bytes", lines[len(lines)-1], maxVersion)
+		return FieldErrorf("SparkVersion", "should be a version such as %s.0, and no longer than %d bytes", lines[len(lines)-1], maxVersion)
 	}
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
-		return fieldError("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
+		return FieldErrorf("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
 	if errs := validation.IsValidLabelValue(r.AppID); r.AppID == "" || len(errs) > 0 {
-		return fieldError("AppID", "%q should be a label value such as spark-0123456789abcdef0123456789abcdef", r.AppID)
+		return FieldErrorf("AppID", "%q should be a label value such as spark-0123456789abcdef0123456789abcdef", r.AppID)
 	}
 	if errs := validation.IsDNS1123Subdomain(r.ResourceNamePrefix); len(errs) > 0 {
-		return fieldError("ResourceNamePrefix", "%q cannot be the prefix of object names: %s", r.ResourceNamePrefix, errs[0])
+		return FieldErrorf("ResourceNamePrefix", "%q cannot be the prefix of object names: %s", r.ResourceNamePrefix, errs[0])
 	}
 	if r.DriverPodName == "" {
 		r.DriverPodName = DriverPodName(r.ResourceNamePrefix)
 	}
 	if errs := validation.IsDNS1123Subdomain(r.DriverPodName); len(errs) > 0 {
-		return fieldError("DriverPodName", "%q is not a valid pod name: %s", r.DriverPodName, errs[0])
+		return FieldErrorf("DriverPodName", "%q is not a valid pod name: %s", r.DriverPodName, errs[0])
 	}
 	if r.ConfigMapName == "" {
 		r.ConfigMapName = bounded("spark-drv-", r.ResourceNamePrefix, "-conf-map")
 	}
 	if errs := validation.IsDNS1123Subdomain(r.ConfigMapName); len(errs) > 0 {
-		return fieldError("ConfigMapName", "%q is not a valid ConfigMap name: %s", r.ConfigMapName, errs[0])
+		return FieldErrorf("ConfigMapName", "%q is not a valid ConfigMap name: %s", r.ConfigMapName, errs[0])
 	}
 	return d.checkApplication()
 }
@@ -211,10 +211,10 @@ func (d *draft) checkApplication() error {
 		r.Master = DefaultMaster
 	}
 	if !strings.HasPrefix(r.Master, "k8s://") {
-		return fieldError("Master", "%q should begin with k8s://", r.Master)
+		return FieldErrorf("Master", "%q should begin with k8s://", r.Master)
 	}
 	if r.DriverMaster != "" && !ownMaster.MatchString(r.DriverMaster) {
-		return fieldError("DriverMaster", "%q should be the address of a standalone cluster, such as spark://host:7077, or local", conf.Shorten(r.DriverMaster))
+		return FieldErrorf("DriverMaster", "%q should be the address of a standalone cluster, such as spark://host:7077, or local", conf.Shorten(r.DriverMaster))
 	}
 	for _, f := range []struct {
 		name   string
@@ -223,19 +223,19 @@ func (d *draft) checkApplication() error {
 		// The keys are sorted so that the same request gives the same error.
 		for _, key := range slices.Sorted(maps.Keys(f.labels)) {
 			if err := checkLabel(key, f.labels[key]); err != nil {
-				return fieldError(f.name, "%v", err)
+				return FieldErrorf(f.name, "%v", err)
 			}
 		}
 	}
 	if d.kind == typeJava && r.MainClass == "" {
-		err := fieldError("MainClass", "a Java or Scala application needs a main class: the operator does not read it from the jar")
+		err := FieldErrorf("MainClass", "a Java or Scala application needs a main class: the operator does not read it from the jar")
 		if !d.jarCanBeOpened() {
 			return err
 		}
 		d.onlyByJVM(err)
 	}
 	if name, _, ok := d.conf.Lookup("spark.kerberos.principal"); ok && r.ProxyUser != "" {
-		return keyError(name, "cannot be used together with a proxy user; remove one of the two")
+		return KeyErrorf(name, "cannot be used together with a proxy user; remove one of the two")
 	}
 	return nil
 }
@@ -310,7 +310,7 @@ func (d *draft) excludedSteps() ([]string, error) {
 	const key = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 	classes, err := d.conf.List(key, nil)
 	if err != nil || len(classes) == 0 {
-		return nil, asError(err)
+		return nil, AsError(err)
 	}
 	if !d.q.excludedSteps {
 		d.warn("%s: has no effect in Spark %s", key, d.q)
@@ -326,7 +326,7 @@ func (d *draft) excludedSteps() ([]string, error) {
 		case i < 0:
 			d.warn("%s: %s is not one of Spark's driver feature steps", key, d.conf.Quote(key, class))
 		case !steps[i].optional:
-			return nil, keyError(key, "the driver cannot run without %s", name)
+			return nil, KeyErrorf(key, "the driver cannot run without %s", name)
 		default:
 			names = append(names, name)
 		}

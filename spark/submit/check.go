@@ -65,7 +65,7 @@ func (d *draft) rejectKeys() error {
 			if rest != "" && !strings.HasSuffix(entry.key, ".") || entry.key+rest == RunnerAccountKey {
 				continue
 			}
-			err := keyError(entry.key+rest, "%s", entry.reason)
+			err := KeyErrorf(entry.key+rest, "%s", entry.reason)
 			if !entry.byJVM {
 				return err
 			}
@@ -76,7 +76,7 @@ func (d *draft) rejectKeys() error {
 		return err
 	}
 	if name, keytab, ok := d.conf.Lookup("spark.kerberos.keytab"); ok && !strings.HasPrefix(keytab, "local:") {
-		d.onlyByJVM(keyError(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH"))
+		d.onlyByJVM(KeyErrorf(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH"))
 	}
 	return d.rejectFiles()
 }
@@ -96,13 +96,13 @@ func (d *draft) customSteps() error {
 		}
 		// Only the first class is reported, because formatting a class takes time in proportion to the whole list.
 		if d.notNative == nil {
-			d.onlyByJVM(keyError(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.conf.Quote(key, class)))
+			d.onlyByJVM(KeyErrorf(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.conf.Quote(key, class)))
 		}
 	}
 	switch {
 	case !d.conf.Has(volcanoFileKey):
 	case d.volcano:
-		d.onlyByJVM(keyError(volcanoFileKey, "the operator does not read files and URLs that a configuration names; set %s to the file's content (Spark 4.2 or later)", volcanoJSONKey))
+		d.onlyByJVM(KeyErrorf(volcanoFileKey, "the operator does not read files and URLs that a configuration names; set %s to the file's content (Spark 4.2 or later)", volcanoJSONKey))
 	default:
 		d.warn("%s: has no effect without %s in %s", volcanoFileKey, volcanoClass, key)
 	}
@@ -127,24 +127,24 @@ func (d *draft) rejectFiles() error {
 		for _, uri := range conf.SplitList(list) {
 			switch {
 			case isSubmitterFile(uri):
-				err := keyError(key, "%s", submitterFileMessage(key, uri))
+				err := KeyErrorf(key, "%s", submitterFileMessage(key, uri))
 				if !d.uploads() {
 					return err
 				}
 				d.onlyByJVM(err)
 			case conf.NotURI(uri) != "":
-				return keyError(key, "%s", conf.IllegalURI(uri, conf.NotURI(uri)))
+				return KeyErrorf(key, "%s", conf.IllegalURI(uri, conf.NotURI(uri)))
 			case isPattern(uri):
-				d.onlyByJVM(keyError(key, "%s is a pattern, which needs the file system's own client to expand; list the files", conf.Quote(key, uri)))
+				d.onlyByJVM(KeyErrorf(key, "%s is a pattern, which needs the file system's own client to expand; list the files", conf.Quote(key, uri)))
 			}
 		}
 	}
 	if !isSubmitterFile(d.r.Resource) {
 		if part := conf.NotURI(d.r.Resource); part != "" {
-			return fieldError("Resource", "%s", conf.IllegalURI(d.r.Resource, part))
+			return FieldErrorf("Resource", "%s", conf.IllegalURI(d.r.Resource, part))
 		}
 	} else if d.r.Resource != "" {
-		err := fieldError("Resource", "%s", submitterFileMessage("Resource", d.r.Resource))
+		err := FieldErrorf("Resource", "%s", submitterFileMessage("Resource", d.r.Resource))
 		// Spark-submit does not upload an R file: it passes the path to the driver.
 		if !d.uploads() && d.kind != typeR {
 			return err
@@ -205,13 +205,13 @@ func (d *draft) checkConf() error {
 		}
 		switch n, err := conf.ParseSize(raw, conf.MiB); {
 		case err != nil:
-			return keyError(key, "%v", err)
+			return KeyErrorf(key, "%v", err)
 		case n == 0:
-			return keyError(key, "should be more than zero")
+			return KeyErrorf(key, "should be more than zero")
 		}
 	}
 	if raw, ok := d.conf.Get("spark.driver.memory"); ok && !heapSize(raw) {
-		return keyError("spark.driver.memory", "%q becomes the option -Xmx%[1]s of the driver's JVM, which reads it differently (a number without unit is bytes "+
+		return KeyErrorf("spark.driver.memory", "%q becomes the option -Xmx%[1]s of the driver's JVM, which reads it differently (a number without unit is bytes "+
 			"there); use one of the units k, m, g or t, such as 512m or 2g", conf.Shorten(strings.TrimSpace(raw)))
 	}
 	if err := d.checkJavaOptions(); err != nil {
@@ -224,7 +224,7 @@ func (d *draft) checkConf() error {
 		if n, err := d.conf.Int(key, 1); err != nil {
 			return err
 		} else if n <= 0 {
-			return keyError(key, "should be more than zero, but is %s", d.conf.Quote(key, strconv.Itoa(n)))
+			return KeyErrorf(key, "should be more than zero, but is %s", d.conf.Quote(key, strconv.Itoa(n)))
 		}
 	}
 	return d.checkInstances()
@@ -238,11 +238,11 @@ func (d *draft) checkJavaOptions() error {
 	for _, key := range []string{"spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"} {
 		options, _ := d.conf.Get(key)
 		if problem := HeapOption(options, d.r.SparkVersion); problem != "" {
-			return keyError(key, "%s; use spark.driver.memory", problem)
+			return KeyErrorf(key, "%s; use spark.driver.memory", problem)
 		}
 	}
 	if options, _ := d.conf.Get(executor); strings.Contains(options, "-Xmx") {
-		return keyError(executor, "the heap cannot be set by -Xmx; use spark.executor.memory")
+		return KeyErrorf(executor, "the heap cannot be set by -Xmx; use spark.executor.memory")
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ func (d *draft) checkInstances() error {
 	if n, err := d.conf.Int(key, 1); err != nil {
 		return err
 	} else if n < 0 || n == 0 && !dynamic {
-		return keyError(key, "should be more than zero (zero only with dynamic allocation), but is %s", d.conf.Quote(key, strconv.Itoa(n)))
+		return KeyErrorf(key, "should be more than zero (zero only with dynamic allocation), but is %s", d.conf.Quote(key, strconv.Itoa(n)))
 	}
 	return nil
 }

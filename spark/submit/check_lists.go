@@ -24,7 +24,7 @@ func (d *draft) checkPackages() error {
 			// Spark accepts slashes as separators too.
 			parts := strings.Split(strings.ReplaceAll(coordinates, "/", ":"), ":")
 			if len(parts) != list.parts || strings.TrimSpace(parts[0]) == "" || strings.TrimSpace(parts[1]) == "" || strings.TrimSpace(parts[list.parts-1]) == "" {
-				return keyError(list.key, "should be %s, but has %s", list.form, conf.Quote(list.key, coordinates))
+				return KeyErrorf(list.key, "should be %s, but has %s", list.form, conf.Quote(list.key, coordinates))
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func Driver(r Request) (*corev1.Pod, error) {
 		return nil, err
 	}
 	if err := d.finish(); err != nil {
-		return nil, asError(err)
+		return nil, AsError(err)
 	}
 	return d.pod, nil
 }

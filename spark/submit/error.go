@@ -7,7 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Error is the reason why Build rejects a request. Exactly one of Key and Field is set.
+// Error is the reason why Build rejects a request. Packages spark/cmdline and spark/connect return it as well. Exactly
+// one of Key and Field is set.
 type Error struct {
 	// Key is a Spark configuration key, such as spark.driver.memory.
 	Key string
@@ -30,11 +31,13 @@ func (e *Error) Error() string {
 	return e.Field + ": " + e.Message
 }
 
-func keyError(key, format string, args ...any) error {
+// KeyErrorf returns an *Error about a Spark configuration key. The message is formatted as by fmt.Sprintf.
+func KeyErrorf(key, format string, args ...any) error {
 	return &Error{Key: key, Message: fmt.Sprintf(format, args...)}
 }
 
-func fieldError(field, format string, args ...any) error {
+// FieldErrorf returns an *Error about a field of a request. The message is formatted as by fmt.Sprintf.
+func FieldErrorf(field, format string, args ...any) error {
 	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -48,9 +51,9 @@ func (d *draft) onlyByJVM(err error) {
 	}
 }
 
-// asError converts a *conf.Error, which methods of conf.Conf return for a value that they cannot parse, into an *Error.
+// AsError converts a *conf.Error, which methods of conf.Conf return for a value that they cannot parse, into an *Error.
 // It returns every other error unchanged.
-func asError(err error) error {
+func AsError(err error) error {
 	if wrong, ok := errors.AsType[*conf.Error](err); ok {
 		return &Error{Key: wrong.Key, Message: wrong.Err.Error()}
 	}

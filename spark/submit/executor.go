@@ -74,24 +74,24 @@ func Executor(r Request, id int, driver types.UID) (*corev1.Pod, error) {
 	}
 	e, err := d.executorDraft(id, driver)
 	if err != nil {
-		return nil, asError(err)
+		return nil, AsError(err)
 	}
 	excluded, err := e.excludedExecutorSteps()
 	if err != nil {
-		return nil, asError(err)
+		return nil, AsError(err)
 	}
 	for _, s := range executorSteps {
 		if slices.Contains(excluded, s.name) {
 			continue
 		}
 		if err := s.apply(e); err != nil {
-			return nil, asError(err)
+			return nil, AsError(err)
 		}
 	}
 	e.pod.APIVersion, e.pod.Kind = "v1", "Pod"
 	e.pod.Spec.Containers = append(e.pod.Spec.Containers, e.spark)
 	if err := admit.Apply(e.pod); err != nil {
-		return nil, fieldError("Executor", "%v", err)
+		return nil, FieldErrorf("Executor", "%v", err)
 	}
 	return e.pod, nil
 }
@@ -119,7 +119,7 @@ func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(text), e.pod); err != nil {
-		return nil, fieldError("ExecutorTemplate", "is not a pod template: %s", conf.Shorten(err.Error()))
+		return nil, FieldErrorf("ExecutorTemplate", "is not a pod template: %s", conf.Shorten(err.Error()))
 	}
 	// The driver uses the first container of the template as the Spark container.
 	e.spark, e.pod.Spec.Containers = e.pod.Spec.Containers[0], e.pod.Spec.Containers[1:]
@@ -213,7 +213,7 @@ func executorMemory(e *draft) (resource.Quantity, error) {
 	total := heap
 	for _, part := range []int64{overhead, extra} {
 		if part < 0 || total > math.MaxInt64>>20-part {
-			return resource.Quantity{}, keyError(key, "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
+			return resource.Quantity{}, KeyErrorf(key, "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
 		}
 		total += part
 	}
@@ -277,7 +277,7 @@ func executorEnv(e *draft) error {
 	const prefix = "spark.executorEnv."
 	for name, value := range e.conf.WithPrefix(prefix) {
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
-			return keyError(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
+			return KeyErrorf(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
 		}
 		e.env(name, value)
 	}
@@ -311,7 +311,7 @@ func executorOptions(e *draft) ([]string, error) {
 	}
 	ids := e.ids()
 	if size := replacedSize(text, e.r.AppID, e.identity.id); size > maxArguments {
-		return nil, keyError("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
+		return nil, KeyErrorf("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
 	}
 	options := append(moduleOptions(e), conf.SplitExecutorOptions(ids.Replace(text))...)
 	for key, value := range e.conf.All() {

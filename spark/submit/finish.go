@@ -81,7 +81,7 @@ func (d *draft) confFiles() (map[string]string, error) {
 		return nil, err
 	}
 	if limit > maxConfigMap {
-		return nil, keyError(key, "cannot be more than %d", maxConfigMap)
+		return nil, KeyErrorf(key, "cannot be more than %d", maxConfigMap)
 	}
 	names := slices.Collect(maps.Keys(d.r.ConfFiles))
 	// Spark sorts the files by their size in bytes, but the limit counts characters.
@@ -126,15 +126,15 @@ func checkFiles(field string, data map[string]string) error {
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		if errs := validation.IsConfigMapKey(name); len(errs) > 0 {
-			return fieldError(field, "%q is not a valid ConfigMap key: %s", name, errs[0])
+			return FieldErrorf(field, "%q is not a valid ConfigMap key: %s", name, errs[0])
 		}
 		if !utf8.ValidString(data[name]) {
-			return fieldError(field, "%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", name)
+			return FieldErrorf(field, "%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", name)
 		}
 		total += len(data[name])
 	}
 	if total > maxConfigMap {
-		return fieldError(field, "%d bytes are more than a ConfigMap holds (%d); make the configuration smaller", total, maxConfigMap)
+		return FieldErrorf(field, "%d bytes are more than a ConfigMap holds (%d); make the configuration smaller", total, maxConfigMap)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (d *draft) checkPod() error {
 	volumes := map[string]bool{}
 	for _, v := range d.pod.Spec.Volumes {
 		if volumes[v.Name] {
-			return fieldError("Driver.Volumes", "the driver pod has two volumes named %q; rename the volume of the template or overlay, since the other is Spark's", v.Name)
+			return FieldErrorf("Driver.Volumes", "the driver pod has two volumes named %q; rename the volume of the template or overlay, since the other is Spark's", v.Name)
 		}
 		volumes[v.Name] = true
 	}
@@ -156,7 +156,7 @@ func (d *draft) checkPod() error {
 		}
 	}
 	if controllers > 1 {
-		return fieldError("Driver.OwnerReferences", "the driver pod already has a controller; remove controller: true from the reference")
+		return FieldErrorf("Driver.OwnerReferences", "the driver pod already has a controller; remove controller: true from the reference")
 	}
 	return d.checkMounts()
 }
@@ -167,7 +167,7 @@ func (d *draft) checkMounts() error {
 		for _, m := range c.VolumeMounts {
 			path := strings.TrimRight(m.MountPath, "/")
 			if other, ok := paths[path]; ok {
-				return fieldError("Driver.VolumeMounts", "%s", fmt.Sprintf("volumes %q and %q are both mounted at %s of container %q; change one of the mount paths", other, m.Name, m.MountPath, c.Name))
+				return FieldErrorf("Driver.VolumeMounts", "%s", fmt.Sprintf("volumes %q and %q are both mounted at %s of container %q; change one of the mount paths", other, m.Name, m.MountPath, c.Name))
 			}
 			paths[path] = m.Name
 		}

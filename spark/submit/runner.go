@@ -84,7 +84,7 @@ func RunnerName(resourceNamePrefix string) string { return bounded("", resourceN
 // run as root unless the driver's context forbids it.
 func BuildRunner(r Request) (Runner, error) {
 	if r.DriverMaster != "" {
-		return Runner{}, fieldError("DriverMaster", "the driver's master is %s, but only applications whose master is Kubernetes can use spark-submit in a pod; remove what needs a JVM, or the master", conf.Shorten(r.DriverMaster))
+		return Runner{}, FieldErrorf("DriverMaster", "the driver's master is %s, but only applications whose master is Kubernetes can use spark-submit in a pod; remove what needs a JVM, or the master", conf.Shorten(r.DriverMaster))
 	}
 	r.StrictVersion = false // the image's spark-submit knows its own version
 	_, err := Build(r)
@@ -92,7 +92,7 @@ func BuildRunner(r Request) (Runner, error) {
 		return Runner{}, err
 	}
 	if strings.HasPrefix(r.Resource, "-") {
-		return Runner{}, fieldError("Resource", "%s would be read as an option by spark-submit; name a file that does not begin with a hyphen", conf.Quote("Resource", r.Resource))
+		return Runner{}, FieldErrorf("Resource", "%s would be read as an option by spark-submit; name a file that does not begin with a hyphen", conf.Quote("Resource", r.Resource))
 	}
 	d, err := newDraft(r)
 	if err != nil {
@@ -100,17 +100,17 @@ func BuildRunner(r Request) (Runner, error) {
 	}
 	files := &runnerFiles{data: map[string][]byte{}}
 	if err := d.runnerTemplates(files); err != nil {
-		return Runner{}, asError(err)
+		return Runner{}, AsError(err)
 	}
 	policy, err := d.runnerPolicy()
 	if err != nil {
-		return Runner{}, asError(err)
+		return Runner{}, AsError(err)
 	}
 	c := d.runnerConf(r.Conf, files)
 	files.add("spark.properties", "spark.properties", []byte(conf.MarshalProperties(c.Sorted())))
 	pod, err := d.runnerPod(files)
 	if err != nil {
-		return Runner{}, asError(err)
+		return Runner{}, AsError(err)
 	}
 	if err := files.check(); err != nil {
 		return Runner{}, err
@@ -155,12 +155,12 @@ func (f *runnerFiles) check() error {
 	total := 0
 	for _, key := range slices.Sorted(maps.Keys(f.data)) {
 		if errs := validation.IsConfigMapKey(key); len(errs) > 0 {
-			return fieldError("Conf", "%q is not a valid Secret key: %s", key, errs[0])
+			return FieldErrorf("Conf", "%q is not a valid Secret key: %s", key, errs[0])
 		}
 		total += len(f.data[key])
 	}
 	if total > corev1.MaxSecretSize {
-		return fieldError("Conf", "with the pod templates it takes %d bytes, more than a Secret holds (%d); make the configuration smaller", total, corev1.MaxSecretSize)
+		return FieldErrorf("Conf", "with the pod templates it takes %d bytes, more than a Secret holds (%d); make the configuration smaller", total, corev1.MaxSecretSize)
 	}
 	return nil
 }

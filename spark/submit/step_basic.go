@@ -51,11 +51,11 @@ func basicImage(d *draft) error {
 		return err
 	}
 	if image == "" {
-		return keyError(key, "the %s needs an image: set this key or %s", d.role, own)
+		return KeyErrorf(key, "the %s needs an image: set this key or %s", d.role, own)
 	}
 	if d.q.imageVersion {
 		if image, err = conf.Substitute(image, conf.VersionMarker, d.r.SparkVersion, conf.MaxImage); err != nil {
-			return keyError(key, "%v", err)
+			return KeyErrorf(key, "%v", err)
 		}
 	}
 	d.spark.Image = image
@@ -68,7 +68,7 @@ func basicImage(d *draft) error {
 	switch d.spark.ImagePullPolicy = corev1.PullPolicy(policy); d.spark.ImagePullPolicy {
 	case corev1.PullAlways, corev1.PullNever, corev1.PullIfNotPresent:
 	default:
-		return keyError(policyKey, "should be Always, Never or IfNotPresent, but is %s", d.conf.Quote(policyKey, policy))
+		return KeyErrorf(policyKey, "should be Always, Never or IfNotPresent, but is %s", d.conf.Quote(policyKey, policy))
 	}
 	secrets, err := d.conf.List("spark.kubernetes.container.image.pullSecrets", nil)
 	for _, name := range secrets {
@@ -108,7 +108,7 @@ func basicResources(d *draft) error {
 	}
 	// The API server would reject a request above its limit without naming the keys. The limit may be the template's.
 	if limit, ok := res.Limits[corev1.ResourceCPU]; ok && limit.Cmp(cpu) < 0 {
-		return keyError(limitKey, "the limit of %s is below the request of %s", limit.String(), cpu.String())
+		return KeyErrorf(limitKey, "the limit of %s is below the request of %s", limit.String(), cpu.String())
 	}
 	return nil
 }
@@ -120,10 +120,10 @@ func (d *draft) quantity(key, def string) (resource.Quantity, error) {
 	}
 	q, err := bounds.Quantity(strings.TrimSpace(text))
 	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
-		return q, keyError(key, "%s", fault.Message)
+		return q, KeyErrorf(key, "%s", fault.Message)
 	}
 	if err != nil || q.Sign() < 0 {
-		return q, keyError(key, "should be an amount such as 500m or 2, but is %s", d.conf.Quote(key, text))
+		return q, KeyErrorf(key, "should be an amount such as 500m or 2, but is %s", d.conf.Quote(key, text))
 	}
 	return q, nil
 }
@@ -161,7 +161,7 @@ func driverMemory(d *draft) (resource.Quantity, error) {
 	}
 	const most = math.MaxInt64 >> 20
 	if heap > most-min(overhead, most) {
-		return resource.Quantity{}, keyError("spark.driver.memory", "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
+		return resource.Quantity{}, KeyErrorf("spark.driver.memory", "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
 	}
 	return mebibytes(heap + overhead), nil
 }
@@ -182,7 +182,7 @@ func overheadFactor(d *draft) (float64, error) {
 		return 0, err
 	}
 	if !(def >= 0) || math.IsInf(def, 0) {
-		return 0, keyError(factorKey, "should be zero or more, but is %s", d.conf.Quote(factorKey, fmt.Sprint(def)))
+		return 0, KeyErrorf(factorKey, "should be zero or more, but is %s", d.conf.Quote(factorKey, fmt.Sprint(def)))
 	}
 	d.props.Set(factorKey, conf.FormatDouble(def))
 	const driverKey = "spark.driver.memoryOverheadFactor"
@@ -191,7 +191,7 @@ func overheadFactor(d *draft) (float64, error) {
 		return 0, err
 	}
 	if d.conf.Has(driverKey) && !(factor > 0) || math.IsInf(factor, 0) {
-		return 0, keyError(driverKey, "should be more than zero, but is %s", d.conf.Quote(driverKey, fmt.Sprint(factor)))
+		return 0, KeyErrorf(driverKey, "should be more than zero, but is %s", d.conf.Quote(driverKey, fmt.Sprint(factor)))
 	}
 	return factor, nil
 }
@@ -208,7 +208,7 @@ func basicDevices(d *draft) error {
 		seen[name] = true
 		amountKey, vendorKey := prefix+name+".amount", prefix+name+".vendor"
 		if !d.conf.Has(amountKey) {
-			return keyError(amountKey, "is missing: set the amount of the device")
+			return KeyErrorf(amountKey, "is missing: set the amount of the device")
 		}
 		amount, err := d.conf.Int(amountKey, 0)
 		if err != nil {
@@ -219,11 +219,11 @@ func basicDevices(d *draft) error {
 		}
 		vendor, ok := d.conf.Get(vendorKey)
 		if !ok {
-			return keyError(vendorKey, "is missing: on Kubernetes a device needs its vendor's domain, such as nvidia.com")
+			return KeyErrorf(vendorKey, "is missing: on Kubernetes a device needs its vendor's domain, such as nvidia.com")
 		}
 		device := vendor + "/" + name
 		if errs := validation.IsQualifiedName(device); len(errs) > 0 {
-			return keyError(vendorKey, "%s is not a valid resource name: %s", conf.Quote(vendorKey, device), errs[0])
+			return KeyErrorf(vendorKey, "%s is not a valid resource name: %s", conf.Quote(vendorKey, device), errs[0])
 		}
 		d.spark.Resources.Limits[corev1.ResourceName(device)] = *resource.NewQuantity(int64(amount), resource.DecimalSI)
 	}
@@ -256,7 +256,7 @@ func (d *draft) port(def int, keys ...string) (int32, error) {
 			return 0, err
 		}
 		if n < 1 || n > 65535 {
-			return 0, keyError(key, "should be a port from 1 to 65535, but is %s", d.conf.Quote(key, strconv.Itoa(n)))
+			return 0, KeyErrorf(key, "should be a port from 1 to 65535, but is %s", d.conf.Quote(key, strconv.Itoa(n)))
 		}
 		return int32(n), nil
 	}
@@ -300,7 +300,7 @@ func basicEnv(d *draft) error {
 	const prefix = "spark.kubernetes.driverEnv."
 	for name, value := range d.conf.WithPrefix(prefix) {
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
-			return keyError(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
+			return KeyErrorf(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
 		}
 		d.env(name, value)
 	}
@@ -321,7 +321,7 @@ func basicMeta(d *draft) error {
 			value = ids.Replace(value)
 		}
 		if err := checkLabel(key, value); err != nil {
-			return keyError(prefix+key, "%v", err)
+			return KeyErrorf(prefix+key, "%v", err)
 		}
 		d.labels[key] = value
 	}
@@ -344,7 +344,7 @@ func basicAnnotations(d *draft, ids *strings.Replacer) error {
 	const prefix = "spark.kubernetes.driver.annotation."
 	for key, value := range d.conf.WithPrefix(prefix) {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
-			return keyError(prefix+key, "%q is not a valid annotation name: %s", key, errs[0])
+			return KeyErrorf(prefix+key, "%q is not a valid annotation name: %s", key, errs[0])
 		}
 		if d.pod.Annotations == nil {
 			d.pod.Annotations = map[string]string{}
@@ -358,7 +358,7 @@ func basicPlacement(d *draft) error {
 	for _, prefix := range []string{"spark.kubernetes.node.selector.", "spark.kubernetes." + d.role + ".node.selector."} {
 		for key, value := range d.conf.WithPrefix(prefix) {
 			if err := checkPair("node label", key, value); err != nil {
-				return keyError(prefix+key, "%v", err)
+				return KeyErrorf(prefix+key, "%v", err)
 			}
 			if d.pod.Spec.NodeSelector == nil {
 				d.pod.Spec.NodeSelector = map[string]string{}

@@ -49,7 +49,7 @@ func commandStep(d *draft) error {
 // environment. If neither names an interpreter, the image decides.
 func pythonEnv(d *draft) error {
 	if version, ok := d.conf.Get("spark.kubernetes.pyspark.pythonVersion"); ok && d.q.pythonVersion && version != "3" {
-		return keyError("spark.kubernetes.pyspark.pythonVersion", "only 3 is possible, but it is %s", d.conf.Quote("spark.kubernetes.pyspark.pythonVersion", version))
+		return KeyErrorf("spark.kubernetes.pyspark.pythonVersion", "only 3 is possible, but it is %s", d.conf.Quote("spark.kubernetes.pyspark.pythonVersion", version))
 	}
 	python, err := d.conf.String("spark.pyspark.python", d.r.Environment["PYSPARK_PYTHON"])
 	if err != nil {

@@ -82,7 +82,7 @@ func (d *draft) secret(field, name string, data map[string][]byte) error {
 		total += len(value)
 	}
 	if total > corev1.MaxSecretSize {
-		return fieldError(field, "%d bytes are more than a Secret holds (%d)", total, corev1.MaxSecretSize)
+		return FieldErrorf(field, "%d bytes are more than a Secret holds (%d)", total, corev1.MaxSecretSize)
 	}
 	d.add(&corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},

@@ -16,10 +16,10 @@ func envSecretsStep(d *draft) error {
 	for name, ref := range d.conf.WithPrefix(prefix) {
 		parts := strings.Split(ref, ":")
 		if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
-			return keyError(prefix+name, "should be SECRET:KEY, but is %s", conf.Quote(prefix+name, ref))
+			return KeyErrorf(prefix+name, "should be SECRET:KEY, but is %s", conf.Quote(prefix+name, ref))
 		}
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
-			return keyError(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
+			return KeyErrorf(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
 		}
 		d.spark.Env = append(d.spark.Env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: parts[0]}, Key: parts[1],

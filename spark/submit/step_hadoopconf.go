@@ -22,7 +22,7 @@ func hadoopConfStep(d *draft) error {
 	}
 	files := slices.Sorted(maps.Keys(d.r.HadoopConfFiles))
 	if name != "" && len(files) > 0 {
-		return keyError(key, "cannot be used together with Hadoop configuration files of the submitter (HADOOP_CONF_DIR); remove one of the two")
+		return KeyErrorf(key, "cannot be used together with Hadoop configuration files of the submitter (HADOOP_CONF_DIR); remove one of the two")
 	}
 	source := &corev1.ConfigMapVolumeSource{}
 	if len(files) > 0 {

@@ -27,13 +27,13 @@ func kerberosConfStep(d *draft) error {
 	given := d.r.Keytab != nil
 	switch {
 	case given && hasKeytab:
-		return keyError(keytabKey, "cannot be used together with a keytab file of the submitter (--keytab); remove one of the two")
+		return KeyErrorf(keytabKey, "cannot be used together with a keytab file of the submitter (--keytab); remove one of the two")
 	case given && !hasPrincipal:
-		return fieldError("Keytab", "needs spark.kerberos.principal too")
+		return FieldErrorf("Keytab", "needs spark.kerberos.principal too")
 	case hasKeytab && !hasPrincipal:
-		return keyError(keytabKey, "needs spark.kerberos.principal too")
+		return KeyErrorf(keytabKey, "needs spark.kerberos.principal too")
 	case hasPrincipal && !hasKeytab && !given:
-		return keyError(principalKey, "needs spark.kerberos.keytab too")
+		return KeyErrorf(principalKey, "needs spark.kerberos.keytab too")
 	}
 	if given {
 		if err := keytabSecret(d); err != nil {
@@ -54,13 +54,13 @@ func krb5Conf(d *draft) error {
 	source := &corev1.ConfigMapVolumeSource{}
 	if file := d.r.Krb5Conf; file != nil {
 		if name != "" {
-			return keyError(key, "cannot be used together with a krb5.conf file of the submitter (spark.kubernetes.kerberos.krb5.path); remove one of the two")
+			return KeyErrorf(key, "cannot be used together with a krb5.conf file of the submitter (spark.kubernetes.kerberos.krb5.path); remove one of the two")
 		}
 		if err := checkFile("Krb5Conf", file); err != nil {
 			return err
 		}
 		if !utf8.Valid(file.Content) {
-			return fieldError("Krb5Conf", "%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", file.Name)
+			return FieldErrorf("Krb5Conf", "%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", file.Name)
 		}
 		name = bounded("", d.r.ResourceNamePrefix, "-krb5-file")
 		data := map[string]string{file.Name: string(file.Content)}
@@ -98,7 +98,7 @@ func keytabSecret(d *draft) error {
 // checkFile returns an error for a file whose name cannot be a key of a Secret or ConfigMap.
 func checkFile(field string, file *File) error {
 	if errs := validation.IsConfigMapKey(file.Name); len(errs) > 0 {
-		return fieldError(field, "the file's name %q cannot be a key: %s", file.Name, errs[0])
+		return FieldErrorf(field, "the file's name %q cannot be a key: %s", file.Name, errs[0])
 	}
 	return nil
 }
@@ -119,9 +119,9 @@ func tokenSecret(d *draft, hasKeytab bool) error {
 	case name == "" && item == "":
 		return nil
 	case name == "":
-		return keyError(itemKey, "needs %s too", nameKey)
+		return KeyErrorf(itemKey, "needs %s too", nameKey)
 	case item == "":
-		return keyError(nameKey, "needs %s too", itemKey)
+		return KeyErrorf(nameKey, "needs %s too", itemKey)
 	case hasKeytab:
 		d.warn("%s: has no effect, because the driver creates its own tokens with the keytab", nameKey)
 		return nil

@@ -27,7 +27,7 @@ func localDirsStep(d *draft) error {
 	if len(dirs) == 0 {
 		list := localDirs(d)
 		if len(list) > maxLocalDirs {
-			return keyError("spark.local.dir", "names %d directories; the limit is %d", len(list), maxLocalDirs)
+			return KeyErrorf("spark.local.dir", "names %d directories; the limit is %d", len(list), maxLocalDirs)
 		}
 		tmpfs, err := d.conf.Bool("spark.kubernetes.local.dirs.tmpfs", false)
 		if err != nil {

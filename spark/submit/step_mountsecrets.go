@@ -11,10 +11,10 @@ func mountSecretsStep(d *draft) error {
 	for name, path := range d.conf.WithPrefix(prefix) {
 		volume := name + "-volume"
 		if errs := validation.IsDNS1123Label(volume); len(errs) > 0 {
-			return keyError(prefix+name, "the volume of this Secret would have the name %q, which is not valid: %s; mount the Secret by a pod template", volume, errs[0])
+			return KeyErrorf(prefix+name, "the volume of this Secret would have the name %q, which is not valid: %s; mount the Secret by a pod template", volume, errs[0])
 		}
 		if path == "" {
-			return keyError(prefix+name, "should be the path at which the Secret is mounted")
+			return KeyErrorf(prefix+name, "should be the path at which the Secret is mounted")
 		}
 		d.mount(corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
 			corev1.VolumeMount{MountPath: path})

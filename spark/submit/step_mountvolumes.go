@@ -88,16 +88,16 @@ func (d *draft) volumes(role string) ([]volume, error) {
 	for rest, value := range d.conf.WithPrefix(prefix) {
 		parts := strings.SplitN(rest, ".", 3)
 		if len(parts) < 3 {
-			return nil, keyError(prefix+rest, "should be %sKIND.NAME.SETTING", prefix)
+			return nil, KeyErrorf(prefix+rest, "should be %sKIND.NAME.SETTING", prefix)
 		}
 		switch parts[0] {
 		case "hostPath", "persistentVolumeClaim", "emptyDir", "nfs":
 		default:
-			return nil, keyError(prefix+rest, "%q is not a kind of volume that Spark supports (hostPath, persistentVolumeClaim, emptyDir, nfs); declare others "+
+			return nil, KeyErrorf(prefix+rest, "%q is not a kind of volume that Spark supports (hostPath, persistentVolumeClaim, emptyDir, nfs); declare others "+
 				"in a pod template", parts[0])
 		}
 		if errs := validation.IsDNS1123Label(parts[1]); len(errs) > 0 {
-			return nil, keyError(prefix+rest, "%q is not a valid volume name: %s", parts[1], errs[0])
+			return nil, KeyErrorf(prefix+rest, "%q is not a valid volume name: %s", parts[1], errs[0])
 		}
 		id := parts[0] + "." + parts[1]
 		if _, ok := byID[id]; !ok {
@@ -112,10 +112,10 @@ func (d *draft) volumes(role string) ([]volume, error) {
 	for _, v := range list {
 		path := v.settings["mount.path"]
 		if path == "" {
-			return nil, keyError(v.key("mount.path"), "is missing")
+			return nil, KeyErrorf(v.key("mount.path"), "is missing")
 		}
 		if other, ok := paths[path]; ok {
-			return nil, keyError(v.key("mount.path"), "%s is also the mount path of volume %q; change one of the paths", conf.Quote(v.key("mount.path"), path), other)
+			return nil, KeyErrorf(v.key("mount.path"), "%s is also the mount path of volume %q; change one of the paths", conf.Quote(v.key("mount.path"), path), other)
 		}
 		paths[path] = v.name
 	}
@@ -125,7 +125,7 @@ func (d *draft) volumes(role string) ([]volume, error) {
 func (v volume) required(setting string) (string, error) {
 	value, ok := v.settings[setting]
 	if !ok {
-		return "", keyError(v.key(setting), "is missing")
+		return "", KeyErrorf(v.key(setting), "is missing")
 	}
 	return value, nil
 }
@@ -140,7 +140,7 @@ func (v volume) readOnly() (bool, error) {
 	case strings.EqualFold(text, "true"):
 		return true, nil
 	}
-	return false, keyError(v.key("mount.readOnly"), "should be true or false, but is %s", conf.Quote(v.key("mount.readOnly"), text))
+	return false, KeyErrorf(v.key("mount.readOnly"), "should be true or false, but is %s", conf.Quote(v.key("mount.readOnly"), text))
 }
 
 func (d *draft) volumeMount(v volume) (corev1.VolumeMount, error) {
@@ -151,10 +151,10 @@ func (d *draft) volumeMount(v volume) (corev1.VolumeMount, error) {
 	}
 	expr, hasExpr := v.settings["mount.subPathExpr"]
 	if expr != "" && !d.q.volumeExtras {
-		return m, keyError(v.key("mount.subPathExpr"), "is not known to Spark %s; remove the key, or use Spark 4.0 or later", d.q)
+		return m, KeyErrorf(v.key("mount.subPathExpr"), "is not known to Spark %s; remove the key, or use Spark 4.0 or later", d.q)
 	}
 	if _, ok := v.settings["mount.subPath"]; ok && hasExpr && d.q.volumeExtras {
-		return m, keyError(v.key("mount.subPathExpr"), "cannot be used together with mount.subPath; remove one of the two")
+		return m, KeyErrorf(v.key("mount.subPathExpr"), "cannot be used together with mount.subPath; remove one of the two")
 	}
 	m.SubPathExpr = expr
 	return m, nil
@@ -211,11 +211,11 @@ func (d *draft) claimSource(v volume, claim string, readOnly bool) (*corev1.Pers
 	}
 	// OnDemand is replaced at any place in the name: my-OnDemand-claim gets the unique name in its middle.
 	if name, err = conf.Substitute(name, onDemand, claim, maxClaim); err != nil {
-		return nil, keyError(v.key("options.claimName"), "%v", err)
+		return nil, KeyErrorf(v.key("options.claimName"), "%v", err)
 	}
 	// The name of an executor's claim is complete only when its ID is known.
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 && v.role == RoleDriver {
-		return nil, keyError(v.key("options.claimName"), "%s is not a valid claim name: %s", conf.Quote(v.key("options.claimName"), name), errs[0])
+		return nil, KeyErrorf(v.key("options.claimName"), "%s is not a valid claim name: %s", conf.Quote(v.key("options.claimName"), name), errs[0])
 	}
 	if _, ok := v.settings["options.sizeLimit"]; ok {
 		if _, err := d.volumeSize(v); err != nil {
@@ -231,13 +231,13 @@ func (d *draft) volumeSize(v volume) (resource.Quantity, error) {
 	key, text := v.key("options.sizeLimit"), v.settings["options.sizeLimit"]
 	q, err := bounds.Quantity(text)
 	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
-		return q, keyError(key, "%s", fault.Message)
+		return q, KeyErrorf(key, "%s", fault.Message)
 	}
 	if err != nil {
-		return q, keyError(key, "should be an amount such as 500Mi or 10Gi, but is %s", conf.Quote(key, text))
+		return q, KeyErrorf(key, "should be an amount such as 500Mi or 10Gi, but is %s", conf.Quote(key, text))
 	}
 	if d.q.volumeExtras && strings.Trim(text, "0123456789") == "" && q.CmpInt64(1024) < 0 {
-		return q, keyError(key, "%s bytes are too few; add a unit, such as %[1]sGi", conf.Shorten(text))
+		return q, KeyErrorf(key, "%s bytes are too few; add a unit, such as %[1]sGi", conf.Shorten(text))
 	}
 	return q, nil
 }
@@ -250,7 +250,7 @@ func (d *draft) claim(v volume, name string) error {
 	_, hasSize := v.settings["options.sizeLimit"]
 	if !hasClass || !hasSize {
 		if strings.Contains(v.settings["options.claimName"], onDemand) {
-			return keyError(v.key("options.claimName"), "a claim on demand needs options.storageClass and options.sizeLimit, too; without them no claim is created")
+			return KeyErrorf(v.key("options.claimName"), "a claim on demand needs options.storageClass and options.sizeLimit, too; without them no claim is created")
 		}
 		return nil
 	}
@@ -280,7 +280,7 @@ func (d *draft) claim(v volume, name string) error {
 		return err
 	}
 	if d.claims++; d.claims > MaxClaims {
-		return keyError(v.key("options.claimName"), "at most %d claims can be created for a driver; use existing claims for some of the volumes", MaxClaims)
+		return KeyErrorf(v.key("options.claimName"), "at most %d claims can be created for a driver; use existing claims for some of the volumes", MaxClaims)
 	}
 	d.add(pvc)
 	return nil
@@ -291,7 +291,7 @@ func (d *draft) claimMeta(v volume, m *metav1.ObjectMeta) error {
 		value := v.settings[setting]
 		if key, ok := strings.CutPrefix(setting, "label."); ok && d.q.volumeExtras {
 			if err := checkLabel(key, value); err != nil {
-				return keyError(v.key(setting), "%v", err)
+				return KeyErrorf(v.key(setting), "%v", err)
 			}
 			if m.Labels == nil {
 				m.Labels = map[string]string{}

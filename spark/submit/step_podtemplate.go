@@ -33,7 +33,7 @@ func podTemplateStep(d *draft) error {
 		// The driver would reject these labels when it runs. Markers such as "{{APP_ID}}" are valid, because the driver
 		// replaces them.
 		if err := checkLabel(key, withoutReferences.Replace(value)); err != nil {
-			return keyError(labels+key, "%v", err)
+			return KeyErrorf(labels+key, "%v", err)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
@@ -99,7 +99,7 @@ func markAdmitted(d *draft, pod *corev1.Pod, container string) error {
 	if limit := d.r.Admitted.Overlay.MemoryLimit; limit != nil {
 		// If the configuration of the memory is invalid, the driver reports the error.
 		if memory, err := executorMemory(d); err == nil && limit.Cmp(memory) < 0 {
-			return fieldError("Executor.MemoryLimit", "%s is below the memory that executors request, %s; set a higher limit", limit.String(), memory.String())
+			return FieldErrorf("Executor.MemoryLimit", "%s is below the memory that executors request, %s; set a higher limit", limit.String(), memory.String())
 		}
 	}
 	return d.r.Admitted.Mark(pod, container)
@@ -127,7 +127,7 @@ func setMessagePolicy(container *corev1.Container) {
 func applyOverlay(field string, pod *corev1.Pod, container string, o overlay.Overlay) error {
 	err := overlay.Apply(pod, container, o)
 	if wrong, ok := errors.AsType[*overlay.Error](err); ok {
-		return fieldError(field+"."+wrong.Field, "%s", wrong.Message)
+		return FieldErrorf(field+"."+wrong.Field, "%s", wrong.Message)
 	}
 	for i := range pod.Spec.InitContainers {
 		setMessagePolicy(&pod.Spec.InitContainers[i])

@@ -72,7 +72,7 @@ func servicePorts(d *draft) ([]corev1.ServicePort, error) {
 			return nil, err
 		}
 		if other, ok := taken[number]; ok {
-			return nil, keyError(p.key, "is port %d, which %s already uses; set another port", number, other)
+			return nil, KeyErrorf(p.key, "is port %d, which %s already uses; set another port", number, other)
 		}
 		taken[number] = p.key
 		ports[i] = corev1.ServicePort{Name: p.name, Port: number, TargetPort: intstr.FromInt32(number)}
@@ -93,7 +93,7 @@ func serviceMeta(d *draft, m *metav1.ObjectMeta) error {
 	m.Labels[SelectorLabel] = d.r.AppID
 	for key, value := range d.conf.WithPrefix(servicePrefix + "label.") {
 		if err := checkLabel(key, value); err != nil {
-			return keyError(servicePrefix+"label."+key, "%v", err)
+			return KeyErrorf(servicePrefix+"label."+key, "%v", err)
 		}
 		if _, ours := d.r.Labels[key]; !ours {
 			m.Labels[key] = value
@@ -101,7 +101,7 @@ func serviceMeta(d *draft, m *metav1.ObjectMeta) error {
 	}
 	for key, value := range d.conf.WithPrefix(servicePrefix + "annotation.") {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
-			return keyError(servicePrefix+"annotation."+key, "%q is not a valid annotation name: %s", key, errs[0])
+			return KeyErrorf(servicePrefix+"annotation."+key, "%q is not a valid annotation name: %s", key, errs[0])
 		}
 		if m.Annotations == nil {
 			m.Annotations = map[string]string{}
@@ -120,7 +120,7 @@ func serviceFamilies(d *draft, spec *corev1.ServiceSpec) error {
 	switch spec.IPFamilyPolicy = new(corev1.IPFamilyPolicy(policy)); *spec.IPFamilyPolicy {
 	case corev1.IPFamilyPolicySingleStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack:
 	default:
-		return keyError(policyKey, "should be SingleStack, PreferDualStack or RequireDualStack, but is %s", d.conf.Quote(policyKey, policy))
+		return KeyErrorf(policyKey, "should be SingleStack, PreferDualStack or RequireDualStack, but is %s", d.conf.Quote(policyKey, policy))
 	}
 	families, err := d.conf.List(familiesKey, []string{string(corev1.IPv4Protocol)})
 	if err != nil {
@@ -131,7 +131,7 @@ func serviceFamilies(d *draft, spec *corev1.ServiceSpec) error {
 		case corev1.IPv4Protocol, corev1.IPv6Protocol:
 			spec.IPFamilies = append(spec.IPFamilies, f)
 		default:
-			return keyError(familiesKey, "should list IPv4, IPv6 or both, but contains %s", d.conf.Quote(familiesKey, family))
+			return KeyErrorf(familiesKey, "should list IPv4, IPv6 or both, but contains %s", d.conf.Quote(familiesKey, family))
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func volcanoStep(d *draft) error {
 	}
 	name := d.r.AppID + "-podgroup"
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
-		return fieldError("AppID", "becomes part of a PodGroup's name, and %q is not a valid name: %s", name, errs[0])
+		return FieldErrorf("AppID", "becomes part of a PodGroup's name, and %q is not a valid name: %s", name, errs[0])
 	}
 	group, err := podGroup(d)
 	if err != nil {
@@ -44,7 +44,7 @@ func volcanoStep(d *draft) error {
 	labels := u.GetLabels()
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if err := checkPair("label", key, labels[key]); err != nil {
-			return fieldError("PodGroupTemplate", "%v", err)
+			return FieldErrorf("PodGroupTemplate", "%v", err)
 		}
 	}
 	if labels == nil {
@@ -85,7 +85,7 @@ const maxPodGroup = 64 << 10
 // else an empty template. The key of the configuration is named podGroupTemplateJson, so its value is parsed only as
 // JSON. A YAML parser would expand aliases, so 130 KB of text from the author of an application could become gigabytes.
 func podGroup(d *draft) (map[string]any, error) {
-	template, read, wrong := d.r.PodGroupTemplate, podtemplate.Decode, func(format string, args ...any) error { return fieldError("PodGroupTemplate", format, args...) }
+	template, read, wrong := d.r.PodGroupTemplate, podtemplate.Decode, func(format string, args ...any) error { return FieldErrorf("PodGroupTemplate", format, args...) }
 	if len(template) == 0 {
 		text, ok := d.conf.Get(volcanoJSONKey)
 		switch {
@@ -95,7 +95,7 @@ func podGroup(d *draft) (map[string]any, error) {
 			d.warn("%s: has no effect in Spark %s; use Spark 4.2 or later", volcanoJSONKey, d.q)
 			return map[string]any{}, nil
 		}
-		template, read, wrong = []byte(text), podtemplate.DecodeJSON, func(format string, args ...any) error { return keyError(volcanoJSONKey, format, args...) }
+		template, read, wrong = []byte(text), podtemplate.DecodeJSON, func(format string, args ...any) error { return KeyErrorf(volcanoJSONKey, format, args...) }
 	}
 	if len(template) > maxPodGroup {
 		return nil, wrong("is %d bytes long; the limit is %d bytes", len(template), maxPodGroup)

@@ -25,7 +25,7 @@ type podTemplate struct {
 func (d *draft) template(field string, data []byte, key, name string) (podTemplate, error) {
 	t, err := podtemplate.Read(data)
 	if err != nil {
-		return podTemplate{}, fieldError(field, "%v", err)
+		return podTemplate{}, FieldErrorf(field, "%v", err)
 	}
 	if slices.Contains(t.Dropped, "metadata.ownerReferences") {
 		d.warn("%s: metadata.ownerReferences are left out: the operator sets the owner", field)
