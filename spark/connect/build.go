@@ -109,7 +109,7 @@ func (d *draft) secret(properties string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: SecretName(d.r.Name, d.r.Owner.UID), Namespace: d.r.Namespace, Labels: merged(d.r.ObjectLabels, d.r.Labels), OwnerReferences: owners(d.r.Owner),
+			Name: SecretName(d.r.Name, d.r.Owner.UID), Namespace: d.r.Namespace, Labels: merged(d.r.ObjectLabels, d.r.Labels), OwnerReferences: submit.Owners(d.r.Owner),
 		},
 		Data:      map[string][]byte{PropertiesKey: []byte(properties)},
 		Immutable: new(true),
@@ -124,19 +124,9 @@ func (d *draft) config(data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: ConfigMapName(d.r.Name), Namespace: d.r.Namespace, Labels: labels, OwnerReferences: owners(d.r.Owner),
+			Name: ConfigMapName(d.r.Name), Namespace: d.r.Namespace, Labels: labels, OwnerReferences: submit.Owners(d.r.Owner),
 		},
 		Data:      data,
 		Immutable: new(true),
 	}
-}
-
-// owners returns the owner reference, marked as the controller, or nil if the owner has no UID.
-func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
-	if owner.UID == "" {
-		return nil
-	}
-	controller := *owner.DeepCopy()
-	controller.Controller = new(true)
-	return []metav1.OwnerReference{controller}
 }

@@ -39,7 +39,7 @@ func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) 
 	return &networkingv1.NetworkPolicy{
 		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: ServerName(r.Name), Namespace: r.Namespace, OwnerReferences: owners(r.Owner), Labels: merged(r.ObjectLabels),
+			Name: ServerName(r.Name), Namespace: r.Namespace, OwnerReferences: submit.Owners(r.Owner), Labels: merged(r.ObjectLabels),
 		},
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: merged(r.Selector)},

@@ -53,7 +53,7 @@ func (d *draft) server() (*server, error) {
 func (d *draft) meta(s *server) error {
 	pod := s.Pod
 	pod.APIVersion, pod.Kind = "v1", "Pod"
-	pod.Name, pod.Namespace, pod.OwnerReferences = ServerName(d.r.Name), d.r.Namespace, owners(d.r.Owner)
+	pod.Name, pod.Namespace, pod.OwnerReferences = ServerName(d.r.Name), d.r.Namespace, submit.Owners(d.r.Owner)
 	labels := map[string]string{}
 	for key, value := range d.conf.WithPrefix(driverLabelKey) {
 		if err := checkLabel(key, value); err != nil {

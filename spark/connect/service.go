@@ -63,7 +63,7 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	service := &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: r.Namespace, OwnerReferences: owners(r.Owner),
+			Name: name, Namespace: r.Namespace, OwnerReferences: submit.Owners(r.Owner),
 			Labels: merged(base.Labels, r.ObjectLabels), Annotations: merged(base.Annotations),
 		},
 		Spec: *base.Spec.DeepCopy(),
@@ -221,7 +221,7 @@ func UIService(r Request, name string) (*corev1.Service, error) {
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: r.Namespace, OwnerReferences: owners(r.Owner), Labels: merged(r.ObjectLabels),
+			Name: name, Namespace: r.Namespace, OwnerReferences: submit.Owners(r.Owner), Labels: merged(r.ObjectLabels),
 		},
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP, Selector: merged(r.Selector, map[string]string{submit.RoleLabel: RoleServer}),

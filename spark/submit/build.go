@@ -340,17 +340,18 @@ func (d *draft) meta(name string) metav1.ObjectMeta {
 	if len(d.r.Labels) > 0 {
 		m.Labels = maps.Clone(d.r.Labels)
 	}
-	m.OwnerReferences = d.owners()
+	m.OwnerReferences = Owners(d.r.Owner)
 	return m
 }
 
-func (d *draft) owners() []metav1.OwnerReference {
-	if d.r.Owner.UID == "" {
+// Owners returns the owner reference, marked as the controller, or nil if the owner has no UID.
+func Owners(owner metav1.OwnerReference) []metav1.OwnerReference {
+	if owner.UID == "" {
 		return nil
 	}
-	owner := *d.r.Owner.DeepCopy()
-	owner.Controller = new(true)
-	return []metav1.OwnerReference{owner}
+	controller := *owner.DeepCopy()
+	controller.Controller = new(true)
+	return []metav1.OwnerReference{controller}
 }
 
 // add appends an object to the objects that are created before the driver pod.

@@ -49,7 +49,7 @@ func (d *draft) finish() error {
 
 	setPodDefaults(d.pod, &d.spark)
 	d.pod.APIVersion, d.pod.Kind = "v1", "Pod"
-	d.pod.OwnerReferences = d.owners()
+	d.pod.OwnerReferences = Owners(d.r.Owner)
 	d.pod.Spec.Containers = append(d.pod.Spec.Containers, d.spark)
 	if err := applyOverlay("Driver", d.pod, d.spark.Name, d.r.Driver); err != nil {
 		return err

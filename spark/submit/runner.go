@@ -185,7 +185,7 @@ func (d *draft) runnerTemplates(files *runnerFiles) error {
 	pod, spark := d.pod.DeepCopy(), *d.spark.DeepCopy()
 	setPodDefaults(pod, &spark)
 	pod.APIVersion, pod.Kind = "v1", "Pod"
-	pod.OwnerReferences = d.owners()
+	pod.OwnerReferences = Owners(d.r.Owner)
 	for i := range pod.OwnerReferences {
 		pod.OwnerReferences[i].BlockOwnerDeletion = nil
 	}

@@ -22,7 +22,7 @@ func (d *draft) runnerPod(files *runnerFiles) (*corev1.Pod, error) {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: RunnerName(d.r.ResourceNamePrefix), Namespace: d.r.Namespace,
-			Labels: d.runnerLabels(), Annotations: d.runnerAnnotations(), OwnerReferences: d.owners(),
+			Labels: d.runnerLabels(), Annotations: d.runnerAnnotations(), OwnerReferences: Owners(d.r.Owner),
 		},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                corev1.RestartPolicyNever,
