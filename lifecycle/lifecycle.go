@@ -449,3 +449,19 @@ func Soonest(a, b time.Duration) time.Duration {
 	}
 	return min(a, b)
 }
+
+// RequeueWithin returns the wait until the next pass if that pass was requested after wait, and now a pass is requested
+// after at most d. A wait of 0 means that no pass was requested. A d of 0 or less requests a pass at once, which is a
+// wait of 1 ms.
+func RequeueWithin(wait, d time.Duration) time.Duration {
+	return Soonest(wait, max(d, time.Millisecond))
+}
+
+// NotInFuture returns t, or the current time if t is zero or in the future. A time from another machine may be in the
+// future, because the clocks of machines differ.
+func NotInFuture(t, now time.Time) time.Time {
+	if t.IsZero() || t.After(now) {
+		return now
+	}
+	return t
+}

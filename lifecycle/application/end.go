@@ -13,7 +13,7 @@ import (
 // returns true.
 func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
 	s.m.Outcome = outcome
-	s.m.EndedAt = s.notInFuture(at)
+	s.m.EndedAt = lifecycle.NotInFuture(at, s.now)
 	s.m.NextAttempt = time.Time{}
 	return s.enter(lifecycle.Ended, cause)
 }

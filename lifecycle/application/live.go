@@ -201,7 +201,7 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	case seen.Phase == lifecycle.DriverUnknown && (s.m.Phase == lifecycle.Unknown || seen.NodeLostSince.IsZero()):
 		return true
 	case seen.Phase == lifecycle.DriverUnknown:
-		since = s.notInFuture(seen.NodeLostSince).Add(nodeLostGrace)
+		since = lifecycle.NotInFuture(seen.NodeLostSince, s.now).Add(nodeLostGrace)
 	case seen.Deleting && !seen.GoneBy.IsZero():
 		since = seen.GoneBy.Add(overdue)
 	default:
@@ -432,7 +432,7 @@ func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 func (s *step) rememberUngated(d *lifecycle.Driver) {
 	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
 	if held && !d.Gated && s.m.UngatedAt.IsZero() {
-		s.m.UngatedAt = s.notInFuture(d.ScheduledAt)
+		s.m.UngatedAt = lifecycle.NotInFuture(d.ScheduledAt, s.now)
 	}
 }
 
@@ -470,5 +470,5 @@ func (s *step) deadlineStart(t time.Time) time.Time {
 	if t.IsZero() {
 		return s.m.Since
 	}
-	return s.notInFuture(t)
+	return lifecycle.NotInFuture(t, s.now)
 }

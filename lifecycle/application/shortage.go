@@ -77,7 +77,7 @@ func (s *step) rememberShortage() {
 		s.m.ShortSince = time.Time{}
 		return
 	case s.m.ShortSince.IsZero():
-		s.m.ShortSince = s.notInFuture(s.seen.ShortSince)
+		s.m.ShortSince = lifecycle.NotInFuture(s.seen.ShortSince, s.now)
 	}
 	if s.stored.Cause.Reason != "" {
 		return

@@ -151,10 +151,7 @@ func (s *step) do(verb lifecycle.Verb, part lifecycle.Part, attempt int32) {
 
 // requeueAfter requests another pass after at most d.
 func (s *step) requeueAfter(d time.Duration) {
-	d = max(d, time.Millisecond)
-	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
-		s.plan.RequeueAfter = d
-	}
+	s.plan.RequeueAfter = lifecycle.RequeueWithin(s.plan.RequeueAfter, d)
 }
 
 // waitFor stores the wait reason of the current phase in the memory. It reports a new reason, but not a new message
@@ -303,11 +300,11 @@ func (s *step) adopt() {
 		cause := lifecycle.Cause{}
 		switch {
 		case d != nil:
-			s.m.SubmittedAt = s.notInFuture(d.CreatedAt)
+			s.m.SubmittedAt = lifecycle.NotInFuture(d.CreatedAt, s.now)
 			s.m.AttemptID = cmp.Or(d.AttemptID, s.m.AttemptID)
 			s.restartDone(d.RestartRequest)
 		case r != nil:
-			s.m.SubmittedAt = s.notInFuture(r.CreatedAt)
+			s.m.SubmittedAt = lifecycle.NotInFuture(r.CreatedAt, s.now)
 			s.restartDone(r.RestartRequest)
 			cause = s.submission()
 		}
@@ -325,15 +322,6 @@ func (s *step) adopt() {
 	case d == nil && r != nil && r.SpecHash != "":
 		s.m.SpecHash = r.SpecHash
 	}
-}
-
-// notInFuture returns t, or the current time if t is zero or in the future. A time from another machine may be in the
-// future, because the clocks of machines differ.
-func (s *step) notInFuture(t time.Time) time.Time {
-	if t.IsZero() || t.After(s.now) {
-		return s.now
-	}
-	return t
 }
 
 // noticeEdit replaces the run if the current spec differs from the spec of the run. If the hashes of the two specs

@@ -58,7 +58,7 @@ func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 // A new process may therefore report a shortage up to shortageGrace late, but never early. It cannot compute the real
 // start, because the end of an executor whose pod no longer exists is unknown.
 func (s *step) shortageLasts(since time.Time, note *time.Time) bool {
-	*note = s.notInFuture(since)
+	*note = lifecycle.NotInFuture(since, s.now)
 	left := note.Add(shortageGrace).Sub(s.now)
 	if left > 0 {
 		s.requeueAfter(left)

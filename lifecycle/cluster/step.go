@@ -115,10 +115,7 @@ func outcome(phase lifecycle.Phase, cause lifecycle.Cause) lifecycle.Outcome {
 
 // requeueAfter requests another pass after at most d.
 func (s *step) requeueAfter(d time.Duration) {
-	d = max(d, time.Millisecond)
-	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
-		s.plan.RequeueAfter = d
-	}
+	s.plan.RequeueAfter = lifecycle.RequeueWithin(s.plan.RequeueAfter, d)
 }
 
 func (s *step) notice(reason, format string, args ...any) {

@@ -69,10 +69,7 @@ func (s *step) notice(reason, run, format string, args ...any) {
 
 // requeueAfter requests another pass after at most d.
 func (s *step) requeueAfter(d time.Duration) {
-	d = max(d, time.Millisecond)
-	if s.plan.RequeueAfter == 0 || d < s.plan.RequeueAfter {
-		s.plan.RequeueAfter = d
-	}
+	s.plan.RequeueAfter = lifecycle.RequeueWithin(s.plan.RequeueAfter, d)
 }
 
 func (s *step) do(verb lifecycle.Verb, run string) {
@@ -139,7 +136,7 @@ func (s *step) adopt() {
 	for _, run := range s.seen.Runs {
 		tick := TickOf(s.want.Name, run.Name)
 		if !run.Deleted && tick.After(s.m.LastTick) && tick.After(newest.tick) && !tick.After(s.now) {
-			newest, at = candidate{run.Name, tick}, s.notInFuture(run.CreatedAt)
+			newest, at = candidate{run.Name, tick}, lifecycle.NotInFuture(run.CreatedAt, s.now)
 		}
 	}
 	if newest.name == "" {
@@ -167,7 +164,7 @@ func (s *step) finishRequest(run lifecycle.Run) {
 	known := slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
 	older := run.Outcome == lifecycle.Undecided && run.CreatedAt.Before(s.m.LastRun)
 	if !known && !older {
-		s.started(candidate{name: run.Name}, s.notInFuture(run.CreatedAt))
+		s.started(candidate{name: run.Name}, lifecycle.NotInFuture(run.CreatedAt, s.now))
 		return
 	}
 	if older {
@@ -175,15 +172,6 @@ func (s *step) finishRequest(run lifecycle.Run) {
 	}
 	s.m.Requested = Waiting{}
 	s.notice(ReasonHonored, run.Name, "was started for this request before; use another value to request another run")
-}
-
-// notInFuture returns t, or the current time if t is zero or in the future. A time from another machine may be in the
-// future, because the clocks of machines differ.
-func (s *step) notInFuture(t time.Time) time.Time {
-	if t.IsZero() || t.After(s.now) {
-		return s.now
-	}
-	return t
 }
 
 // started stores a started run in the memory and reports it. The time of the last run decreases only if it was in the
