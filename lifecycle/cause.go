@@ -2,16 +2,27 @@ package lifecycle
 
 import "strings"
 
-// MaxMessage is the maximum length of a cause's message, in bytes, without the suffix "..." of a cut message. The API
-// server accepts at most 32768 characters in the message of a condition, and would reject a status with a longer
-// message.
+// MaxMessage is the maximum length of a cause's message, in bytes, without the CutMark of a cut message. The API server
+// accepts at most 32768 characters in the message of a condition, and would reject a status with a longer message.
 const MaxMessage = 4096
 
 // Bounded returns the cause with a message that is cut to MaxMessage. Any status can store it. A message that was cut
 // before is not changed again.
 func (c Cause) Bounded() Cause {
-	if len(strings.TrimSuffix(c.Message, "...")) > MaxMessage {
-		c.Message = strings.ToValidUTF8(c.Message[:MaxMessage], "") + "..."
+	if len(strings.TrimSuffix(c.Message, CutMark)) > MaxMessage {
+		c.Message = Cut(c.Message, MaxMessage)
 	}
 	return c
+}
+
+// CutMark marks the end of a text that was cut.
+const CutMark = "..."
+
+// Cut returns a text of at most limit bytes unchanged. It returns the first limit bytes of a longer text, followed by
+// CutMark. It leaves out bytes that are not UTF-8, such as the part of a character at the limit.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + CutMark
 }

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -175,9 +174,9 @@ func excerpt(output string) string {
 	}
 	output = strings.TrimSpace(strings.ToValidUTF8(output, "?"))
 	if telling := fromFirstError(output); telling != "" {
-		return truncate(dropLines(telling, func(before, line string) bool {
+		return Cut(dropLines(telling, func(before, line string) bool {
 			return isTraceFrame(line) && isTraceFrame(before) || isChatter(line)
-		}))
+		}), maxExcerpt)
 	}
 	output = dropLines(output, func(_, line string) bool { return isTraceFrame(line) })
 	if len(output) > maxExcerpt {
@@ -202,16 +201,4 @@ func dropLines(text string, drop func(before, line string) bool) string {
 		before = line
 	}
 	return strings.TrimSpace(kept.String())
-}
-
-func truncate(text string) string {
-	text = strings.TrimSpace(text)
-	if len(text) <= maxExcerpt {
-		return text
-	}
-	end := maxExcerpt
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "..."
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,18 +44,6 @@ func KeysOf[S any](history map[string]S) []string {
 		return cmp.Or(cmp.Compare(KeyOf(a), KeyOf(b)), cmp.Compare(a, b)) // "07" and "7" are different keys of one number
 	})
 	return keys
-}
-
-// CutMark marks the end of a text that was cut.
-const CutMark = "..."
-
-// Cut returns a text of at most limit bytes unchanged. It returns the first limit bytes of a longer text, followed by
-// CutMark.
-func Cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + CutMark
 }
 
 // BytesOf returns the JSON text of a raw field, or nil if the field is not set.

@@ -5,10 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -135,58 +133,6 @@ func TestKeysOfALongHistory(t *testing.T) {
 			t.Fatalf("the key at %d is %s", i, key)
 		}
 	}
-}
-
-// TestCutKeepsWholeCharacters checks texts at the limit, above the limit, and with characters that the limit divides.
-func TestCutKeepsWholeCharacters(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		text  string
-		limit int
-		want  string
-	}{
-		"nothing":                          {"", 0, ""},
-		"one byte less than the limit":     {"abc", 4, "abc"},
-		"exactly the limit":                {"abcd", 4, "abcd"},
-		"one byte more than the limit":     {"abcde", 4, "abcd..."},
-		"a limit of 0":                     {"a", 0, "..."},
-		"a limit between two characters":   {"aéé", 3, "aé..."},
-		"a limit within a character":       {"aéé", 4, "aé..."},
-		"a limit within the first one":     {"\U0001F600b", 3, "..."},
-		"a limit within a character of 4":  {"ab\U0001F600", 5, "ab..."},
-		"exactly the limit, of characters": {"éé", 4, "éé"},
-		"bytes that are no characters":     {"a\xffb\xfec", 4, "ab..."},
-		"a short text stays as it is":      {"a\xff", 4, "a\xff"},
-	} {
-		if got := Cut(c.text, c.limit); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-// FuzzCut checks that a cut text has at most the limit and the mark, that it is a prefix of the text, and that it has
-// no part of a character.
-func FuzzCut(f *testing.F) {
-	f.Add("abc", 2)
-	f.Add("é\U0001F600", 3)
-	f.Add("\xff\xff\xff", 1)
-	f.Fuzz(func(t *testing.T, text string, limit int) {
-		limit = max(limit%4096, 0)
-		got := Cut(text, limit)
-		if len(text) <= limit {
-			if got != text {
-				t.Errorf("%q of %d bytes is changed to %q", text, len(text), got)
-			}
-			return
-		}
-		rest, marked := strings.CutSuffix(got, "...")
-		if !marked || len(rest) > limit || !utf8.ValidString(got) {
-			t.Errorf("%q is cut to %q", text, got)
-		}
-		if utf8.ValidString(text) && (!strings.HasPrefix(text, rest) || len(rest) < limit-utf8.UTFMax+1) {
-			t.Errorf("%q is cut to %q, which drops more than a part of a character", text, got)
-		}
-	})
 }
 
 // TestBytesOf checks that a field that is not set has no bytes, and that the bytes of a field are those of the user.

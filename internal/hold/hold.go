@@ -4,7 +4,6 @@ package hold
 import (
 	"cmp"
 	"crypto/sha256"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -93,17 +92,10 @@ func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error)
 		// same.
 		h.Err, h.Wait, what = err, apianswer.Wait{Reason: apianswer.TransientReason(err), Message: err.Error()}, apianswer.TransientReason(err)
 	}
-	h.Reason, h.Message = cmp.Or(h.Reason, reasonWaiting), brief(h.Message)
+	h.Reason, h.Message = cmp.Or(h.Reason, reasonWaiting), lifecycle.Cut(h.Message, maxMessage)
 	h.Since, h.First = m.begin(key, what, began)
 	h.Waited = now.Sub(h.Since) // includes the time that the pass took
 	return h
-}
-
-func brief(why string) string {
-	if len(why) > maxMessage {
-		return strings.ToValidUTF8(why[:maxMessage], "") + "..."
-	}
-	return why
 }
 
 // begin remembers that a pass had to wait, and returns two facts. The result since is the time at which the wait began:

@@ -9,6 +9,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // Limits of a status. The API server rejects a custom resource above 1.5 MB, and then no decision could be stored. The
@@ -62,7 +63,7 @@ func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, 
 		}
 	}
 	entry := sparkv1.ApplicationState{
-		CurrentStateSummary: state, LastTransitionTime: apache.Timestamp(at), Message: apache.Cut(message, apache.MaxMessage), LastObservedDriverStatus: driver,
+		CurrentStateSummary: state, LastTransitionTime: apache.Timestamp(at), Message: lifecycle.Cut(message, apache.MaxMessage), LastObservedDriverStatus: driver,
 	}
 	if s.StateTransitionHistory == nil {
 		s.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
@@ -83,8 +84,8 @@ func bound(history map[string]sparkv1.ApplicationState) {
 	snapshots := 0
 	for _, key := range slices.Backward(keys) {
 		entry := history[key]
-		if len(entry.Message) > apache.MaxMessage+len(apache.CutMark) { // a shorter message is complete, or was cut before
-			entry.Message = apache.Cut(entry.Message, apache.MaxMessage)
+		if len(entry.Message) > apache.MaxMessage+len(lifecycle.CutMark) { // a shorter message is complete, or was cut before
+			entry.Message = lifecycle.Cut(entry.Message, apache.MaxMessage)
 		}
 		if entry.LastObservedDriverStatus != nil {
 			if snapshots++; snapshots > maxSnapshots {

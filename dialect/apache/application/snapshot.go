@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // maxSnapshot is the maximum size, in bytes, of the driver pod's status in an entry of the history. maxText is the
@@ -76,7 +76,7 @@ func snapshotState(state corev1.ContainerState) corev1.ContainerState {
 	return state
 }
 
-func boundedText(text string) string { return apache.Cut(text, maxText) }
+func boundedText(text string) string { return lifecycle.Cut(text, maxText) }
 
 // withoutNulls returns a pod status as JSON without null values and without objects that contain only null values. It
 // returns nil if nothing is left.

@@ -149,7 +149,7 @@ func inheritedCause(state sparkv1.ApplicationState, outcome lifecycle.Outcome) l
 	if outcome == lifecycle.Succeeded {
 		return lifecycle.Cause{}
 	}
-	return lifecycle.Cause{Reason: string(state.CurrentStateSummary), Message: apache.Cut(state.Message, apache.MaxMessage)}
+	return lifecycle.Cause{Reason: string(state.CurrentStateSummary), Message: lifecycle.Cut(state.Message, apache.MaxMessage)}
 }
 
 // takenOver returns the notice of a take-over. It names the last state that the other operator wrote.

@@ -289,7 +289,7 @@ func TestTracesAreCut(t *testing.T) {
 	l.passWithoutObjects(time.Second)
 	first := maps.Clone(l.app.Status.StateTransitionHistory)
 	for key, state := range first {
-		if len(state.Message) > apache.MaxMessage+len(apache.CutMark) {
+		if len(state.Message) > apache.MaxMessage+len(lifecycle.CutMark) {
 			t.Errorf("state %s has a message of %d bytes", key, len(state.Message))
 		}
 	}

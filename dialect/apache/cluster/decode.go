@@ -48,7 +48,7 @@ func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.
 	}
 	since := apache.ParseTimestamp(left.LastTransitionTime)
 	m := cluster.Memory{Since: since, Attempt: clusterAttempt(&sc.Status), Adopted: true}
-	cause := lifecycle.Cause{Reason: string(left.CurrentStateSummary), Message: apache.Cut(left.Message, apache.MaxMessage)}
+	cause := lifecycle.Cause{Reason: string(left.CurrentStateSummary), Message: lifecycle.Cut(left.Message, apache.MaxMessage)}
 	switch left.CurrentStateSummary {
 	case sparkv1.ClusterRunningHealthy:
 		m.Phase, m.Begun, m.Complete = lifecycle.Running, since, since

@@ -96,7 +96,7 @@ func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, m
 			at = last
 		}
 	}
-	entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: apache.Timestamp(at), Message: apache.Cut(message, apache.MaxMessage)}
+	entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: apache.Timestamp(at), Message: lifecycle.Cut(message, apache.MaxMessage)}
 	next := int64(0)
 	histories := []map[string]sparkv1.ClusterState{s.StateTransitionHistory}
 	if s.PreviousAttemptSummary != nil {
