@@ -418,9 +418,14 @@ type Transition struct {
 // Notice reports a fact that is not the entry of a phase, such as the wait reason of a driver or the failure of an
 // executor.
 type Notice struct {
-	Part    Part   // SubmitterPod, DriverPod or Executors
-	Name    string // of the pod
-	Waits   bool   // true: the pod waits to start; false: it failed or is disrupted
+	// Part is what the notice is about: SubmitterPod, DriverPod, Executors, Members, or Application for the custom
+	// resource itself. ScheduledRun is for a run, and for every other fact that the state machine of a schedule reports.
+	Part Part
+	// Name is the name of the pod or run. It is empty if the notice is not about a single pod or run.
+	Name string
+	// Waits is true if the cause is why pods do not start yet. It is false if a pod failed or is disrupted, and for any
+	// other fact.
+	Waits   bool
 	Attempt int32
 	Cause   Cause
 }
