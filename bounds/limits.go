@@ -14,10 +14,6 @@ const (
 	MaxItems = 1_000
 	// MaxEntries is the maximum number of entries of a map, unless the map's field has its own limit.
 	MaxEntries = 2_000
-	// MaxContainers is the maximum number of a pod's sidecars, and of its init containers.
-	MaxContainers = 100
-	// MaxObjects is the maximum number of items of a list whose items become API objects.
-	MaxObjects = 20
 	// MaxNumber is the maximum number of characters of a number.
 	MaxNumber = 64
 	// MaxQuantity is the maximum number of characters of a quantity.

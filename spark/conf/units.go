@@ -60,14 +60,9 @@ func sizeError(shown string) error {
 	return fmt.Errorf("size should be a whole number with a unit (b, k, m, g, t or p), such as 512m or 2g, but is %s", shown)
 }
 
-// ParseDuration parses a Spark duration such as "30s" or "5min". A number without suffix counts multiples of unit. The
-// suffixes are us, ms, s, m or min, h and d; fractions are errors (JavaUtils.timeStringAs). The error quotes text,
-// shortened if it is long.
-func ParseDuration(text string, unit time.Duration) (time.Duration, error) {
-	return parseDuration(text, func() string { return Quote("", text) }, unit)
-}
-
-// parseDuration implements ParseDuration. If text is invalid, the error quotes the result of shown(), not text itself.
+// parseDuration parses a Spark duration such as "30s" or "5min". A number without suffix counts multiples of unit. The
+// suffixes are us, ms, s, m or min, h and d; fractions are errors (JavaUtils.timeStringAs). If text is invalid, the
+// error quotes the result of shown(), not text itself.
 func parseDuration(text string, shown func() string, unit time.Duration) (time.Duration, error) {
 	amount, negative := strings.CutPrefix(trim(text), "-")
 	digits, suffix := splitNumber(amount)

@@ -48,18 +48,23 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
+// seconds parses a duration. A number without suffix counts seconds.
+func seconds(text string) (time.Duration, error) {
+	return parseDuration(text, func() string { return Quote("", text) }, time.Second)
+}
+
 func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "5": 5 * time.Second, "5us": 5 * time.Microsecond, "5ms": 5 * time.Millisecond, "5s": 5 * time.Second, "5m": 5 * time.Minute,
 		"5min": 5 * time.Minute, "5h": 5 * time.Hour, "5d": 120 * time.Hour, " 5S ": 5 * time.Second, "-1": -time.Second, "-2min": -2 * time.Minute,
 	} {
-		if got, err := ParseDuration(text, time.Second); err != nil || got != want {
-			t.Errorf("ParseDuration(%q) = %v, %v, want %v", text, got, err, want)
+		if got, err := seconds(text); err != nil || got != want {
+			t.Errorf("parseDuration(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "s", "1.5s", "5 s", "5ns", "1h30m", "--1", "106752d", "soon"} {
-		if got, err := ParseDuration(text, time.Second); err == nil {
-			t.Errorf("ParseDuration(%q) = %v, want an error", text, got)
+		if got, err := seconds(text); err == nil {
+			t.Errorf("parseDuration(%q) = %v, want an error", text, got)
 		}
 	}
 }
@@ -104,16 +109,16 @@ func TestAmountsAtTheirLimit(t *testing.T) {
 	}
 	for unit, most := range map[string]int64{"us": 9223372036854775, "ms": 9223372036854, "s": 9223372036, "m": 153722867, "min": 153722867, "h": 2562047, "d": 106751} {
 		for _, sign := range []string{"", "-"} {
-			if d, err := ParseDuration(fmt.Sprint(sign, most, unit), time.Second); err != nil || d.Abs() < math.MaxInt64/2 || (d < 0) != (sign == "-") {
+			if d, err := seconds(fmt.Sprint(sign, most, unit)); err != nil || d.Abs() < math.MaxInt64/2 || (d < 0) != (sign == "-") {
 				t.Errorf("%s%d%s is %v, %v", sign, most, unit, d, err)
 			}
-			if d, err := ParseDuration(fmt.Sprint(sign, most+1, unit), time.Second); err == nil || d != 0 || !strings.HasSuffix(err.Error(), " is too long") {
+			if d, err := seconds(fmt.Sprint(sign, most+1, unit)); err == nil || d != 0 || !strings.HasSuffix(err.Error(), " is too long") {
 				t.Errorf("%s%d%s is %v, %v", sign, most+1, unit, d, err)
 			}
 		}
 	}
 	long := "1" + strings.Repeat("x", 100_000)
-	for name, err := range map[string]error{"size": second(ParseSize(long, MiB)), "time": second(ParseDuration(long, time.Second))} {
+	for name, err := range map[string]error{"size": second(ParseSize(long, MiB)), "time": second(seconds(long))} {
 		if err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), `but is "1xxx`) {
 			t.Errorf("a long %s: the error is %.500v", name, err)
 		}

@@ -55,23 +55,6 @@ func Apply(pod *corev1.Pod, container string, o Overlay) error {
 	return a.err
 }
 
-// FindContainer returns the name of the pod's Spark container. This is the first name in names that a container of the
-// pod has, or else the name of the last container. The result is empty for a pod without containers.
-//
-// Spark puts its own container last, because BasicDriverFeatureStep and BasicExecutorFeatureStep take the container out
-// of a template, and the pod's builder appends it.
-func FindContainer(pod *corev1.Pod, names ...string) string {
-	for _, name := range names {
-		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
-			return name
-		}
-	}
-	if len(pod.Spec.Containers) == 0 {
-		return ""
-	}
-	return pod.Spec.Containers[len(pod.Spec.Containers)-1].Name
-}
-
 // applier is the state of Apply. It keeps the first error, so that the steps of Apply need not check for errors.
 type applier struct {
 	pod   *corev1.Pod

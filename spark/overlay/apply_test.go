@@ -289,25 +289,6 @@ func TestApplySharesNothing(t *testing.T) {
 	}
 }
 
-func TestFindContainer(t *testing.T) {
-	for _, c := range []struct {
-		names []string
-		want  string
-	}{
-		{[]string{DriverContainer}, DriverContainer},
-		{[]string{OldExecutorContainer, ExecutorContainer}, DriverContainer},
-		{[]string{"none", "side"}, "side"},
-		{nil, DriverContainer},
-	} {
-		if got := FindContainer(driver(), c.names...); got != c.want {
-			t.Errorf("FindContainer(%v) = %q, want %q", c.names, got, c.want)
-		}
-	}
-	if got := FindContainer(&corev1.Pod{}, "x"); got != "" {
-		t.Errorf("FindContainer of an empty pod = %q", got)
-	}
-}
-
 func TestConfigMapVolume(t *testing.T) {
 	long := strings.Repeat("a", 59)
 	for name, want := range map[string]string{"plain": "plain-vol", long: long + "-vol"} {

@@ -128,6 +128,4 @@ const (
 	DriverContainer = "spark-kubernetes-driver"
 	// ExecutorContainer is Spark's default name for the executor's container.
 	ExecutorContainer = "spark-kubernetes-executor"
-	// OldExecutorContainer is the name that some templates use for the executor's container.
-	OldExecutorContainer = "executor"
 )

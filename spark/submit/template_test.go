@@ -254,9 +254,6 @@ func TestTheSparkContainerIsLast(t *testing.T) {
 			if got := pod.Annotations[DefaultContainerAnnotation]; got != c.marked {
 				t.Errorf("the pod says that %q is its main container, want %q", got, c.marked)
 			}
-			if overlay.FindContainer(pod) != c.want[len(c.want)-1] {
-				t.Errorf("FindContainer gives %q", overlay.FindContainer(pod))
-			}
 		})
 	}
 }
