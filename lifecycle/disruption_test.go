@@ -48,10 +48,10 @@ func TestDisruptions(t *testing.T) {
 				t.Errorf("the driver is evicted: %v, %+v", d.Evicted, d.Why)
 			}
 			stopped := podIn(corev1.PodFailed, append(c.change, exits(143, "Error", "out"), deleted)...)
-			if e := ExecutorFacts(stopped, container); (e.Phase == DriverFailed) != taken {
+			if e := ExecutorFacts(stopped); (e.Phase == DriverFailed) != taken {
 				t.Errorf("a deleted executor that a signal stopped is %s", e.Phase)
 			}
-			if got := DeletedWhileRunning(podIn(corev1.PodRunning, append(c.change, runs())...), container); got == taken {
+			if got := DeletedWhileRunning(podIn(corev1.PodRunning, append(c.change, runs())...)); got == taken {
 				t.Errorf("a running executor was deleted by somebody: %v", got)
 			}
 		})
@@ -61,7 +61,7 @@ func TestDisruptions(t *testing.T) {
 // TestAsDeletedChangesTheOutcomeOnly checks that a deleted executor counts as failed, keeps its other facts, and that
 // the original does not change.
 func TestAsDeletedChangesTheOutcomeOnly(t *testing.T) {
-	e := ExecutorFacts(podIn(corev1.PodRunning, runs()), container)
+	e := ExecutorFacts(podIn(corev1.PodRunning, runs()))
 	want := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1", SparkVersion: "4.1.4", Phase: DriverFailed, CreatedAt: noon, Why: Cause{"ExecutorDeleted",
 		"the executor pod was deleted without a grace period while it ran; Spark runs its tasks again on other executors. The audit log of the API server shows who deleted the pod"}}
 	before := e
@@ -85,7 +85,7 @@ func TestFactsOfAnEmptyPod(t *testing.T) {
 	if diff := cmp.Diff(Submitter{Phase: DriverPending}, SubmitterFacts(pod, container)); diff != "" {
 		t.Errorf("submitter (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(Executor{Phase: DriverPending}, ExecutorFacts(pod, container)); diff != "" {
+	if diff := cmp.Diff(Executor{Phase: DriverPending}, ExecutorFacts(pod)); diff != "" {
 		t.Errorf("executor (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(Member{Phase: DriverPending}, MemberFacts(pod)); diff != "" {
@@ -108,7 +108,7 @@ func TestPhasesOfPodsWithoutStatuses(t *testing.T) {
 			if d := DriverFacts(pod, container); d.Phase != want || d.HasExit || (d.Why.Reason != "") != (want == DriverFailed || want == DriverUnknown) {
 				t.Errorf("%q with %s: %+v, want %s", phase, name, d, want)
 			}
-			if e := ExecutorFacts(pod, container); e.Phase != want {
+			if e := ExecutorFacts(pod); e.Phase != want {
 				t.Errorf("%q with %s: the executor is %s, want %s", phase, name, e.Phase, want)
 			}
 		}
@@ -152,7 +152,7 @@ func TestFactsOfLabelsAndAnnotations(t *testing.T) {
 		t.Errorf("submitter (-want +got):\n%s", diff)
 	}
 	executor := Executor{Name: "app-driver", ID: "9", Attempt: 2147483647, AppID: "app", SparkVersion: "4.0.1", Phase: DriverPending, CreatedAt: noon}
-	if diff := cmp.Diff(executor, ExecutorFacts(pod, container)); diff != "" {
+	if diff := cmp.Diff(executor, ExecutorFacts(pod)); diff != "" {
 		t.Errorf("executor (-want +got):\n%s", diff)
 	}
 	member := Member{Name: "app-driver", Role: Worker, Phase: DriverPending, CreatedAt: noon, Generation: "1:h"}

@@ -21,7 +21,7 @@ func TestExecutorReadiness(t *testing.T) {
 		{"it does not run", podIn(corev1.PodPending, ready(corev1.ConditionFalse, "ContainersNotReady")), false},
 		{"it has ended", podIn(corev1.PodSucceeded, exits(0, "", ""), ready(corev1.ConditionFalse, "PodCompleted")), false},
 	} {
-		if got := ExecutorFacts(c.pod, container).Unready; got != c.want {
+		if got := ExecutorFacts(c.pod).Unready; got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -52,7 +52,7 @@ func TestExecutorTaken(t *testing.T) {
 		{"its node no longer exists", podIn(corev1.PodFailed, runs(), taint), false},
 		{"its node is lost", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady), false},
 	} {
-		if got := DeletedWhileRunning(c.pod, container); got != c.want {
+		if got := DeletedWhileRunning(c.pod); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

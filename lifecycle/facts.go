@@ -25,10 +25,10 @@ const (
 	// AdoptedAnnotation is an annotation of the in-memory copy of a pod that another operator created. It contains the
 	// id of the pod's attempt (Driver.AttemptID). No pod in the cluster has this annotation.
 	AdoptedAnnotation = "sparkoperator.dev/adopted"
-	// exitExceptionAnnotation is the annotation in which Spark 4.1 and newer write the exception that ended the driver,
+	// ExitExceptionAnnotation is the annotation in which Spark 4.1 and newer write the exception that ended the driver,
 	// if spark.kubernetes.driver.annotateExitException is set.
-	exitExceptionAnnotation = "spark.exit-exception"
-	// userAppException is the beginning of the exception that Spark writes into exitExceptionAnnotation if the program
+	ExitExceptionAnnotation = "spark.exit-exception"
+	// userAppException is the beginning of the exception that Spark writes into ExitExceptionAnnotation if the program
 	// of a PythonRunner or RRunner exited.
 	userAppException = "org.apache.spark.SparkUserAppException"
 	appIDLabel       = "spark-app-selector" // Spark's own
@@ -37,6 +37,9 @@ const (
 	roleLabel        = "spark-role"         // Spark's own
 	// connectServer is the value of roleLabel on a Spark Connect server, as in the sparkoperator.k8s.io API.
 	connectServer = "connect-server"
+	// executorContainer is Spark's own name for the container of an executor. If a pod template names the container
+	// differently, no container has this name, and the Spark container is the last one.
+	executorContainer = "spark-kubernetes-executor"
 )
 
 // DriverFacts returns the facts of a driver pod. The parameter `container` is the name of the Spark container. If the
@@ -99,8 +102,8 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 // ExecutorFacts returns the facts of an executor pod. If the pod was deleted and its container was then stopped by a
 // signal, the executor counts as succeeded, because Spark and the operator delete executors this way. It counts as
 // failed if Kubernetes evicted or preempted the pod.
-func ExecutorFacts(pod *corev1.Pod, container string) Executor {
-	status := containerStatus(pod, container)
+func ExecutorFacts(pod *corev1.Pod) Executor {
+	status := containerStatus(pod, executorContainer)
 	e := Executor{
 		Name: pod.Name, ID: pod.Labels[executorIDLabel], Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
 		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time, SparkVersion: pod.Labels[versionLabel],
@@ -129,9 +132,9 @@ func ExecutorFacts(pod *corev1.Pod, container string) Executor {
 // Three sorts of pods are exempt. If the pod's own grace period is 0, its container still runs in the last state after
 // every deletion. If its node is lost, or if Kubernetes evicts or preempts the pod, the facts of the executor already
 // report the failure.
-func DeletedWhileRunning(pod *corev1.Pod, container string) bool {
+func DeletedWhileRunning(pod *corev1.Pod) bool {
 	own := pod.Spec.TerminationGracePeriodSeconds
-	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, container)) == DriverRunning && disruption(pod) == Cause{}
+	return (own == nil || *own > 0) && podPhase(pod, containerStatus(pod, executorContainer)) == DriverRunning && disruption(pod) == Cause{}
 }
 
 // AsDeleted returns a copy of the executor that counts as failed because somebody deleted its pod.

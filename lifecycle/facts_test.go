@@ -371,7 +371,7 @@ func TestSilent(t *testing.T) {
 		if got := DriverFacts(c.pod, container).UnresponsiveScheduler; got != c.want {
 			t.Errorf("%s: of a driver %q, want %q", c.name, got, c.want)
 		}
-		if got := ExecutorFacts(c.pod, container).UnresponsiveScheduler; got != c.want {
+		if got := ExecutorFacts(c.pod).UnresponsiveScheduler; got != c.want {
 			t.Errorf("%s: of an executor %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -404,12 +404,12 @@ func TestLastWords(t *testing.T) {
 		}},
 		{"no text at all", podIn(corev1.PodFailed, exits(1, "Error", "\xff\xfe")), func(m string) bool { return strings.HasSuffix(m, ": ?") }},
 		{"the exception in the annotation has priority", podIn(corev1.PodFailed, exits(1, "Error", trace), func(p *corev1.Pod) {
-			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkException: told"}
+			p.Annotations = map[string]string{ExitExceptionAnnotation: "org.apache.spark.SparkException: told"}
 		}), func(m string) bool {
 			return strings.HasSuffix(m, "with exit code 1: org.apache.spark.SparkException: told")
 		}},
 		{"the traceback of a Python program has priority", podIn(corev1.PodFailed, exits(1, "Error", "ValueError: boom\n"), func(p *corev1.Pod) {
-			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkUserAppException: User application exited with 1"}
+			p.Annotations = map[string]string{ExitExceptionAnnotation: "org.apache.spark.SparkUserAppException: User application exited with 1"}
 		}), func(m string) bool { return strings.HasSuffix(m, "with exit code 1: ValueError: boom") }},
 		{"frames are no errors, whatever their classes are called", podIn(corev1.PodFailed, exits(1, "Error",
 			"\tat o.KubernetesClientException.launder(K.java:1)\n\tat java.lang.Thread.run(Thread.java:840)\nCaused by: java.io.IOException: boom\n")),
@@ -440,7 +440,7 @@ func TestLastWords(t *testing.T) {
 		{"only frames", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//io.netty.channel.nio.N.run(N.java:1)\n", 80))),
 			func(m string) bool { return m == "driver container failed with exit code 1" }},
 		{"only frames, and a Python program's exception in the annotation", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//a.B.c(B.java:1)\n", 80)), func(p *corev1.Pod) {
-			p.Annotations = map[string]string{exitExceptionAnnotation: "org.apache.spark.SparkUserAppException: User application exited with 1"}
+			p.Annotations = map[string]string{ExitExceptionAnnotation: "org.apache.spark.SparkUserAppException: User application exited with 1"}
 		}), func(m string) bool {
 			return strings.HasSuffix(m, "SparkUserAppException: User application exited with 1")
 		}},
@@ -490,7 +490,7 @@ func TestExecutorFacts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := base
 			want.Phase, want.Why = c.phase, c.why
-			if diff := cmp.Diff(want, ExecutorFacts(c.pod, container)); diff != "" {
+			if diff := cmp.Diff(want, ExecutorFacts(c.pod)); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 		})

@@ -44,7 +44,7 @@ func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string,
 	// contain only the end of its stack trace. For a Python or R program, the exception adds nothing to the exit code.
 	// The program's own output is in the log, unless the log is cut.
 	output := excerpt(firstOf(end.Message, pod.Status.Message))
-	if left := excerpt(pod.Annotations[exitExceptionAnnotation]); left != "" && (output == "" || !strings.HasPrefix(left, userAppException)) {
+	if left := excerpt(pod.Annotations[ExitExceptionAnnotation]); left != "" && (output == "" || !strings.HasPrefix(left, userAppException)) {
 		output = left
 	}
 	if isDriverRole(role) && strings.Contains(output, "TimeoutException") && strings.Contains(output, "AsyncUtils") {

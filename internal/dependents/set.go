@@ -131,7 +131,7 @@ func (s *Set) Facts() lifecycle.Observed {
 		seen.Submitters = append(seen.Submitters, lifecycle.SubmitterFacts(&s.Submitters[i], submit.RunnerContainer))
 	}
 	for i := range s.Executors {
-		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&s.Executors[i], overlay.ExecutorContainer))
+		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&s.Executors[i]))
 	}
 	for i := range s.Members {
 		seen.Members = append(seen.Members, lifecycle.MemberFacts(&s.Members[i]))
@@ -201,10 +201,10 @@ func (s *Set) Behind(live Set, executors bool) bool {
 		return false
 	}
 	for i := range s.Executors {
-		seen[s.Executors[i].UID] = state{phase: lifecycle.ExecutorFacts(&s.Executors[i], overlay.ExecutorContainer).Phase}
+		seen[s.Executors[i].UID] = state{phase: lifecycle.ExecutorFacts(&s.Executors[i]).Phase}
 	}
 	return slices.ContainsFunc(live.Executors, func(pod corev1.Pod) bool {
-		return seen[pod.UID] != state{phase: lifecycle.ExecutorFacts(&pod, overlay.ExecutorContainer).Phase}
+		return seen[pod.UID] != state{phase: lifecycle.ExecutorFacts(&pod).Phase}
 	})
 }
 

@@ -198,7 +198,7 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 				executors = nil
 			}
 			for i := range executors {
-				seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&executors[i], ""))
+				seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&executors[i]))
 			}
 			for i := range members {
 				seen.Members = append(seen.Members, lifecycle.MemberFacts(&members[i]))

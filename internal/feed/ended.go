@@ -11,7 +11,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 const (
@@ -132,7 +131,7 @@ func (e *Ended) Forget(key types.NamespacedName) {
 // unchanged. Any other pod is reduced to the fields that are needed to count the executor. Its phase becomes Failed if
 // the operator expected the executor to fail (dialect.IsLeaving), and otherwise Succeeded.
 func LastState(pod *corev1.Pod) corev1.Pod {
-	facts := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
+	facts := lifecycle.ExecutorFacts(pod)
 	if facts.Phase == lifecycle.DriverFailed {
 		return *pod
 	}

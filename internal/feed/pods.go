@@ -14,7 +14,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // gatherDelay is the delay for events that no decision waits for. It lets one pass handle several events. For example,
@@ -71,7 +70,7 @@ func (w Pods) Update(ctx context.Context, e event.UpdateEvent, q workqueue.Typed
 func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if pod, ok := e.Object.(*corev1.Pod); ok && w.Counts && pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		// If the watch missed the deletion, the last known state of the pod is too old to show whether it ran.
-		taken := !e.DeleteStateUnknown && lifecycle.DeletedWhileRunning(pod, overlay.ExecutorContainer)
+		taken := !e.DeleteStateUnknown && lifecycle.DeletedWhileRunning(pod)
 		w.note(ctx, End{Pod: LastState(pod), Gone: true, Taken: taken})
 	}
 	w.EventHandler.Delete(ctx, e, gatherUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
@@ -126,5 +125,5 @@ func (w Pods) note(ctx context.Context, end End) {
 
 func failedExecutor(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
-	return ok && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer).Phase == lifecycle.DriverFailed
+	return ok && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && lifecycle.ExecutorFacts(pod).Phase == lifecycle.DriverFailed
 }

@@ -108,7 +108,7 @@ func TestLastState(t *testing.T) {
 		"it was evicted":   {evicted, lifecycle.DriverFailed},
 	} {
 		last := LastState(c.pod)
-		facts := lifecycle.ExecutorFacts(&last, overlay.ExecutorContainer)
+		facts := lifecycle.ExecutorFacts(&last)
 		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || last.UID != c.pod.UID || len(last.OwnerReferences) != 1 {
 			t.Errorf("%s: %+v of %+v", name, facts, last)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
 // missingPods returns the last known pods of failed executors that no longer exist. The current pass handles these pods
@@ -84,7 +83,7 @@ func countedIn(end *feed.End, tally dialect.Tally) bool {
 func factsOfEnded(gone []feed.End) []lifecycle.Executor {
 	facts := make([]lifecycle.Executor, 0, len(gone))
 	for i := range gone {
-		executor := lifecycle.ExecutorFacts(&gone[i].Pod, overlay.ExecutorContainer)
+		executor := lifecycle.ExecutorFacts(&gone[i].Pod)
 		if gone[i].Taken {
 			executor = executor.AsDeleted()
 		}

@@ -35,7 +35,7 @@ var childLabels = append([]string{
 // driver was created, the restart request that the driver carries out, the pod that submitted the driver, and the
 // exception that ended the driver. Spark 4.1 and newer write the exception if
 // spark.kubernetes.driver.annotateExitException is set.
-var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.RestartRequestAnnotation, lifecycle.SubmitterAnnotation, "spark.exit-exception"}
+var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.RestartRequestAnnotation, lifecycle.SubmitterAnnotation, lifecycle.ExitExceptionAnnotation}
 
 // Pod reduces a pod to the parts that become facts: identity, owners, node, service account, scheduler, scheduling
 // gates, container names, status, and the grace period if it is 0. The environment of a driver pod alone is larger than

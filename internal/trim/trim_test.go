@@ -72,12 +72,12 @@ func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 			if name == "stopped" {
 				pod.DeletionTimestamp = &at
 			}
-			want := lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer)
+			want := lifecycle.ExecutorFacts(pod)
 			trimmed, err := Pod(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, lifecycle.ExecutorFacts(trimmed.(*corev1.Pod), overlay.ExecutorContainer)); diff != "" {
+			if diff := cmp.Diff(want, lifecycle.ExecutorFacts(trimmed.(*corev1.Pod))); diff != "" {
 				t.Errorf("%s, container %s (-whole +trimmed):\n%s", name, container, diff)
 			}
 		}

@@ -96,7 +96,7 @@ func seenOf(pods []corev1.Pod) lifecycle.Observed {
 		if pods[i].Labels["spark-role"] == "driver" {
 			seen.Drivers = append(seen.Drivers, lifecycle.DriverFacts(&pods[i], sparkoperator.DriverContainer))
 		} else {
-			seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&pods[i], sparkoperator.ExecutorContainer))
+			seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&pods[i]))
 		}
 	}
 	return seen

@@ -9,7 +9,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/trim"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -37,7 +36,7 @@ func seenPods(pods []corev1.Pod) (seen lifecycle.Observed) {
 		case identity.IsDriver(pod):
 			seen.Drivers = append(seen.Drivers, lifecycle.DriverFacts(pod, trim.SparkContainer(pod)))
 		case role == identity.RoleExecutor:
-			seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(pod, overlay.ExecutorContainer))
+			seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(pod))
 		case identity.IsClusterPod(pod):
 			seen.Members = append(seen.Members, lifecycle.MemberFacts(pod))
 		}
