@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -26,23 +27,8 @@ func Age(since time.Time) string {
 	return Short(time.Since(since))
 }
 
-// Short returns a duration as text, in at most two units.
-func Short(d time.Duration) string {
-	d = max(d, 0)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < 10*time.Minute:
-		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 10*time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
-}
+// Short returns a duration in kubectl's format, in at most two units. A negative duration becomes 0s.
+func Short(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
 
 // EventLine returns a line about one Event. The line of a warning contains the word "warning", because colours are not
 // available without a terminal.

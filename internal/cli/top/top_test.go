@@ -27,8 +27,8 @@ func TestPodTable(t *testing.T) {
 	pods := []corev1.Pod{pod("pi-driver", "driver", corev1.PodRunning), pod("pi-exec-1", "executor", corev1.PodRunning), pod("pi-exec-2", "executor", corev1.PodSucceeded)}
 	table := podTable(pods, map[string]used{"pi-driver": {1250, 900 << 20}})
 	const want = "POD         ROLE       CPU   OF    MEMORY   LIMIT   AGE\n" +
-		"pi-driver   driver     1.2   2.0   900Mi    1.4Gi   2h0m\n" +
-		"pi-exec-1   executor   -     2.0   -        1.4Gi   2h0m\n"
+		"pi-driver   driver     1.2   2.0   900Mi    1.4Gi   120m\n" +
+		"pi-exec-1   executor   -     2.0   -        1.4Gi   120m\n"
 	if diff := cmp.Diff(want, table.String(0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
