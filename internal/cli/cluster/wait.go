@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
@@ -26,6 +28,16 @@ const (
 
 // Goals lists all goals.
 var Goals = []string{goalRunning, GoalReady, GoalSucceeded, GoalEnded, GoalDeleted}
+
+// GoalAfterwards returns the goal for which a verb waits after it has created or restarted an object: the end of an
+// application, or a ready server or cluster.
+func GoalAfterwards(object client.Object) string {
+	switch object.(type) {
+	case *v1beta2.SparkApplication, *sparkv1.SparkApplication:
+		return GoalEnded
+	}
+	return GoalReady
+}
 
 // reached reports whether an object has reached a goal. If the object has failed and can never reach the goal, it
 // returns an error.

@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
@@ -129,7 +127,7 @@ func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.
 	if after.dryRun || !after.wait && !after.log {
 		return nil
 	}
-	goal := goalAfterwards(object)
+	goal := cluster.GoalAfterwards(object)
 	if after.log && goal == cluster.GoalEnded {
 		waiting := func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) }
 		err := c.Logs(cmd.Context(), object, cluster.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
@@ -140,14 +138,4 @@ func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.
 		}
 	}
 	return r.waitFor(cmd, c, object, goal, after.timeout)
-}
-
-// goalAfterwards returns the goal for which a verb waits after it has created an object: the end of an application, or
-// a ready server or cluster.
-func goalAfterwards(object client.Object) string {
-	switch object.(type) {
-	case *v1beta2.SparkApplication, *sparkv1.SparkApplication:
-		return cluster.GoalEnded
-	}
-	return cluster.GoalReady
 }

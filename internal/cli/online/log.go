@@ -36,7 +36,7 @@ func (r *verbs) logCommand() *cobra.Command {
 			return c.Logs(cmd.Context(), object, o, r.Out)
 		}
 		o.Waiting = func(s *cluster.Summary) { fmt.Fprintln(r.Err, terminal.Wrap("", s.String(), r.Width)) }
-		return target.Detached(c.Logs(cmd.Context(), object, o, r.Out), object, goalAfterwards(object))
+		return target.Detached(c.Logs(cmd.Context(), object, o, r.Out), object, cluster.GoalAfterwards(object))
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Executor, "executor", "", "`id` of an executor, name of its pod, or all")

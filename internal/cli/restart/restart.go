@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -101,18 +100,9 @@ func (r *verb) restart(cmd *cobra.Command, c *cluster.Client, objects []client.O
 		if cluster.Summarize(object).Result == cluster.Suspended {
 			continue
 		}
-		if err := target.WaitFor(cmd.Context(), r.Streams, c, object, goalOf(object), r.timeout); err != nil {
+		if err := target.WaitFor(cmd.Context(), r.Streams, c, object, cluster.GoalAfterwards(object), r.timeout); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// goalOf returns the state for which --wait waits.
-func goalOf(object client.Object) string {
-	switch object.(type) {
-	case *v1beta2.SparkApplication, *sparkv1.SparkApplication:
-		return cluster.GoalEnded
-	}
-	return cluster.GoalReady
 }
