@@ -32,9 +32,6 @@ const (
 	Suspended Result = "suspended"
 )
 
-// Results lists all values of Result.
-var Results = []Result{Pending, Running, Succeeded, Failed, Suspended}
-
 // Summary is the state of an object of any kind.
 type Summary struct {
 	Kind            *Kind

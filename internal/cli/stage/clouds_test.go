@@ -108,15 +108,15 @@ func TestAzureURLs(t *testing.T) {
 	}
 }
 
-// TestStoreChoosesNoServer checks that Open rejects URLs that choose a server. An attacker could write such a URL into
-// an application's annotation to receive the user's credentials.
+// TestStoreChoosesNoServer checks that openStore rejects URLs that choose a server. An attacker could write such a URL
+// into an application's annotation to receive the user's credentials.
 func TestStoreChoosesNoServer(t *testing.T) {
 	clearClouds(t)
 	for _, store := range []string{
 		"gs://bucket?universe_domain=example.org", "gs://bucket?private_key_path=/etc/passwd",
 		"azblob://c?storage_account=acc&domain=example.org", "azblob://c?storage_account=acc&protocol=http", "azblob://c?storage_account=example.org/",
 	} {
-		if s, err := Open(t.Context(), store, ""); err == nil {
+		if s, err := openStore(t.Context(), store, "", true); err == nil {
 			t.Errorf("%s was opened: %+v", store, s)
 		}
 	}
@@ -126,7 +126,7 @@ func TestStoreChoosesNoServer(t *testing.T) {
 func TestNoCredentials(t *testing.T) {
 	clearClouds(t)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none.json"))
-	if _, err := Open(t.Context(), "gs://bucket/p", ""); err == nil || !strings.Contains(err.Error(), "gcloud auth application-default login") || !strings.Contains(err.Error(), "none.json") {
+	if _, err := openStore(t.Context(), "gs://bucket/p", "", true); err == nil || !strings.Contains(err.Error(), "gcloud auth application-default login") || !strings.Contains(err.Error(), "none.json") {
 		t.Errorf("Google: %v", err)
 	}
 	err := explained(errors.New("x: DefaultAzureCredential: failed to acquire a token.\nAttempted credentials:\n\tEnvironmentCredential"))

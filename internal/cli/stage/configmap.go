@@ -34,11 +34,11 @@ const (
 	managedBy = "app.kubernetes.io/managed-by"
 )
 
-// UseConfigMap changes an application so that it reads the files of the set from a ConfigMap. It returns this
+// useConfigMap changes an application so that it reads the files of the set from a ConfigMap. It returns this
 // ConfigMap, and the caller creates it. The ConfigMap's name depends only on its content.
-func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, error) {
+func (s *fileSet) useConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, error) {
 	if size := s.Size(); size > MaxConfigMap {
-		largest := slices.MaxFunc(s.Files, func(a, b *File) int { return cmp.Compare(a.Size, b.Size) })
+		largest := slices.MaxFunc(s.Files, func(a, b *localFile) int { return cmp.Compare(a.Size, b.Size) })
 		return nil, fmt.Errorf("the local files have %d bytes together (%s has %d), and a ConfigMap takes at most %d; name an object store with --stage, or use files of the image (local://) or URLs",
 			size, largest.Path, largest.Size, MaxConfigMap)
 	}
@@ -66,7 +66,7 @@ func (s *Set) UseConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap, er
 	}})
 	spec.Driver.VolumeMounts = append(spec.Driver.VolumeMounts, mount)
 	spec.Executor.VolumeMounts = append(spec.Executor.VolumeMounts, mount)
-	return config, s.useDirectory(app, mountPath, (*File).Name)
+	return config, s.useDirectory(app, mountPath, (*localFile).Name)
 }
 
 // nameOf returns the last part of a ConfigMap's name: a digest of its files.
@@ -79,10 +79,10 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// EnsureConfigMap creates the ConfigMap of an existing application. If a ConfigMap with the same content exists, the
+// ensureConfigMap creates the ConfigMap of an existing application. If a ConfigMap with the same content exists, the
 // application becomes one of its owners. Kubernetes deletes the ConfigMap with its last owner. Pods that mount the
 // ConfigMap wait until it exists.
-func EnsureConfigMap(ctx context.Context, c client.Client, config *corev1.ConfigMap, app *v1beta2.SparkApplication) error {
+func ensureConfigMap(ctx context.Context, c client.Client, config *corev1.ConfigMap, app *v1beta2.SparkApplication) error {
 	owner := metav1.OwnerReference{APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID}
 	return wait.PollUntilContextTimeout(ctx, retryInterval, retryTimeout, true, func(ctx context.Context) (bool, error) {
 		config := config.DeepCopy()

@@ -22,9 +22,9 @@ const (
 // The main file, jars and Python files get URIs with the scheme local. For --files and --archives, Spark ignores this
 // scheme (SparkContext.addFile): SparkFiles.get does not find such a file, and executors do not unpack such an archive.
 // Files and archives get URIs of Hadoop's viewfs instead, and Spark copies them like files of a remote file system.
-func (s *Set) useDirectory(app *v1beta2.SparkApplication, directory string, name func(*File) string) error {
+func (s *fileSet) useDirectory(app *v1beta2.SparkApplication, directory string, name func(*localFile) string) error {
 	copied := false
-	err := s.rewrite(app, func(option string, f *File) string {
+	err := s.rewrite(app, func(option string, f *localFile) string {
 		if option == filesOption || option == archivesOption {
 			copied = true
 			return mountURI + "/" + name(f)

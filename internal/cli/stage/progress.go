@@ -17,16 +17,16 @@ import (
 type progressBar struct {
 	streams terminal.Streams
 	// current is the file whose line is drawn and not finished; drawn is its percentage.
-	current *File
+	current *localFile
 	drawn   int
 }
 
 // barWidth is the number of columns of the bar.
 const barWidth = 20
 
-// show draws the line of a file. Its signature is that of a Progress, so that Store.Upload can call it.
-func (b *progressBar) show(f *File, stored int64, existed bool) {
-	out, label := b.streams.Err, fmt.Sprintf("%s (%s)", f.Name(), Bytes(f.Size))
+// show draws the line of a file. Its signature is that of a progressFunc, so that objectStore.Upload can call it.
+func (b *progressBar) show(f *localFile, stored int64, existed bool) {
+	out, label := b.streams.Err, fmt.Sprintf("%s (%s)", f.Name(), sizeText(f.Size))
 	switch {
 	case existed:
 		fmt.Fprintf(out, "%s is in the store\n", label)

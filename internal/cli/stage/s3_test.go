@@ -63,10 +63,10 @@ func storeFaults(t *testing.T, address string) {
 			}
 			app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
 			set := found(t, app)
-			s, err := Open(t.Context(), test.url, "")
+			s, err := openStore(t.Context(), test.url, "", true)
 			if err == nil {
 				defer func() { _ = s.Close() }()
-				_, err = s.Upload(t.Context(), set, "jobs", func(*File, int64, bool) {})
+				_, err = s.Upload(t.Context(), set, "jobs", func(*localFile, int64, bool) {})
 			} else {
 				err = explained(err)
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// File is a local file that an application names.
-type File struct {
+// localFile is a local file that an application names.
+type localFile struct {
 	// Path is the absolute path on this machine.
 	Path string
 	Size int64
@@ -29,28 +29,28 @@ type File struct {
 }
 
 // Name returns the name of the file without its directory.
-func (f *File) Name() string { return filepath.Base(f.Path) }
+func (f *localFile) Name() string { return filepath.Base(f.Path) }
 
-// Set contains the local files of one application.
-type Set struct {
+// fileSet contains the local files of one application.
+type fileSet struct {
 	// Files are the files, each once, in the order in which the application names them.
-	Files  []*File
-	byPath map[string]*File
+	Files  []*localFile
+	byPath map[string]*localFile
 }
 
 // Size returns the number of bytes of all files.
-func (s *Set) Size() (size int64) {
+func (s *fileSet) Size() (size int64) {
 	for _, f := range s.Files {
 		size += f.Size
 	}
 	return size
 }
 
-// Find reads the local files that an application names as its main file, jars, files, Python files and archives. A file
-// is local if its URI has the scheme file. (Spark-submit converts plain paths into such URIs.) A pattern such as
+// findFiles reads the local files that an application names as its main file, jars, files, Python files and archives. A
+// file is local if its URI has the scheme file. (Spark-submit converts plain paths into such URIs.) A pattern such as
 // lib/*.jar stands for the files that match it.
-func Find(app *v1beta2.SparkApplication) (*Set, error) {
-	s := &Set{byPath: map[string]*File{}}
+func findFiles(app *v1beta2.SparkApplication) (*fileSet, error) {
+	s := &fileSet{byPath: map[string]*localFile{}}
 	err := walk(app, func(option, path string) (string, error) {
 		if s.byPath[path] != nil {
 			return "", nil
@@ -71,8 +71,8 @@ func Find(app *v1beta2.SparkApplication) (*Set, error) {
 
 // checkNames returns an error if two files have the same name and different contents. Spark copies all files of an
 // application into one directory, so one of them would replace the other, or the driver would fail.
-func (s *Set) checkNames() error {
-	first := map[string]*File{}
+func (s *fileSet) checkNames() error {
+	first := map[string]*localFile{}
 	for _, f := range s.Files {
 		other := first[f.Name()]
 		if other == nil {
@@ -87,7 +87,7 @@ func (s *Set) checkNames() error {
 
 // rewrite replaces the URI of each local file in the application. The callback receives the option of spark-submit that
 // names the file, and returns the new URI.
-func (s *Set) rewrite(app *v1beta2.SparkApplication, uri func(option string, f *File) string) error {
+func (s *fileSet) rewrite(app *v1beta2.SparkApplication, uri func(option string, f *localFile) string) error {
 	return walk(app, func(option, path string) (string, error) { return uri(option, s.byPath[path]), nil })
 }
 
@@ -195,7 +195,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9._+=@-]+$`)
 const otherPlaces = "name a file of this machine, local:///PATH for a file of the image, or a URL that the driver can read"
 
 // read returns the size and the digest of a local file.
-func read(path string) (*File, error) {
+func read(path string) (*localFile, error) {
 	if name := filepath.Base(path); !plainName.MatchString(name) {
 		return nil, fmt.Errorf("%s cannot be staged, because its name %q has characters that a URI escapes; rename it", path, name)
 	}
@@ -218,7 +218,7 @@ func read(path string) (*File, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	return &File{Path: path, Size: size, Digest: hex.EncodeToString(hash.Sum(nil))}, nil
+	return &localFile{Path: path, Size: size, Digest: hex.EncodeToString(hash.Sum(nil))}, nil
 }
 
 // readError adds advice for the user to an error about reading a local file.

@@ -49,9 +49,9 @@ func appWith(dir, main string, deps v1beta2.Dependencies) *v1beta2.SparkApplicat
 	return app
 }
 
-func found(t *testing.T, app *v1beta2.SparkApplication) *Set {
+func found(t *testing.T, app *v1beta2.SparkApplication) *fileSet {
 	t.Helper()
-	set, err := Find(app)
+	set, err := findFiles(app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 		Archives: []string{"file:DIR/env.tgz#env"},
 	})
 	set := found(t, app)
-	config, err := set.UseConfigMap(app)
+	config, err := set.useConfigMap(app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestConfigMapIsNamedByContent(t *testing.T) {
 	name := func(text string) string {
 		dir := write(t, map[string]string{"app.py": text})
 		app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
-		config, err := found(t, app).UseConfigMap(app)
+		config, err := found(t, app).useConfigMap(app)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestPythonPathOfExecutors(t *testing.T) {
 	for version, want := range map[string]string{"3.5.9": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.0.5": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.1.4": "", "4.3.0": ""} {
 		app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py", "file:DIR/b.py", "file:DIR/c.zip", "local:///d.py"}})
 		app.Spec.SparkVersion = version
-		if _, err := found(t, app).UseConfigMap(app); err != nil {
+		if _, err := found(t, app).useConfigMap(app); err != nil {
 			t.Fatal(err)
 		}
 		if got := app.Spec.SparkConf["spark.executorEnv.PYTHONPATH"]; got != want {
@@ -159,9 +159,9 @@ func TestFilesThatCannotBeStaged(t *testing.T) {
 			"the local files have 900004 bytes together (DIR/large.jar has 900000), and a ConfigMap takes at most 900000; name an object store with --stage"},
 	} {
 		app := appWith(dir, c.main, v1beta2.Dependencies{Jars: c.jars})
-		set, err := Find(app)
+		set, err := findFiles(app)
 		if err == nil {
-			_, err = set.UseConfigMap(app)
+			_, err = set.useConfigMap(app)
 		}
 		if says := strings.ReplaceAll(c.says, "DIR", dir); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s %v: the error is %v, want %q in it", c.main, c.jars, err, says)
@@ -175,7 +175,7 @@ func TestFilesThatCannotBeStaged(t *testing.T) {
 
 func TestBytes(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 123456: "123 kB", 5_250_000: "5.25 MB", 7_000_000_000: "7 GB", 1 << 60: "1.15e+09 GB"} {
-		if got := Bytes(n); got != want {
+		if got := sizeText(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
@@ -204,7 +204,7 @@ func stored(t *testing.T, dir string) map[string]string {
 func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []string {
 	t.Helper()
 	set := found(t, app)
-	s, err := Open(t.Context(), url, readAs)
+	s, err := openStore(t.Context(), url, readAs, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []
 		t.Fatal(err)
 	}
 	var lines []string
-	keys, err := s.Upload(t.Context(), set, app.Namespace, func(f *File, n int64, existed bool) {
+	keys, err := s.Upload(t.Context(), set, app.Namespace, func(f *localFile, n int64, existed bool) {
 		if n == f.Size {
 			lines = append(lines, fmt.Sprint(f.Name(), " ", existed))
 		}
@@ -278,7 +278,7 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 		{second, nil, map[string]string{otherKey: "main"}},
 		{other, nil, map[string]string{}},
 	} {
-		if _, err := Remove(t.Context(), c.deleted, c.remaining); err != nil {
+		if _, err := removeFiles(t.Context(), c.deleted, c.remaining); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(c.want, list()); diff != "" {
@@ -287,8 +287,8 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 	}
 }
 
-// TestRemoveCallsOnlyOwnServers checks that Remove sends no requests to the server in the application's annotation,
-// unless the URL of the user's own store names the same server.
+// TestRemoveCallsOnlyOwnServers checks that removeFiles sends no requests to the server in the application's
+// annotation, unless the URL of the user's own store names the same server.
 func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
@@ -301,7 +301,7 @@ func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app.Annotations = map[string]string{Annotation: string(text)}
+	app.Annotations = map[string]string{filesAnnotation: string(text)}
 	for _, test := range []struct {
 		name, own string
 		wantCalls bool
@@ -313,7 +313,7 @@ func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv(storeVariable, test.own)
 			calls = 0
-			_, err := Remove(t.Context(), app, nil)
+			_, err := removeFiles(t.Context(), app, nil)
 			if refused := err != nil && strings.Contains(err.Error(), server.URL) && strings.Contains(err.Error(), storeVariable); refused == test.wantCalls {
 				t.Errorf("error %v", err)
 			}
@@ -324,8 +324,8 @@ func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 	}
 }
 
-// TestRemoveTouchesNothingElse checks that Remove does not delete a store's other objects, even if the application's
-// annotation names them.
+// TestRemoveTouchesNothingElse checks that removeFiles does not delete a store's other objects, even if the
+// application's annotation names them.
 func TestRemoveTouchesNothingElse(t *testing.T) {
 	digest := strings.Repeat("0", 32)
 	root := write(t, map[string]string{"a.txt": "a", "jobs/b.txt": "b", "elsewhere/" + digest + "/c.txt": "c"})
@@ -334,9 +334,9 @@ func TestRemoveTouchesNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app.Annotations = map[string]string{Annotation: string(text)}
+	app.Annotations = map[string]string{filesAnnotation: string(text)}
 	before := stored(t, root)
-	if n, err := Remove(t.Context(), app, nil); err != nil || n != 0 {
+	if n, err := removeFiles(t.Context(), app, nil); err != nil || n != 0 {
 		t.Errorf("%d deleted, %v", n, err)
 	}
 	if diff := cmp.Diff(before, stored(t, root)); diff != "" {
@@ -368,7 +368,7 @@ func TestDirectoryOfThePods(t *testing.T) {
 // TestProgress checks the lines of a progress bar: a bar fits a narrow terminal and ends with a line break, and without
 // a terminal each file has one line.
 func TestProgress(t *testing.T) {
-	long, empty := &File{Path: "/d/a-name-that-is-longer-than-a-narrow-terminal.jar", Size: 2000}, &File{Path: "/d/empty"}
+	long, empty := &localFile{Path: "/d/a-name-that-is-longer-than-a-narrow-terminal.jar", Size: 2000}, &localFile{Path: "/d/empty"}
 	for width, want := range map[int]string{
 		0: "a-name-that-is-longer-than-a-narrow-terminal.jar (2 kB) stored\nempty (0 bytes) stored\nempty (0 bytes) is in the store\n",
 		60: "\r#####---------------  25% …han-a-narrow-terminal.jar (2 kB)\r##########----------  50% …han-a-narrow-terminal.jar (2 kB)" +
@@ -404,12 +404,12 @@ func TestChangedFilesAreNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	s, err := Open(t.Context(), "file://"+root, "")
+	s, err := openStore(t.Context(), "file://"+root, "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	_, err = s.Upload(t.Context(), set, "jobs", func(*File, int64, bool) {})
+	_, err = s.Upload(t.Context(), set, "jobs", func(*localFile, int64, bool) {})
 	if err == nil || !strings.Contains(err.Error(), "was changed while it was read") {
 		t.Errorf("the error is %v", err)
 	}
@@ -424,7 +424,7 @@ func TestOpenRefuses(t *testing.T) {
 		"s3://key:secret@bucket/x": "must not contain a password",
 		"ftp://host/dir":           "ftp",
 	} {
-		if _, err := Open(t.Context(), url, ""); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := openStore(t.Context(), url, "", true); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: the error is %v, want %q in it", url, err, says)
 		}
 	}

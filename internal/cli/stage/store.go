@@ -24,11 +24,12 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
-// Annotation is the annotation of an application that names the store and the keys of the application's staged files.
-const Annotation = "sparkoperator.dev/staged-files"
+// filesAnnotation is the annotation of an application that names the store and the keys of the application's staged
+// files.
+const filesAnnotation = "sparkoperator.dev/staged-files"
 
-// Store is an object store for staged files.
-type Store struct {
+// objectStore is a store for staged files.
+type objectStore struct {
 	bucket *blob.Bucket
 	url    string
 	prefix string
@@ -38,18 +39,14 @@ type Store struct {
 // schemes maps the scheme of a store's URL to the scheme by which Spark reads the store.
 var schemes = map[string]string{"s3": "s3a"}
 
-// Open opens the store that a URL such as s3://BUCKET/PREFIX?region=REGION names. The argument readAs is the beginning
-// of the URLs by which Spark reads the files. If readAs is empty, Open derives it from the store's URL:
+// openStore opens the store that a URL such as s3://BUCKET/PREFIX?region=REGION names. The argument create says whether
+// a missing directory is created. The argument readAs is the beginning of the URLs by which Spark reads the files. If
+// readAs is empty, openStore derives it from the store's URL:
 //
 //   - s3://BUCKET/PREFIX becomes s3a://BUCKET/PREFIX.
 //   - azblob://CONTAINER/PREFIX becomes abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX.
 //   - file:///DIRECTORY becomes local:///DIRECTORY. The pods have to mount the directory at the same path.
-func Open(ctx context.Context, store, readAs string) (*Store, error) {
-	return open(ctx, store, readAs, true)
-}
-
-// open opens a store. The last argument says whether a missing directory is created.
-func open(ctx context.Context, store, readAs string, create bool) (*Store, error) {
+func openStore(ctx context.Context, store, readAs string, create bool) (*objectStore, error) {
 	u, err := url.Parse(store)
 	if err != nil || u.Scheme == "" {
 		return nil, fmt.Errorf("%q is not the URL of a store; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX or file:///DIRECTORY", store)
@@ -67,7 +64,7 @@ func open(ctx context.Context, store, readAs string, create bool) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{url: store, readAs: strings.TrimSuffix(readAs, "/")}
+	s := &objectStore{url: store, readAs: strings.TrimSuffix(readAs, "/")}
 	target := *u
 	if u.Scheme == "file" {
 		query := u.Query()
@@ -103,9 +100,9 @@ func readBy(u *url.URL) string {
 }
 
 // Close releases the connections of the store.
-func (s *Store) Close() error { return s.bucket.Close() }
+func (s *objectStore) Close() error { return s.bucket.Close() }
 
-// staged is the content of the application's annotation (Annotation). The annotation stores it as JSON.
+// staged is the content of the application's annotation (filesAnnotation). The annotation stores it as JSON.
 type staged struct {
 	// Store is the URL of the store.
 	Store string `json:"store"`
@@ -115,12 +112,12 @@ type staged struct {
 
 // key returns the key of a file, which begins with the namespace of its application. So only applications of the same
 // namespace share a file.
-func (s *Store) key(namespace string, f *File) string {
+func (s *objectStore) key(namespace string, f *localFile) string {
 	return path.Join(s.prefix, namespace, f.Digest[:32], f.Name())
 }
 
 // Use changes an application so that it reads the files of the set from the store. The application needs a namespace.
-func (s *Store) Use(set *Set, app *v1beta2.SparkApplication) error {
+func (s *objectStore) Use(set *fileSet, app *v1beta2.SparkApplication) error {
 	record := staged{Store: s.url}
 	for _, f := range set.Files {
 		record.Keys = append(record.Keys, s.key(app.Namespace, f))
@@ -132,20 +129,20 @@ func (s *Store) Use(set *Set, app *v1beta2.SparkApplication) error {
 	if app.Annotations == nil {
 		app.Annotations = map[string]string{}
 	}
-	app.Annotations[Annotation] = string(text)
-	name := func(f *File) string { return strings.TrimPrefix(s.key(app.Namespace, f), s.prefix+"/") }
+	app.Annotations[filesAnnotation] = string(text)
+	name := func(f *localFile) string { return strings.TrimPrefix(s.key(app.Namespace, f), s.prefix+"/") }
 	if directory, mounted := strings.CutPrefix(s.readAs, "local://"); mounted {
 		return set.useDirectory(app, directory, name)
 	}
-	return set.rewrite(app, func(_ string, f *File) string { return s.readAs + "/" + name(f) })
+	return set.rewrite(app, func(_ string, f *localFile) string { return s.readAs + "/" + name(f) })
 }
 
-// Progress is called with the progress of one file: the number of bytes that were sent, and whether the store already
-// had the file. The number equals the file's size only after the store has confirmed the file.
-type Progress func(f *File, stored int64, existed bool)
+// progressFunc is called with the progress of one file: the number of bytes that were sent, and whether the store
+// already had the file. The number equals the file's size only after the store has confirmed the file.
+type progressFunc func(f *localFile, stored int64, existed bool)
 
 // Upload stores the files of the set that the store does not have, and returns their keys.
-func (s *Store) Upload(ctx context.Context, set *Set, namespace string, progress Progress) (keys []string, err error) {
+func (s *objectStore) Upload(ctx context.Context, set *fileSet, namespace string, progress progressFunc) (keys []string, err error) {
 	for _, f := range set.Files {
 		key := s.key(namespace, f)
 		attributes, err := s.bucket.Attributes(ctx, key)
@@ -165,7 +162,7 @@ func (s *Store) Upload(ctx context.Context, set *Set, namespace string, progress
 	return keys, nil
 }
 
-func (s *Store) upload(ctx context.Context, key string, f *File, progress Progress) error {
+func (s *objectStore) upload(ctx context.Context, key string, f *localFile, progress progressFunc) error {
 	in, err := os.Open(f.Path)
 	if err != nil {
 		return readError(err)
@@ -206,9 +203,9 @@ type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(part []byte) (int, error) { return w(part) }
 
-// Remove deletes the staged files of a deleted application. It keeps each file that a remaining application of the
+// removeFiles deletes the staged files of a deleted application. It keeps each file that a remaining application of the
 // namespace names too. It returns the number of deleted files.
-func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1beta2.SparkApplication) (int, error) {
+func removeFiles(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1beta2.SparkApplication) (int, error) {
 	record, ok := recordOf(app)
 	if !ok {
 		return 0, nil
@@ -216,7 +213,7 @@ func Remove(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1b
 	if err := checkServer(record.Store); err != nil {
 		return 0, err
 	}
-	s, err := open(ctx, record.Store, "", false)
+	s, err := openStore(ctx, record.Store, "", false)
 	if err != nil {
 		return 0, explained(err)
 	}
@@ -247,7 +244,7 @@ func endpoint(store string) string {
 
 // remove deletes the files with the given keys, and returns the number of deleted files. It keeps files that another
 // application of the namespace names, and files of other namespaces.
-func (s *Store) remove(ctx context.Context, app *v1beta2.SparkApplication, keys []string, remaining []*v1beta2.SparkApplication) (int, error) {
+func (s *objectStore) remove(ctx context.Context, app *v1beta2.SparkApplication, keys []string, remaining []*v1beta2.SparkApplication) (int, error) {
 	var inUse []string
 	for _, other := range remaining {
 		if kept, ok := recordOf(other); ok && (app.UID == "" || other.UID != app.UID) && kept.Store == s.url {
@@ -276,13 +273,13 @@ var stagedKey = regexp.MustCompile(`^[0-9a-f]{32}/[^/]+$`)
 
 // owns reports whether a key is one that this package writes for a namespace. The annotation of an application could
 // also name other objects of the store, and a user must not delete them by accident.
-func (s *Store) owns(key, namespace string) bool {
+func (s *objectStore) owns(key, namespace string) bool {
 	rest, ok := strings.CutPrefix(key, path.Join(s.prefix, namespace)+"/")
 	return ok && stagedKey.MatchString(rest)
 }
 
 // recordOf returns the content of an application's annotation.
 func recordOf(app *v1beta2.SparkApplication) (record staged, ok bool) {
-	text := app.Annotations[Annotation]
+	text := app.Annotations[filesAnnotation]
 	return record, text != "" && json.Unmarshal([]byte(text), &record) == nil
 }

@@ -2,8 +2,8 @@ package stage
 
 import "fmt"
 
-// Bytes returns a number of bytes as a short text in units of 1,000.
-func Bytes(n int64) string {
+// sizeText returns a number of bytes as a short text in units of 1,000.
+func sizeText(n int64) string {
 	const unit = 1000
 	if n < unit {
 		return fmt.Sprintf("%d bytes", n)

@@ -21,8 +21,8 @@ import (
 type Staging struct {
 	// storeURL and readAs are the values of the flags.
 	storeURL, readAs string
-	files            *Set
-	store            *Store
+	files            *fileSet
+	store            *objectStore
 	uploaded         []string // keys that this submission stored
 	config           *corev1.ConfigMap
 }
@@ -39,17 +39,17 @@ func (s *Staging) AddFlags(flags *pflag.FlagSet) {
 // Prepare finds the local files of an application and changes the application so that it reads the staged files. It
 // stores nothing. The callback returns the namespace in which the application will be created.
 func (s *Staging) Prepare(ctx context.Context, app *v1beta2.SparkApplication, namespace func() (string, error)) (err error) {
-	if s.files, err = Find(app); err != nil {
+	if s.files, err = findFiles(app); err != nil {
 		return exit.With(exit.Invalid, err)
 	}
 	if len(s.files.Files) == 0 {
 		return nil
 	}
 	if s.storeURL = cmp.Or(s.storeURL, os.Getenv(storeVariable)); s.storeURL == "" {
-		s.config, err = s.files.UseConfigMap(app)
+		s.config, err = s.files.useConfigMap(app)
 		return exit.With(exit.Invalid, err)
 	}
-	if s.store, err = Open(ctx, s.storeURL, s.readAs); err != nil {
+	if s.store, err = openStore(ctx, s.storeURL, s.readAs, true); err != nil {
 		return exit.Errorf(exit.Usage, "--stage: %w", explained(err))
 	}
 	if app.Namespace, err = namespace(); err != nil {
@@ -67,7 +67,7 @@ func (s *Staging) Describe(streams terminal.Streams) {
 	case s.config != nil:
 		where = "the ConfigMap " + s.config.Name
 	}
-	text := fmt.Sprintf("%d local files (%s) would be put into %s", len(s.files.Files), Bytes(s.files.Size()), where)
+	text := fmt.Sprintf("%d local files (%s) would be put into %s", len(s.files.Files), sizeText(s.files.Size()), where)
 	fmt.Fprintln(streams.Err, terminal.Wrap("note: ", text, streams.Width))
 }
 
@@ -105,13 +105,13 @@ const undoTimeout = 10 * time.Second
 // application may have deleted them in the meantime.
 func (s *Staging) Attach(ctx context.Context, c client.Client, app *v1beta2.SparkApplication) error {
 	if s.store != nil {
-		_, err := s.store.Upload(ctx, s.files, app.Namespace, func(*File, int64, bool) {})
+		_, err := s.store.Upload(ctx, s.files, app.Namespace, func(*localFile, int64, bool) {})
 		return exit.With(exit.Cluster, err)
 	}
 	if s.config == nil {
 		return nil
 	}
-	if err := EnsureConfigMap(ctx, c, s.config, app); err != nil {
+	if err := ensureConfigMap(ctx, c, s.config, app); err != nil {
 		return exit.Errorf(exit.Cluster, "the local files were not put into ConfigMap %s, so the driver does not start; delete the application and submit it again: %w",
 			s.config.Name, err)
 	}
@@ -128,12 +128,12 @@ func (s *Staging) Close() {
 // Unstage deletes the files of a deleted object from the store into which the verb submit has put them.
 func Unstage(ctx context.Context, c client.Client, object client.Object) error {
 	app, ok := object.(*v1beta2.SparkApplication)
-	if !ok || app.Annotations[Annotation] == "" {
+	if !ok || app.Annotations[filesAnnotation] == "" {
 		return nil
 	}
 	remaining, err := applications(ctx, c, app.Namespace)
 	if err == nil {
-		_, err = Remove(ctx, app, remaining)
+		_, err = removeFiles(ctx, app, remaining)
 	}
 	return remain(err)
 }
