@@ -10,6 +10,14 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
+// RawBytes returns the JSON text of a raw field as the user wrote it, or nil if the field is not set.
+func RawBytes(raw *runtime.RawExtension) []byte {
+	if raw == nil {
+		return nil
+	}
+	return raw.Raw
+}
+
 // PodTemplate parses a pod template. If the template cannot be parsed, it returns an empty template. Validation reports
 // the error elsewhere.
 func PodTemplate(raw *runtime.RawExtension) corev1.PodTemplateSpec {

@@ -12,6 +12,20 @@ import (
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
+// TestRawBytes checks that a field that is not set has no bytes, and that the bytes of a field are those of the user.
+func TestRawBytes(t *testing.T) {
+	for name, raw := range map[string]*runtime.RawExtension{"no field": nil, "an empty field": {}} {
+		if got := RawBytes(raw); got != nil {
+			t.Errorf("%s has %q", name, got)
+		}
+	}
+	for _, want := range []string{"", "{}", "null", " null\n", `"null"`, "nul", " {} ", `{"a": 1}`} {
+		if got := string(RawBytes(&runtime.RawExtension{Raw: []byte(want)})); got != want {
+			t.Errorf("the JSON of %q is %q", want, got)
+		}
+	}
+}
+
 func TestTemplateContainer(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"spec":{"containers":[{"name":"spark"},{"name":"b"}]}}`: "", // Spark uses the first container by default

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // MaxMessage is the maximum length of a state's message, in bytes. The message of the current state is also in the
@@ -44,12 +42,4 @@ func KeysOf[S any](history map[string]S) []string {
 		return cmp.Or(cmp.Compare(KeyOf(a), KeyOf(b)), cmp.Compare(a, b)) // "07" and "7" are different keys of one number
 	})
 	return keys
-}
-
-// BytesOf returns the JSON text of a raw field, or nil if the field is not set.
-func BytesOf(raw *runtime.RawExtension) []byte {
-	if raw == nil {
-		return nil
-	}
-	return raw.Raw
 }

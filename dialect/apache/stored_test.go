@@ -7,9 +7,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // TestTimestampHasMicrosecondsInUTC checks the format in which the states of this API have their times. Tools compare
@@ -132,20 +129,6 @@ func TestKeysOfALongHistory(t *testing.T) {
 		if history[key] != i {
 			t.Fatalf("the key at %d is %s", i, key)
 		}
-	}
-}
-
-// TestBytesOf checks that a field that is not set has no bytes, and that the bytes of a field are those of the user.
-func TestBytesOf(t *testing.T) {
-	t.Parallel()
-	if got := BytesOf(nil); got != nil {
-		t.Errorf("no field has %q", got)
-	}
-	if got := BytesOf(&runtime.RawExtension{}); got != nil {
-		t.Errorf("an empty field has %q", got)
-	}
-	if diff := cmp.Diff([]byte(`{"a": 1}`), BytesOf(&runtime.RawExtension{Raw: []byte(`{"a": 1}`)})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

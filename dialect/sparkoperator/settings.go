@@ -99,14 +99,6 @@ func StringValue(s *string) string {
 	return *s
 }
 
-// RawBytes returns the raw JSON of a field, or nil if the field is not set.
-func RawBytes(template *runtime.RawExtension) []byte {
-	if template == nil {
-		return nil
-	}
-	return template.Raw
-}
-
 // CheckTemplate returns an error that names the field if the template is not a valid pod template.
 func CheckTemplate(field string, template *runtime.RawExtension) []*FieldError {
 	if template == nil || len(template.Raw) == 0 {

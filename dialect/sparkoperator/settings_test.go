@@ -152,14 +152,6 @@ func TestSetters(t *testing.T) {
 	if StringValue(nil) != "" || StringValue(new("a")) != "a" {
 		t.Error("StringValue returns another text than its argument")
 	}
-	if RawBytes(nil) != nil {
-		t.Error("a missing field has JSON")
-	}
-	for raw, want := range map[string]string{"": "", "{}": "{}", "null": "null", " null\n": " null\n", `"null"`: `"null"`, "nul": "nul", " {} ": " {} "} {
-		if got := string(RawBytes(&runtime.RawExtension{Raw: []byte(raw)})); got != want {
-			t.Errorf("the JSON of %q is %q, want %q", raw, got, want)
-		}
-	}
 }
 
 // TestTemplatesAreChecked checks which pod templates are accepted. The API server stores any JSON, so a template may be

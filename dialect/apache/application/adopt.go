@@ -3,14 +3,12 @@ package application
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -39,16 +37,19 @@ func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.P
 		attempts[id] = lastAttempt(&app.Status)
 	}
 	var out []corev1.Pod
+	owner := ownerReference(app)
 	for i := range drivers {
-		out = append(out, withIdentity(&drivers[i], app, attempts[drivers[i].Labels[labelAppID]]))
+		id := drivers[i].Labels[labelAppID]
+		out = append(out, dialect.WithIdentity(&drivers[i], owner, attempts[id], id))
 	}
 	for i := range candidates {
 		pod := &candidates[i]
 		if pod.Labels[submit.RoleLabel] != submit.RoleExecutor || !executes(pod, drivers) {
 			continue
 		}
-		if attempt, known := attempts[pod.Labels[labelAppID]]; known || len(drivers) > 0 {
-			out = append(out, withIdentity(pod, app, attempt))
+		id := pod.Labels[labelAppID]
+		if attempt, known := attempts[id]; known || len(drivers) > 0 {
+			out = append(out, dialect.WithIdentity(pod, owner, attempt, id))
 		}
 	}
 	return out
@@ -121,16 +122,4 @@ func executes(pod *corev1.Pod, drivers []corev1.Pod) bool {
 		return true
 	}
 	return slices.ContainsFunc(drivers, func(driver corev1.Pod) bool { return driver.UID == owner.UID })
-}
-
-// withIdentity returns a copy of an inherited pod with our labels for the given attempt. If the pod is a driver without
-// a controller, the application becomes its controller.
-func withIdentity(pod *corev1.Pod, app *sparkv1.SparkApplication, attempt int32) corev1.Pod {
-	out := *pod.DeepCopy()
-	out.Labels[apache.LabelAppUID], out.Labels[apache.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))
-	metav1.SetMetaDataAnnotation(&out.ObjectMeta, lifecycle.AdoptedAnnotation, pod.Labels[labelAppID])
-	if out.Labels[submit.RoleLabel] == submit.RoleDriver && metav1.GetControllerOf(&out) == nil {
-		out.OwnerReferences = []metav1.OwnerReference{ownerReference(app)}
-	}
-	return out
 }

@@ -101,7 +101,7 @@ func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	}
 	wrong := []lifecycle.Cause{{Reason: reasonSwitchedOff, Message: fmt.Sprintf("%s: the operator creates no objects that expose a driver outside the cluster, "+
 		"so there is no %s %s; %s, or create one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.EnableExposure, d.service.Name)}}
-	if service, _, _ := podtemplate.As[corev1.ServiceSpec](apache.BytesOf(d.serviceRaw)); !expose.IsInternal(service.Type) {
+	if service, _, _ := podtemplate.As[corev1.ServiceSpec](dialect.RawBytes(d.serviceRaw)); !expose.IsInternal(service.Type) {
 		wrong = append(wrong, lifecycle.Cause{Reason: reasonSwitchedOff, Message: d.field + ".serviceSpec.type: " + expose.TypeNotAllowed(service.Type)})
 	}
 	return wrong
@@ -111,7 +111,7 @@ func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 // Service has no ports. The selector of the Service always selects the attempt's driver, because a selector of the user
 // could expose pods of somebody else.
 func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d exposedEntry, driver map[string]string) (*unstructured.Unstructured, int64) {
-	data := apache.BytesOf(d.serviceRaw)
+	data := dialect.RawBytes(d.serviceRaw)
 	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
 	tree, _ := podtemplate.Decode(data)
 	selector := map[string]any{}

@@ -14,7 +14,6 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
@@ -79,7 +78,7 @@ func (d exposedEntry) faults() (wrong []*dialect.FieldError) {
 
 // serviceFaults returns the faults of the Service's spec.
 func (d exposedEntry) serviceFaults() []*dialect.FieldError {
-	data := apache.BytesOf(d.serviceRaw)
+	data := dialect.RawBytes(d.serviceRaw)
 	if len(data) == 0 {
 		return []*dialect.FieldError{d.fault("serviceSpec", "is missing; name the driver's port at least, such as {ports: [{port: 4040}]}")}
 	}
@@ -114,7 +113,7 @@ func (d exposedEntry) parentFaults(tree map[string]any) (wrong []*dialect.FieldE
 
 // tree returns the spec of the Ingress or route as a JSON tree, including fields that the operator does not know.
 func (d exposedEntry) tree() (map[string]any, error) {
-	data := apache.BytesOf(d.raw)
+	data := dialect.RawBytes(d.raw)
 	if len(data) == 0 {
 		return map[string]any{}, nil
 	}
@@ -191,9 +190,9 @@ type namedService struct {
 func (s *namedService) same(d exposedEntry) bool {
 	if !s.read {
 		s.read = true
-		s.spec, s.err = podtemplate.Decode(apache.BytesOf(s.serviceRaw))
+		s.spec, s.err = podtemplate.Decode(dialect.RawBytes(s.serviceRaw))
 	}
-	other, err := podtemplate.Decode(apache.BytesOf(d.serviceRaw))
+	other, err := podtemplate.Decode(dialect.RawBytes(d.serviceRaw))
 	return s.err == nil && err == nil && reflect.DeepEqual(s.spec, other) &&
 		maps.Equal(s.service.Labels, d.service.Labels) && maps.Equal(s.service.Annotations, d.service.Annotations)
 }

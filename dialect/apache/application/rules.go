@@ -10,7 +10,6 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
@@ -61,7 +60,7 @@ func (d exposedEntry) exposing() *dialect.Exposing {
 		}
 		return asked
 	}
-	ingress, _, err := podtemplate.As[networkingv1.IngressSpec](apache.BytesOf(d.raw))
+	ingress, _, err := podtemplate.As[networkingv1.IngressSpec](dialect.RawBytes(d.raw))
 	if err != nil || ingress == nil {
 		ingress = &networkingv1.IngressSpec{}
 	}

@@ -24,7 +24,7 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
 	}
-	wrong := validName(app)
+	wrong := dialect.CheckName(app.Name)
 	if app.Spec.DeploymentMode == sparkv1.ClientMode {
 		wrong = append(wrong, &dialect.FieldError{Field: "spec.deploymentMode",
 			Message: "ClientMode is not supported, because the driver always runs in a pod of its own; use ClusterMode, or leave the field out"})
@@ -35,15 +35,6 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 		}
 	}
 	return wrong
-}
-
-// validName returns an error if the application's name is not a DNS label (RFC 1035), because names of Services and a
-// label value contain it.
-func validName(app *sparkv1.SparkApplication) []*dialect.FieldError {
-	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
-		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a Service's name: %s", app.Name, strings.Join(problems, "; "))}}
-	}
-	return nil
 }
 
 // refused returns faults that reject one attempt. It does not return the faults that other functions report: those of

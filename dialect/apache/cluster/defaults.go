@@ -8,7 +8,6 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
@@ -67,7 +66,7 @@ func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *spark
 // the StatefulSet or its template is not a JSON object, fillMember changes nothing.
 func fillMember(member *sparkv1.MemberSpec, s *platform.Settings, role string, container platform.Container) []string {
 	tree := map[string]any{}
-	if raw := apache.BytesOf(member.StatefulSetSpec); len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
+	if raw := dialect.RawBytes(member.StatefulSetSpec); len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
 		return nil // ValidateCluster reports the fault
 	}
 	template, isMap := tree["template"].(map[string]any)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
@@ -46,7 +46,7 @@ func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.St
 		Replicas            *int32                         `json:"replicas"`
 		PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy"`
 	}
-	if json.Unmarshal(apache.BytesOf(spec), &written) != nil {
+	if json.Unmarshal(dialect.RawBytes(spec), &written) != nil {
 		return nil // empty, or rejected by standalone.Build
 	}
 	if written.Replicas != nil && *written.Replicas != *built.Spec.Replicas {

@@ -60,7 +60,7 @@ func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 	}
 	if spec.WorkerSpec != nil {
 		r.Workers = memberOf(&spec.WorkerSpec.MemberSpec)
-		r.Autoscaler = apache.BytesOf(spec.WorkerSpec.HorizontalPodAutoscalerSpec)
+		r.Autoscaler = dialect.RawBytes(spec.WorkerSpec.HorizontalPodAutoscalerSpec)
 	}
 	return r
 }
@@ -77,7 +77,7 @@ func restartOf(cluster *sparkv1.SparkCluster) string {
 
 func memberOf(m *sparkv1.MemberSpec) standalone.Member {
 	return standalone.Member{
-		StatefulSet: apache.BytesOf(m.StatefulSetSpec), Service: apache.BytesOf(m.ServiceSpec),
+		StatefulSet: dialect.RawBytes(m.StatefulSetSpec), Service: dialect.RawBytes(m.ServiceSpec),
 		StatefulSetMeta: metadataOf(m.StatefulSetMetadata), ServiceMeta: metadataOf(m.ServiceMetadata),
 	}
 }

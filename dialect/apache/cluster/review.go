@@ -8,7 +8,6 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
@@ -60,7 +59,7 @@ func templateWarnings(field string, member *sparkv1.MemberSpec) []string {
 	var statefulSet struct {
 		Template *runtime.RawExtension `json:"template"`
 	}
-	if json.Unmarshal(apache.BytesOf(member.StatefulSetSpec), &statefulSet) != nil {
+	if json.Unmarshal(dialect.RawBytes(member.StatefulSetSpec), &statefulSet) != nil {
 		return nil // no template, or one that a fault reports
 	}
 	return dialect.TemplateWarnings(field+".statefulSetSpec.template", statefulSet.Template)

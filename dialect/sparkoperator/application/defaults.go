@@ -98,7 +98,7 @@ func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *plat
 		if container == "" {
 			container = role.container
 		}
-		template, used := s.Fill(sparkoperator.RawBytes(role.pod.Template), role.name, platform.Container{Name: container}, taken)
+		template, used := s.Fill(dialect.RawBytes(role.pod.Template), role.name, platform.Container{Name: container}, taken)
 		if len(used) > 0 {
 			role.pod.Template = &runtime.RawExtension{Raw: template}
 		}

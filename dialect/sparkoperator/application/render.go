@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -62,8 +63,8 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		Arguments:          app.Spec.Arguments,
 		ProxyUser:          sparkoperator.StringValue(app.Spec.ProxyUser),
 		Conf:               c,
-		DriverTemplate:     sparkoperator.RawBytes(app.Spec.Driver.Template),
-		ExecutorTemplate:   sparkoperator.RawBytes(app.Spec.Executor.Template),
+		DriverTemplate:     dialect.RawBytes(app.Spec.Driver.Template),
+		ExecutorTemplate:   dialect.RawBytes(app.Spec.Executor.Template),
 		Driver:             driver,
 		Executor:           executor,
 		Admitted:           admitted,

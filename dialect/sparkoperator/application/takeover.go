@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/gang"
@@ -171,6 +172,7 @@ func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 // Executors have the number of their driver.
 func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
+	owner := ownerReference(app)
 	attempts := map[string]int32{app.Status.SubmissionID: inheritedAttempt(&app.Status)}
 	unwritten := ""
 	for i := range candidates {
@@ -186,12 +188,13 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 			unwritten = id
 			attempts[id] = inheritedAttempt(&app.Status) + 1
 		}
-		out = append(out, withIdentity(pod, app, attempts[id]))
+		out = append(out, dialect.WithIdentity(pod, owner, attempts[id], id))
 	}
 	for i := range candidates {
 		pod := &candidates[i]
 		if pod.Labels[submit.RoleLabel] == submit.RoleExecutor {
-			out = append(out, withIdentity(pod, app, attempts[pod.Labels[sparkoperator.LabelSubmissionID]]))
+			id := pod.Labels[sparkoperator.LabelSubmissionID]
+			out = append(out, dialect.WithIdentity(pod, owner, attempts[id], id))
 		}
 	}
 	return out
@@ -257,16 +260,4 @@ func ownsDriver(pod *corev1.Pod, app *v1beta2.SparkApplication) bool {
 		return true
 	}
 	return len(pod.OwnerReferences) == 0 && pod.Name == app.Status.DriverInfo.PodName && pod.Labels[sparkoperator.LabelSubmissionID] == app.Status.SubmissionID
-}
-
-// withIdentity returns a copy of a pod with the labels of an attempt. If the pod is a driver, the copy also has the
-// application as its owner.
-func withIdentity(pod *corev1.Pod, app *v1beta2.SparkApplication, attempt int32) corev1.Pod {
-	out := *pod.DeepCopy()
-	out.Labels[sparkoperator.LabelAppUID], out.Labels[sparkoperator.LabelAttempt] = string(app.UID), strconv.Itoa(int(attempt))
-	metav1.SetMetaDataAnnotation(&out.ObjectMeta, lifecycle.AdoptedAnnotation, pod.Labels[sparkoperator.LabelSubmissionID])
-	if out.Labels[submit.RoleLabel] == submit.RoleDriver && metav1.GetControllerOf(&out) == nil {
-		out.OwnerReferences = []metav1.OwnerReference{ownerReference(app)}
-	}
-	return out
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -46,12 +45,9 @@ func Validate(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
 	return wrong
 }
 
-// validName checks that the name is a DNS label (RFC 1035), since it becomes a part of the names of Services.
+// validName rejects names with which an application cannot have Services.
 func validName(app *v1beta2.SparkApplication) []*sparkoperator.FieldError {
-	if problems := validation.IsDNS1035Label(app.Name); len(problems) > 0 {
-		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a Service's name: %s", app.Name, strings.Join(problems, "; "))}}
-	}
-	return nil
+	return dialect.CheckName(app.Name)
 }
 
 // denied contains the Spark configuration keys that users may not set, each with advice what to do instead. The master

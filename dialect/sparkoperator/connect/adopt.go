@@ -1,14 +1,11 @@
 package connect
 
 import (
-	"strconv"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -23,14 +20,9 @@ import (
 // somebody edits the spec. Executors belong to their server's attempt.
 func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []corev1.Pod {
 	m := decodeConnect(&sc.Status)
+	controller := serverOwner(sc)
 	attempts := map[string]int32{} // by the server's UID
 	var out []corev1.Pod
-	identify := func(pod *corev1.Pod, attempt int32, id string) {
-		adopted := *pod.DeepCopy()
-		adopted.Labels[sparkoperator.LabelAppUID], adopted.Labels[sparkoperator.LabelAttempt] = string(sc.UID), strconv.Itoa(int(attempt))
-		metav1.SetMetaDataAnnotation(&adopted.ObjectMeta, lifecycle.AdoptedAnnotation, id)
-		out = append(out, adopted)
-	}
 	for i := range candidates {
 		pod := &candidates[i]
 		if pod.Labels[submit.RoleLabel] != connect.RoleServer || !metav1.IsControlledBy(pod, sc) {
@@ -42,7 +34,7 @@ func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []core
 			attempt++
 		}
 		attempts[id] = attempt
-		identify(pod, attempt, id)
+		out = append(out, dialect.WithIdentity(pod, controller, attempt, id))
 	}
 	for i := range candidates {
 		pod := &candidates[i]
@@ -51,7 +43,7 @@ func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []core
 			continue
 		}
 		if attempt, ours := attempts[string(owner.UID)]; ours {
-			identify(pod, attempt, string(owner.UID))
+			out = append(out, dialect.WithIdentity(pod, controller, attempt, string(owner.UID)))
 		}
 	}
 	return out

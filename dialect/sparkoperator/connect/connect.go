@@ -190,7 +190,7 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 // plainTemplate returns a template in which each value has one fixed spelling, without the fields that a template
 // cannot set. It returns nil if no field remains. A template that cannot be parsed is returned unchanged.
 func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
-	read, err := podtemplate.Read(sparkoperator.RawBytes(template))
+	read, err := podtemplate.Read(dialect.RawBytes(template))
 	if err != nil {
 		return template
 	}

@@ -100,7 +100,7 @@ func merge(spec *v1alpha1.SparkConnectSpec, labels map[string]string, s *platfor
 			_, isLabel := labels[key]
 			return byConf(field, key) || field == "labels" && isLabel
 		}
-		template, used := s.Fill(sparkoperator.RawBytes(*role.template), role.name, platform.Container{Name: container}, taken)
+		template, used := s.Fill(dialect.RawBytes(*role.template), role.name, platform.Container{Name: container}, taken)
 		if len(used) > 0 {
 			*role.template = &runtime.RawExtension{Raw: template}
 		}

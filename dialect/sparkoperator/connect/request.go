@@ -91,7 +91,7 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 	r := c.standingRequest(sc)
 	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(attempt))
 	c.uiPath(sc, r.Conf)
-	r.ServerTemplate, r.ExecutorTemplate = sparkoperator.RawBytes(sc.Spec.Server.Template), sparkoperator.RawBytes(sc.Spec.Executor.Template)
+	r.ServerTemplate, r.ExecutorTemplate = dialect.RawBytes(sc.Spec.Server.Template), dialect.RawBytes(sc.Spec.Executor.Template)
 	return r
 }
 

@@ -34,12 +34,11 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 // validConnectName checks that the name is a DNS label (RFC 1035), and that it is short enough for the suffixes in the
 // names of the pod and the Service.
 func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
-	const field = "metadata.name"
-	if problems := validation.IsDNS1035Label(sc.Name); len(problems) > 0 {
-		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q is not valid as the beginning of a Service's name: %s", sc.Name, strings.Join(problems, "; "))}}
+	if wrong := dialect.CheckName(sc.Name); wrong != nil {
+		return wrong
 	}
 	if most := validation.DNS1035LabelMaxLength - len(connect.ServerName("")); len(sc.Name) > most {
-		return []*sparkoperator.FieldError{{Field: field, Message: fmt.Sprintf("%q has %d characters, so the name %s of its pod and Service would be too long; use at most %d characters",
+		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters, so the name %s of its pod and Service would be too long; use at most %d characters",
 			sc.Name, len(sc.Name), connect.ServerName(sc.Name), most)}}
 	}
 	return nil
