@@ -13,6 +13,7 @@ const (
 	LabelSubmissionID     = "sparkoperator.k8s.io/submission-id"
 	LabelLaunchedBy       = "sparkoperator.k8s.io/launched-by-spark-operator"
 	LabelCreatedBy        = "sparkoperator.k8s.io/created-by-spark-operator"
+	LabelConnectName      = "sparkoperator.k8s.io/connect-name" // the name of the SparkConnect, on each of its objects
 )
 
 // These are the operator's own labels. They identify every object of an attempt.

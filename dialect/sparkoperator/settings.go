@@ -15,9 +15,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// DefaultMaster is the URL of the API server that pods can use in every cluster.
-const DefaultMaster = "k8s://https://kubernetes.default.svc"
-
 // CredentialPrefix is the prefix of Spark's configuration keys for credentials of the API server.
 const CredentialPrefix = "spark.kubernetes.authenticate."
 

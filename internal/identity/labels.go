@@ -16,10 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -36,13 +37,13 @@ const (
 	// label.
 	ManagedLabel = sparkoperator.LabelManaged
 	// ConnectNameLabel has the name of a pod's SparkConnect. Other operators of that API set it too.
-	ConnectNameLabel = sparkconnect.LabelConnectName
+	ConnectNameLabel = sparkoperator.LabelConnectName
 	// ApacheAppNameLabel has the name of a pod's SparkApplication of spark.apache.org. Other operators of that API set
 	// it too.
-	ApacheAppNameLabel = "spark.operator/spark-app-name"
+	ApacheAppNameLabel = apache.LabelAppName
 	// ClusterNameLabel has the name of a pod's SparkCluster of spark.apache.org. Other operators of that API set it
 	// too.
-	ClusterNameLabel = "spark.operator/spark-cluster-name"
+	ClusterNameLabel = standalone.LabelClusterName
 	// RoleLabel has the role of a pod. Spark itself sets it on drivers and executors.
 	RoleLabel = submit.RoleLabel
 )
@@ -53,8 +54,8 @@ const (
 	RoleExecutor  = submit.RoleExecutor
 	RoleSubmitter = submit.RoleSubmitter
 	// RoleMaster and RoleWorker are the roles of the pods of a standalone cluster. No driver runs in them.
-	RoleMaster = "master"
-	RoleWorker = "worker"
+	RoleMaster = standalone.RoleMaster
+	RoleWorker = standalone.RoleWorker
 	// RoleServer is the role of a Spark Connect server. Its pod is the driver of its executors.
 	RoleServer = connect.RoleServer
 )

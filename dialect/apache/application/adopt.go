@@ -12,9 +12,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// labelAppID is the key of the label in which Spark itself stores spark.app.id on its pods.
-const labelAppID = "spark-app-selector"
-
 // Adopt returns copies of those candidates that the Apache Spark project's operator created for the application. Each
 // copy has the labels and the owner that identify our own pods. Candidates are pods without our labels that name the
 // application (LabelAppName).
@@ -39,7 +36,7 @@ func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.P
 	var out []corev1.Pod
 	owner := ownerReference(app)
 	for i := range drivers {
-		id := drivers[i].Labels[labelAppID]
+		id := drivers[i].Labels[submit.SelectorLabel]
 		out = append(out, dialect.WithIdentity(&drivers[i], owner, attempts[id], id))
 	}
 	for i := range candidates {
@@ -47,7 +44,7 @@ func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.P
 		if pod.Labels[submit.RoleLabel] != submit.RoleExecutor || !executes(pod, drivers) {
 			continue
 		}
-		id := pod.Labels[labelAppID]
+		id := pod.Labels[submit.SelectorLabel]
 		if attempt, known := attempts[id]; known || len(drivers) > 0 {
 			out = append(out, dialect.WithIdentity(pod, owner, attempt, id))
 		}
@@ -93,7 +90,7 @@ func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts 
 	var newest *corev1.Pod
 	for i := range drivers {
 		pod := &drivers[i]
-		if _, known := attempts[pod.Labels[labelAppID]]; known {
+		if _, known := attempts[pod.Labels[submit.SelectorLabel]]; known {
 			return ""
 		}
 		if newest == nil || newest.CreationTimestamp.Before(&pod.CreationTimestamp) {
@@ -103,13 +100,13 @@ func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts 
 	if newest == nil {
 		return ""
 	}
-	return newest.Labels[labelAppID]
+	return newest.Labels[submit.SelectorLabel]
 }
 
 // drivenBy reports whether a pod is a driver that the application owns. Any owner reference counts, because the other
 // operator does not mark the application as the controller.
 func drivenBy(pod *corev1.Pod, app *sparkv1.SparkApplication) bool {
-	return pod.Labels[submit.RoleLabel] == submit.RoleDriver && pod.Labels[labelAppID] != "" &&
+	return pod.Labels[submit.RoleLabel] == submit.RoleDriver && pod.Labels[submit.SelectorLabel] != "" &&
 		slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == app.UID })
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // inheritedStatus returns a change that gives an application a status as the other operator writes it. The history has
@@ -210,7 +211,7 @@ func TestAdopt(t *testing.T) {
 	owned := metav1.OwnerReference{APIVersion: "spark.apache.org/v1", Kind: "SparkApplication", Name: "pi", UID: pi().UID}
 	pod := func(role, id, uid string, owners ...metav1.OwnerReference) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: id + "-" + role, UID: types.UID(uid), OwnerReferences: owners, Labels: map[string]string{
-			apache.LabelOperatorName: apache.DefaultOperatorName, apache.LabelAppName: "pi", "spark-role": role, labelAppID: id,
+			apache.LabelOperatorName: apache.DefaultOperatorName, apache.LabelAppName: "pi", "spark-role": role, submit.SelectorLabel: id,
 		}}}
 	}
 	ownedBy := func(uid string) metav1.OwnerReference {
@@ -257,7 +258,7 @@ func TestAdopt(t *testing.T) {
 			app, got := pi(c.app), map[string]string{}
 			for _, found := range trimmed.Adopt(app, c.pods) {
 				got[string(found.UID)] = found.Labels[apache.LabelAttempt]
-				if found.Labels[apache.LabelAppUID] != string(app.UID) || found.Annotations[lifecycle.AdoptedAnnotation] != found.Labels[labelAppID] {
+				if found.Labels[apache.LabelAppUID] != string(app.UID) || found.Annotations[lifecycle.AdoptedAnnotation] != found.Labels[submit.SelectorLabel] {
 					t.Errorf("%s has no identity: %v %v", found.UID, found.Labels, found.Annotations)
 				}
 				if found.Labels["spark-role"] == "driver" && !metav1.IsControlledBy(&found, app) {

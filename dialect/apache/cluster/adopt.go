@@ -13,12 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// LabelClusterName is a label of every object of a cluster. Its value is the name of the SparkCluster.
-const LabelClusterName = standalone.LabelClusterName
-
 // Adopt returns copies of those candidates that another operator created for the cluster. The candidates are pods that
-// do not have the operator's own labels, but name the cluster in the label LabelClusterName. Each copy has the label by
-// which the operator identifies a cluster's pods.
+// do not have the operator's own labels, but name the cluster in the label standalone.LabelClusterName. Each copy has
+// the label by which the operator identifies a cluster's pods.
 //
 // A pod belongs to the cluster if the StatefulSet of its role controls it. The caller must check the owner of this
 // StatefulSet, because anybody may create a StatefulSet with the same name. While the StatefulSet is being replaced,

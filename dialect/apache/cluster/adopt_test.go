@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
 // inheritedIn returns a change that gives a cluster a status of another operator, with the given states in its history.
@@ -144,7 +145,7 @@ func TestClusterLoopIsTakenOver(t *testing.T) {
 func TestAdoptClusterPods(t *testing.T) {
 	pod := func(change ...func(*corev1.Pod)) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: "c-worker-0", Namespace: "ns", Labels: map[string]string{LabelClusterName: "c", "spark-role": "worker"},
+			Name: "c-worker-0", Namespace: "ns", Labels: map[string]string{standalone.LabelClusterName: "c", "spark-role": "worker"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "c-worker", UID: "set", Controller: new(true)}},
 		}}
 		for _, change := range change {

@@ -34,7 +34,7 @@ type Options struct {
 	MaxTrackedExecutors int
 	// Limits are the deadlines of applications that do not set their own; 0 means no deadline.
 	Limits lifecycle.Deadlines
-	// Master is the URL of the API server that drivers use; empty means DefaultMaster.
+	// Master is the URL of the API server that drivers use; empty means submit.DefaultMaster.
 	Master string
 	// MissingGrace is how long a new driver pod may be missing in the cache before the operator reads it live.
 	MissingGrace time.Duration

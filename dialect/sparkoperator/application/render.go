@@ -56,7 +56,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		AppID:              appID(id),
 		ResourceNamePrefix: prefix,
 		DriverPodName:      DriverPodName(app),
-		Master:             cmp.Or(d.Master, sparkoperator.DefaultMaster),
+		Master:             cmp.Or(d.Master, submit.DefaultMaster),
 		SubmitTime:         now,
 		MainClass:          sparkoperator.StringValue(app.Spec.MainClass),
 		Resource:           app.Spec.MainApplicationFile,

@@ -12,7 +12,7 @@ import (
 
 // Adopt returns copies of those candidates that another operator of this API created for the SparkConnect. The copies
 // have the labels by which our operator finds pods. Candidates are pods without our labels that name the SparkConnect
-// (LabelConnectName).
+// (sparkoperator.LabelConnectName).
 //
 // A server pod must have the SparkConnect as its controller. The pod's UID serves as the attempt id. If the status
 // contains this id, the pod belongs to the attempt in the status. Otherwise the launch of the pod was not stored, and

@@ -28,12 +28,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// LabelConnectName is a label on every object that belongs to a server. Its value is the name of the SparkConnect.
-const LabelConnectName = "sparkoperator.k8s.io/connect-name"
-
 // Options are the settings of the operator's configuration that apply to every Spark Connect server.
 type Options struct {
-	// Master is the URL of the API server that servers use; empty means DefaultMaster.
+	// Master is the URL of the API server that servers use; empty means submit.DefaultMaster.
 	Master string
 	// MissingGrace is how long a new server pod may be missing in the cache before the operator reads it live.
 	MissingGrace time.Duration

@@ -456,7 +456,7 @@ func TestConnectRender(t *testing.T) {
 	}
 	pod := objects.Driver
 	want := map[string]string{
-		LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: "3f0c", sparkoperator.LabelAttempt: "3", sparkoperator.LabelManaged: "true",
+		sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: "3f0c", sparkoperator.LabelAttempt: "3", sparkoperator.LabelManaged: "true",
 		submit.RoleLabel: "connect-server", "spark-version": "4.1.4",
 	}
 	if diff := cmp.Diff(want, pod.Labels); diff != "" {

@@ -245,7 +245,7 @@ func TestHashOfSpellings(t *testing.T) {
 // TestConnectWarnings checks that each field without an effect causes one warning, which names the field.
 func TestConnectWarnings(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
-		sc.Labels = map[string]string{LabelConnectName: "other"}
+		sc.Labels = map[string]string{sparkoperator.LabelConnectName: "other"}
 		sc.Spec.SparkConf = map[string]string{
 			"--jars": "a", "spark.kubernetes.driverEnv.A": "b", "spark.master": "local", "spark.kubernetes.container.image": "other",
 		}
@@ -378,7 +378,7 @@ func TestConnectAdopt(t *testing.T) {
 	pod := func(name, uid, role string, owners []metav1.OwnerReference) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: "team", UID: types.UID(uid), OwnerReferences: owners,
-			Labels: map[string]string{submit.RoleLabel: role, LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true"},
+			Labels: map[string]string{submit.RoleLabel: role, sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true"},
 		}}
 	}
 	candidates := []corev1.Pod{
@@ -467,7 +467,7 @@ func TestConnectServiceEverywhere(t *testing.T) {
 		t.Errorf("%d different Services", len(contents))
 	}
 	service := c.AuxiliaryObjects(sc).Objects[0].(*corev1.Service)
-	selector := map[string]string{LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", submit.RoleLabel: connect.RoleServer}
+	selector := map[string]string{sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", submit.RoleLabel: connect.RoleServer}
 	if diff := cmp.Diff(selector, service.Spec.Selector); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/connect"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // connectFields maps the fields of a connect.Request to the fields of a SparkConnect that set them.
@@ -98,15 +99,15 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 // standingRequest returns a request that contains only values that are the same for every attempt. The Service for
 // clients is built from it, so that the Service does not change with the attempt.
 func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
-	selector := map[string]string{LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
+	selector := map[string]string{sparkoperator.LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{
-		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.StringValue(sc.Spec.Image), Master: cmp.Or(c.Master, sparkoperator.DefaultMaster), Conf: connectConf(sc),
+		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.StringValue(sc.Spec.Image), Master: cmp.Or(c.Master, submit.DefaultMaster), Conf: connectConf(sc),
 		Owner: serverOwner(sc), Selector: selector, Reserved: dialect.OwnPrefix,
 		Labels: map[string]string{
-			LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",
+			sparkoperator.LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",
 		},
 		ObjectLabels: map[string]string{
-			LabelConnectName: sc.Name, sparkoperator.LabelCreatedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",
+			sparkoperator.LabelConnectName: sc.Name, sparkoperator.LabelCreatedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",
 		},
 	}
 }
