@@ -35,6 +35,10 @@ const (
 // users.
 const ReasonAwaitingExecutors = "AwaitingExecutors"
 
+// ReasonOtherOperator is the reason of the condition Ready if another operator has set the application's status to a
+// state that this API does not have.
+const ReasonOtherOperator = "OtherOperator"
+
 // PhaseCondition is the type and the status of a condition that a phase requires.
 type PhaseCondition struct {
 	Type   string

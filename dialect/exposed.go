@@ -13,6 +13,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
+// ReasonSwitchedOff is the reason of the condition Exposed if a setting of the operator's configuration or of the spec
+// does not allow a requested object.
+const ReasonSwitchedOff = "SwitchedOff"
+
 // Exposed contains the data from which the method Record computes an application's condition Exposed.
 type Exposed struct {
 	// Objects are the auxiliary objects that the application should have.

@@ -8,7 +8,7 @@ const (
 	ReasonSchedulerSilent = "SchedulerSilent" // the pod's scheduler has not handled it
 	ReasonSchedulingGated = "SchedulingGated" // the pod has scheduling gates, which a queue removes
 	ReasonNodeLost        = "NodeLost"        // the pod's node does not respond
-	ReasonInvalid         = "InvalidSpec"     // no attempt can be rendered from the spec
+	ReasonInvalid         = "InvalidSpec"     // no attempt or auxiliary object can be rendered from the spec
 	ReasonDriverLost      = "DriverNotFound"  // the driver pod no longer exists, and its end was not observed
 	ReasonDriverFailed    = "DriverFailed"    // the driver pod failed and gives no reason
 	ReasonDriverDeleting  = "DriverDeleting"  // somebody is deleting the driver pod

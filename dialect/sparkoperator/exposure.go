@@ -63,13 +63,12 @@ const (
 	UIRouteSuffix   = "-ui-route"
 )
 
-// These are the reasons of the condition Exposed for problems that a user can solve.
+// These are the reasons of the condition Exposed for problems that a user can solve. Both API groups also use
+// dialect.ReasonSwitchedOff and lifecycle.ReasonInvalid.
 const (
 	ReasonInvalidPort    = "InvalidPort"
 	ReasonInvalidAddress = "InvalidAddress"
-	ReasonSwitchedOff    = "SwitchedOff"
 	ReasonNoGateway      = "NoGateway"
-	ReasonInvalidSpec    = "InvalidSpec"
 )
 
 // Exposure contains the auxiliary objects of an attempt's driver. It also contains problems: reasons why the operator
@@ -108,7 +107,7 @@ func (e *Exposure) Allowed(asked *dialect.Exposing) bool {
 	}
 	faults := e.Rules.ExposureFaults(asked)
 	for _, fault := range faults {
-		e.Problems = append(e.Problems, lifecycle.Cause{Reason: ReasonInvalidSpec, Message: fault.Error()})
+		e.Problems = append(e.Problems, lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()})
 	}
 	e.Refused = append(e.Refused, faults...)
 	return len(faults) == 0
@@ -156,7 +155,7 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	case asked == nil && (u.Route == nil || len(u.Route.Parents) == 0):
 		return
 	case u.Route == nil:
-		e.AddProblem(ReasonSwitchedOff, w.Field, "the operator creates no HTTPRoutes; set ui.route.enabled: true in its configuration (chart: controller.uiRoute.enable=true)")
+		e.AddProblem(dialect.ReasonSwitchedOff, w.Field, "the operator creates no HTTPRoutes; set ui.route.enabled: true in its configuration (chart: controller.uiRoute.enable=true)")
 		return
 	case asked == nil:
 		asked = &v1beta2.RouteConfiguration{}

@@ -38,7 +38,7 @@ func (r *hostRules) ExposureFaults(asked *dialect.Exposing) (faults []*dialect.F
 func TestProblemsNameTheField(t *testing.T) {
 	var e Exposure
 	e.AddProblem(ReasonInvalidAddress, "spec.ui", "%q is wrong; write %d", "100%d", 7)
-	e.AddProblem(ReasonSwitchedOff, "spec.ui.route", "nothing")
+	e.AddProblem(dialect.ReasonSwitchedOff, "spec.ui.route", "nothing")
 	want := []lifecycle.Cause{
 		{Reason: "InvalidAddress", Message: `spec.ui: "100%d" is wrong; write 7`},
 		{Reason: "SwitchedOff", Message: "spec.ui.route: nothing"},

@@ -20,13 +20,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Reasons of the condition Exposed if an auxiliary object is missing. With the first reason, the entry of the spec that
-// requests the object is invalid. With the second reason, the operator's configuration does not allow the object.
-const (
-	reasonInvalidSpec = "InvalidSpec"
-	reasonSwitchedOff = "SwitchedOff"
-)
-
 // AuxiliaryObjects returns the auxiliary objects of an application after Decide wrote its status: the Services,
 // Ingresses and routes that the spec lists. They exist from the launch of an attempt until the attempt's objects are
 // released. While the attempt's objects are retained, the operator neither creates nor changes auxiliary objects.
@@ -67,7 +60,7 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 	for _, d := range all {
 		faults := slices.Concat(d.faults(), clashing[d.field+".serviceMetadata.name"], clashing[d.field+"."+d.metaField+".name"])
 		for _, fault := range faults {
-			wrong = append(wrong, lifecycle.Cause{Reason: reasonInvalidSpec, Message: fault.Error()})
+			wrong = append(wrong, lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()})
 		}
 		if len(faults) > 0 {
 			continue
@@ -82,7 +75,7 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 		}
 		if refused := a.exposureFaults(d); len(refused) > 0 {
 			for _, fault := range refused {
-				wrong = append(wrong, lifecycle.Cause{Reason: reasonInvalidSpec, Message: fault.Error()})
+				wrong = append(wrong, lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()})
 			}
 			continue
 		}
@@ -99,10 +92,10 @@ func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
 	}
-	wrong := []lifecycle.Cause{{Reason: reasonSwitchedOff, Message: fmt.Sprintf("%s: the operator creates no objects that expose a driver outside the cluster, "+
+	wrong := []lifecycle.Cause{{Reason: dialect.ReasonSwitchedOff, Message: fmt.Sprintf("%s: the operator creates no objects that expose a driver outside the cluster, "+
 		"so there is no %s %s; %s, or create one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.EnableExposure, d.service.Name)}}
 	if service, _, _ := podtemplate.As[corev1.ServiceSpec](dialect.RawBytes(d.serviceRaw)); !expose.IsInternal(service.Type) {
-		wrong = append(wrong, lifecycle.Cause{Reason: reasonSwitchedOff, Message: d.field + ".serviceSpec.type: " + expose.TypeNotAllowed(service.Type)})
+		wrong = append(wrong, lifecycle.Cause{Reason: dialect.ReasonSwitchedOff, Message: d.field + ".serviceSpec.type: " + expose.TypeNotAllowed(service.Type)})
 	}
 	return wrong
 }

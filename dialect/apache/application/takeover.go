@@ -158,14 +158,10 @@ func takenOver(before sparkv1.ApplicationStateSummary, m lifecycle.Memory) lifec
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s in attempt %d", before, attemptInfoID(m)+1)}}
 }
 
-// reasonOtherOperator is the reason of the condition Ready if another operator wrote a state that this API does not
-// have.
-const reasonOtherOperator = "OtherOperator"
-
 // encodeForeign sets the condition Ready, whose message says why the operator does nothing. It changes no other part of
 // the status.
 func encodeForeign(app *sparkv1.SparkApplication, now time.Time) {
-	set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: reasonOtherOperator,
+	set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: dialect.ReasonOtherOperator,
 		Message: fmt.Sprintf("another operator left the application in state %q, which this operator does not support: let the other operator finish it, "+
 			"or delete it and create it again", current(&app.Status))}, now)
 }

@@ -197,7 +197,7 @@ func TestUnknownState(t *testing.T) {
 	before := l.app.Status.DeepCopy()
 	plan := l.a.Decide(l.app, lifecycle.Observed{Confirmed: true}, t0)
 	c := l.app.Status.Conditions
-	if len(plan.Actions) > 0 || len(c) != 1 || c[0].Reason != reasonOtherOperator {
+	if len(plan.Actions) > 0 || len(c) != 1 || c[0].Reason != dialect.ReasonOtherOperator {
 		t.Errorf("actions %v, conditions %+v", plan.Actions, c)
 	}
 	l.app.Status.Conditions = nil

@@ -76,15 +76,11 @@ func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycl
 	}
 }
 
-// ReasonOtherOperator is the reason of the condition Ready if another operator has set the application's status to a
-// state that this API does not have.
-const ReasonOtherOperator = "OtherOperator"
-
 // encodeForeign sets the condition Ready, which explains why the operator ignores the application. It changes nothing
 // else in the status.
 func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
 	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
-		Type: sparkoperator.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonOtherOperator,
+		Type: sparkoperator.ConditionReady, Status: metav1.ConditionFalse, Reason: dialect.ReasonOtherOperator,
 		Message: fmt.Sprintf("another operator left the application in state %q, which this operator does not support: "+
 			"let the other operator finish it, or delete it and create it again", app.Status.AppState.State),
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,

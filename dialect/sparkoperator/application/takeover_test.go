@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -425,7 +426,7 @@ func TestUnknownState(t *testing.T) {
 	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Actions)+len(plan.Transitions)+len(plan.Notices) > 0 {
 		t.Errorf("it does %v", plan)
 	}
-	if len(app.Status.Conditions) != 1 || app.Status.Conditions[0].Reason != ReasonOtherOperator || !strings.Contains(app.Status.Conditions[0].Message, `"ANOTHER"`) {
+	if len(app.Status.Conditions) != 1 || app.Status.Conditions[0].Reason != dialect.ReasonOtherOperator || !strings.Contains(app.Status.Conditions[0].Message, `"ANOTHER"`) {
 		t.Errorf("conditions %+v", app.Status.Conditions)
 	}
 	app.Status.Conditions = nil

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
@@ -42,7 +43,7 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 		return
 	case !d.UI.Service:
 		if app.Spec.SparkUIOptions != nil {
-			e.AddProblem(sparkoperator.ReasonSwitchedOff, "spec.sparkUIOptions", "the operator creates no Services for web UIs; set ui.service: true in its configuration (chart: controller.uiService.enable=true)")
+			e.AddProblem(dialect.ReasonSwitchedOff, "spec.sparkUIOptions", "the operator creates no Services for web UIs; set ui.service: true in its configuration (chart: controller.uiService.enable=true)")
 		}
 		return
 	}
@@ -92,10 +93,10 @@ func (d Dialect) serviceType(e *sparkoperator.Exposure, field string, asked *cor
 		return corev1.ServiceTypeClusterIP, true
 	case *asked == corev1.ServiceTypeExternalName:
 		_, why := expose.ServiceFault(&corev1.ServiceSpec{Type: *asked})
-		e.AddProblem(sparkoperator.ReasonInvalidSpec, field, "%s", why)
+		e.AddProblem(lifecycle.ReasonInvalid, field, "%s", why)
 		return "", false
 	case !d.UI.Outside:
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "%s", expose.TypeNotAllowed(*asked))
+		e.AddProblem(dialect.ReasonSwitchedOff, field, "%s", expose.TypeNotAllowed(*asked))
 		return corev1.ServiceTypeClusterIP, true
 	}
 	return *asked, true

@@ -125,7 +125,7 @@ func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 ) {
 	field := entry + ".ingressURLFormat"
 	if d.UI.Ingress == nil {
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
+		e.AddProblem(dialect.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
 		return
 	}
 	address, err := expose.ParseIngressAddress(option.IngressURLFormat, addressNames(app, id))

@@ -44,7 +44,7 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	case ui == nil && (!enabled || !c.UI.Service):
 		return e
 	case !enabled:
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove spec.ui, or remove that key")
+		e.AddProblem(dialect.ReasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove spec.ui, or remove that key")
 		return e
 	case clients == uiServiceName(sc):
 		e.AddProblem(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another name", clients)
@@ -62,7 +62,7 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	c.ingress(&e, sc, ui)
 	c.UI.AddRoute(&e, c.routeRequest(sc, ui))
 	if len(e.Links) == 0 && len(e.Problems) == 0 {
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
+		e.AddProblem(dialect.ReasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
 			connectFormatField+" or "+connectRouteField)
 	}
 	return e
@@ -71,7 +71,7 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 // rejectOutside adds a problem if the operator's configuration does not allow the type of the Service for clients.
 func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
 	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInternal(base.Spec.Type) {
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
+		e.AddProblem(dialect.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
 	}
 }
 
@@ -83,7 +83,7 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 	case c.UI.Ingress == nil && format == "":
 		return
 	case c.UI.Ingress == nil:
-		e.AddProblem(sparkoperator.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
+		e.AddProblem(dialect.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
 		return
 	case format == "":
 		if format, field = c.UI.Ingress.URLFormat, sparkoperator.IngressFormatField; format == "" {
