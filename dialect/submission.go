@@ -7,6 +7,20 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
+// SubmissionMode says how the driver pods of attempts are created. Its values are those of spec.submission.mode in the
+// API group sparkoperator.k8s.io, and of submission.mode in the operator's configuration.
+type SubmissionMode string
+
+// These are the submission modes.
+const (
+	// SubmissionAuto means that the operator creates the driver pod, unless the application needs spark-submit.
+	SubmissionAuto SubmissionMode = "Auto"
+	// SubmissionNative means that the operator creates the driver pod. Applications that need spark-submit fail.
+	SubmissionNative SubmissionMode = "Native"
+	// SubmissionSparkSubmit means that spark-submit creates the driver pod. It runs in a pod of its own.
+	SubmissionSparkSubmit SubmissionMode = "SparkSubmit"
+)
+
 // ReasonSparkSubmit is the wait reason of an attempt whose driver pod spark-submit creates.
 const ReasonSparkSubmit = "SparkSubmit"
 

@@ -84,7 +84,7 @@ func apacheOptions(cfg config.Configuration) apacheapp.Options {
 		MissingGrace: cfg.Apache.MissingDriverGracePeriod.Duration,
 		Trim:         *cfg.Apache.TrimHistory,
 		Run:          time.Duration(cfg.Application.Timeouts.RunSeconds) * time.Second,
-		Submission:   v1beta2.SubmissionMode(cfg.Submission.Mode),
+		Submission:   dialect.SubmissionMode(cfg.Submission.Mode),
 		Authenticate: cfg.Application.Authenticate,
 		Outside:      cfg.Exposure.Enabled,
 

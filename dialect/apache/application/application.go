@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -35,7 +34,7 @@ type Options struct {
 	// Drivers and executors authenticate each other in any case.
 	Authenticate bool
 	// Submission is the submission mode of all applications, for which this API has no field; empty means Auto.
-	Submission v1beta2.SubmissionMode
+	Submission dialect.SubmissionMode
 	// Outside allows objects that make drivers reachable from outside the cluster: Ingresses, routes, and Services of
 	// type NodePort and LoadBalancer. If false, Ingresses and routes are not created and Services are ClusterIP.
 	Outside bool

@@ -145,7 +145,7 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 // TestExposedEntriesOfASubmittedDriver checks that a Service selects the driver by our labels if spark-submit chooses
 // the driver's id.
 func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
-	submitting := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Outside: true}}
+	submitting := Applications{Options{Submission: dialect.SubmissionSparkSubmit, Outside: true}}
 	app := inPhase(lifecycle.Running, written(t, oneEntry))
 	spec := specsOf(t, submitting.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {

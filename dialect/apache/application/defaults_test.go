@@ -336,7 +336,7 @@ func TestOriginsOfDefaults(t *testing.T) {
 		if config.Annotations["sparkoperator.dev/defaults"] != "v1" || o.Driver.Annotations["sparkoperator.dev/defaults"] != "v1" {
 			t.Errorf("%s: the versions are %v and %v", name, config.Annotations, o.Driver.Annotations)
 		}
-		a.Submission = v1beta2.SubmissionModeSparkSubmit
+		a.Submission = dialect.SubmissionSparkSubmit
 		if diff := cmp.Diff(want, platform.Origins(rendered(t, a, c.app, 1).Driver.Annotations)); diff != "" {
 			t.Errorf("%s, by spark-submit (-want +got):\n%s", name, diff)
 		}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -230,7 +229,7 @@ spec:
 	for _, key := range []string{confDriverTemplate, confExecutorTemplate, "spark.kubernetes.kerberos.krb5.path"} {
 		app := written(t)
 		app.Spec.SparkConf[key] = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-		native := Applications{Options{Submission: v1beta2.SubmissionModeNative}}
+		native := Applications{Options{Submission: dialect.SubmissionNative}}
 		_, err := native.Render(app, launchOf(1), noon)
 		if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != "spec.sparkConf["+key+"]" || !strings.Contains(wrong.Message, "submission.mode: Native") {
 			t.Errorf("%s: %v", key, err)
@@ -245,7 +244,7 @@ spec:
 // TestSparkSubmit checks that an attempt uses spark-submit if the operator's configuration requires it or if the
 // operator cannot build the driver itself.
 func TestSparkSubmit(t *testing.T) {
-	always := Applications{Options{Submission: v1beta2.SubmissionModeSparkSubmit, Master: "k8s://https://api"}}
+	always := Applications{Options{Submission: dialect.SubmissionSparkSubmit, Master: "k8s://https://api"}}
 	o := rendered(t, always, written(t, "spec: {configMapSpecs: [{name: extra}], sparkConf: {spark.master: \"k8s://https://mine\"}}"), 1)
 	if diff := cmp.Diff([]string{"ConfigMap extra", "Secret pi-0-submit", "Pod pi-0-submit"}, namesOf(o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -85,11 +84,11 @@ func TestPodsAreDescribedToTheRules(t *testing.T) {
 			})}},
 		"sidecars after Spark's container": {`spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: spark-kubernetes-driver}, {name: side, image: s}]}}}}`, Options{},
 			[]dialect.Pod{driver, executor}},
-		"spark-submit": {"", Options{Submission: v1beta2.SubmissionModeSparkSubmit}, []dialect.Pod{runner, driver, executor}},
-		"spark-submit with the operator's account": {"", Options{Submission: v1beta2.SubmissionModeSparkSubmit, RunnerAccount: "r"},
+		"spark-submit": {"", Options{Submission: dialect.SubmissionSparkSubmit}, []dialect.Pod{runner, driver, executor}},
+		"spark-submit with the operator's account": {"", Options{Submission: dialect.SubmissionSparkSubmit, RunnerAccount: "r"},
 			[]dialect.Pod{with(runner, func(p *dialect.Pod) { p.OperatorAccount = true }), driver, executor}},
 		"spark-submit with the user's account": {"spec: {sparkConf: {spark.kubernetes.authenticate.submission.serviceAccountName: mine}}",
-			Options{Submission: v1beta2.SubmissionModeSparkSubmit, RunnerAccount: "r"}, []dialect.Pod{runner, driver, executor}},
+			Options{Submission: dialect.SubmissionSparkSubmit, RunnerAccount: "r"}, []dialect.Pod{runner, driver, executor}},
 		"a standalone cluster":       {`spec: {sparkConf: {spark.master: "spark://c:7077"}}`, Options{}, []dialect.Pod{driver}},
 		"a local driver":             {`spec: {sparkConf: {spark.master: "local[2]"}}`, Options{}, []dialect.Pod{driver}},
 		"a local driver, by its key": {`spec: {sparkConf: {spark.kubernetes.driver.master: "local[2]"}}`, Options{}, []dialect.Pod{driver}},

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -36,7 +35,7 @@ func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, n
 // submitted returns the objects that start the driver of a submission request. If it uses spark-submit, it also returns
 // the reason.
 func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
-	if a.Submission == v1beta2.SubmissionModeSparkSubmit && r.DriverMaster == "" {
+	if a.Submission == dialect.SubmissionSparkSubmit && r.DriverMaster == "" {
 		objects, err := a.runner(app, r)
 		return objects, dialect.SparkSubmitCause(modeSetting + ": " + string(a.Submission) + ") requires it"), err
 	}
@@ -52,7 +51,7 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 	}
 	why := asFieldError(app, refused)
 	switch {
-	case a.Submission == v1beta2.SubmissionModeNative:
+	case a.Submission == dialect.SubmissionNative:
 		why.Message += "; spark-submit could do it, but that is switched off by " + modeSetting + ": Native)"
 		return submit.Objects{}, nil, why
 	case r.DriverMaster != "":

@@ -47,7 +47,7 @@ type Options struct {
 	Authenticate bool
 	// Submission is the submission mode of applications that do not set one; empty means Auto. Native also overrides
 	// the mode that an application sets: the operator then creates all driver pods and never uses spark-submit.
-	Submission v1beta2.SubmissionMode
+	Submission dialect.SubmissionMode
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's.
 	RunnerAccount string
 	// Admission lists the mechanisms that can change executor pods at admission: a policy and a webhook.

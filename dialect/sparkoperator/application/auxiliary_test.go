@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
@@ -359,7 +360,7 @@ func TestUIConf(t *testing.T) {
 			sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{URLFormat: "a.b/{{$appId}}"}}},
 	} {
 		app := appOf(t, "spec: {"+test.spec+"}")
-		for _, mode := range []v1beta2.SubmissionMode{v1beta2.SubmissionModeNative, v1beta2.SubmissionModeSparkSubmit} {
+		for _, mode := range []dialect.SubmissionMode{dialect.SubmissionNative, dialect.SubmissionSparkSubmit} {
 			objects, err := Dialect{Options{UI: test.ui, Submission: mode}}.Render(app, createAttempt(1), t0)
 			if err != nil {
 				t.Fatal(err)

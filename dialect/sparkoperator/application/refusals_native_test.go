@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -45,7 +45,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 	}
 	line("| `%s` | is `SparkSubmit`, and the operator's configuration has `Native` |", modeField)
 	app := appOf(t, `spec: {submission: {mode: SparkSubmit}}`)
-	if _, _, err := (Dialect{Options{Submission: v1beta2.SubmissionModeNative}}).BuildAttempt(app, 1, t0); err == nil || !strings.HasPrefix(err.Error(), modeField) {
+	if _, _, err := (Dialect{Options{Submission: dialect.SubmissionNative}}).BuildAttempt(app, 1, t0); err == nil || !strings.HasPrefix(err.Error(), modeField) {
 		t.Errorf("spark-submit that is switched off: %v", err)
 	}
 	refusal.Hold(t, validationDocument, "only by spark-submit", text.String(), *update)

@@ -41,10 +41,10 @@ func (d Dialect) BuildAttempt(app *v1beta2.SparkApplication, attempt int32, now 
 func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	mode, chosenBy := d.mode(app)
 	switch {
-	case mode == v1beta2.SubmissionModeSparkSubmit && d.Submission == v1beta2.SubmissionModeNative:
+	case mode == dialect.SubmissionSparkSubmit && d.Submission == dialect.SubmissionNative:
 		return submit.Objects{}, nil, &sparkoperator.FieldError{Field: modeField,
 			Message: "SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
-	case mode == v1beta2.SubmissionModeSparkSubmit:
+	case mode == dialect.SubmissionSparkSubmit:
 		objects, err := runner(app, r)
 		return objects, dialect.SparkSubmitCause(chosenBy), err
 	}
@@ -54,10 +54,10 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 		return objects, nil, nil
 	case !why.notNative:
 		return submit.Objects{}, nil, why.FieldError
-	case d.Submission == v1beta2.SubmissionModeNative:
+	case d.Submission == dialect.SubmissionNative:
 		why.Message += "; spark-submit could do it, but that is switched off by the operator's configuration (submission.mode: Native)"
 		return submit.Objects{}, nil, why.FieldError
-	case mode == v1beta2.SubmissionModeNative:
+	case mode == dialect.SubmissionNative:
 		why.Message += "; or let spark-submit do it, with " + modeField + " Auto or SparkSubmit"
 		return submit.Objects{}, nil, why.FieldError
 	}
@@ -66,11 +66,11 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 }
 
 // mode returns the submission mode of an application, and a text that names the setting that determines the mode.
-func (d Dialect) mode(app *v1beta2.SparkApplication) (mode v1beta2.SubmissionMode, chosenBy string) {
+func (d Dialect) mode(app *v1beta2.SparkApplication) (mode dialect.SubmissionMode, chosenBy string) {
 	if s := app.Spec.Submission; s != nil && s.Mode != "" {
-		return s.Mode, modeField + " is " + string(s.Mode)
+		return dialect.SubmissionMode(s.Mode), modeField + " is " + string(s.Mode)
 	}
-	mode = cmp.Or(d.Submission, v1beta2.SubmissionModeAuto)
+	mode = cmp.Or(d.Submission, dialect.SubmissionAuto)
 	return mode, "the operator's configuration requires it (submission.mode: " + string(mode) + ")"
 }
 

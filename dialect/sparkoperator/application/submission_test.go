@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -17,13 +18,15 @@ import (
 )
 
 const (
-	auto        = v1beta2.SubmissionModeAuto
-	onlyNative  = v1beta2.SubmissionModeNative
-	sparkSubmit = v1beta2.SubmissionModeSparkSubmit
+	auto        = dialect.SubmissionAuto
+	onlyNative  = dialect.SubmissionNative
+	sparkSubmit = dialect.SubmissionSparkSubmit
 )
 
-func submittedBy(mode v1beta2.SubmissionMode) func(*v1beta2.SparkApplication) {
-	return func(a *v1beta2.SparkApplication) { a.Spec.Submission = &v1beta2.SubmissionSpec{Mode: mode} }
+func submittedBy(mode dialect.SubmissionMode) func(*v1beta2.SparkApplication) {
+	return func(a *v1beta2.SparkApplication) {
+		a.Spec.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionMode(mode)}
+	}
 }
 
 func withConf(pairs ...string) func(*v1beta2.SparkApplication) {
@@ -47,13 +50,24 @@ var volcanoStep = withConf("spark.kubernetes.driver.pod.featureSteps", "org.apac
 var demand = withConf(driverClaimPrefix+"data.options.claimName", "OnDemand", driverClaimPrefix+"data.options.storageClass", "fast",
 	driverClaimPrefix+"data.options.sizeLimit", "1Gi", driverClaimPrefix+"data.mount.path", "/data")
 
+// TestModesAreThoseOfTheField checks that the modes have the values of the field spec.submission.mode.
+func TestModesAreThoseOfTheField(t *testing.T) {
+	for mode, want := range map[dialect.SubmissionMode]v1beta2.SubmissionMode{
+		auto: v1beta2.SubmissionModeAuto, onlyNative: v1beta2.SubmissionModeNative, sparkSubmit: v1beta2.SubmissionModeSparkSubmit,
+	} {
+		if string(mode) != string(want) {
+			t.Errorf("%q, want %q", mode, want)
+		}
+	}
+}
+
 // TestSubmissionMode checks the submission mode for each combination of the operator's configuration and the
 // application's choice. If the combination is rejected, it checks the message.
 func TestSubmissionMode(t *testing.T) {
 	plain := func(*v1beta2.SparkApplication) {}
 	for _, c := range []struct {
 		name     string
-		operator v1beta2.SubmissionMode
+		operator dialect.SubmissionMode
 		app      []func(*v1beta2.SparkApplication)
 		why      string // of spark-submit; empty: the operator itself
 		refused  string // field|words
