@@ -50,12 +50,12 @@ func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
 // CheckDynamicAllocation returns an error for each number of executors that would make Spark stop a driver at its start
 // (ExecutorAllocationManager.validateSettings, SchedulerBackendUtils.getInitialTargetExecutorNumber). It accepts an
 // initial number below the minimum, because Spark then starts with the minimum.
-func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*FieldError) {
+func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*dialect.FieldError) {
 	if d == nil || !d.Enabled {
 		return nil
 	}
 	add := func(field, message string) {
-		wrong = append(wrong, &FieldError{Field: "spec.dynamicAllocation." + field, Message: message})
+		wrong = append(wrong, &dialect.FieldError{Field: "spec.dynamicAllocation." + field, Message: message})
 	}
 	const above = "is above maxExecutors, so Spark would not start; lower it, or raise maxExecutors"
 	least, most, first := d.MinExecutors, d.MaxExecutors, d.InitialExecutors
@@ -97,16 +97,16 @@ func StringValue(s *string) string {
 }
 
 // CheckTemplate returns an error that names the field if the template is not a valid pod template.
-func CheckTemplate(field string, template *runtime.RawExtension) []*FieldError {
+func CheckTemplate(field string, template *runtime.RawExtension) []*dialect.FieldError {
 	if template == nil || len(template.Raw) == 0 {
 		return nil
 	}
 	_, err := dialect.ReadPodTemplate(template)
 	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
-		return []*FieldError{{Field: field, Message: fault.Error()}}
+		return []*dialect.FieldError{{Field: field, Message: fault.Error()}}
 	}
 	if err != nil {
-		return []*FieldError{{Field: field, Message: fmt.Sprintf("is not a pod template: %v", err)}}
+		return []*dialect.FieldError{{Field: field, Message: fmt.Sprintf("is not a pod template: %v", err)}}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	sparkschedule "github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -115,13 +116,13 @@ func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 // condition Stalled or Reconciling is true.
 func standingOfSchedule(s *v1beta2.ScheduledSparkApplication) lifecycle.Standing {
 	standing := lifecycle.Standing{State: string(s.Status.ScheduleState)}
-	for _, name := range []string{sparkoperator.ConditionStalled, sparkoperator.ConditionReconciling, sparkoperator.ConditionSuspended} {
+	for _, name := range []string{dialect.ConditionStalled, dialect.ConditionReconciling, dialect.ConditionSuspended} {
 		condition := meta.FindStatusCondition(s.Status.Conditions, name)
 		if condition == nil || condition.Status != metav1.ConditionTrue {
 			continue
 		}
 		standing.Since = condition.LastTransitionTime.Time
-		if name != sparkoperator.ConditionSuspended {
+		if name != dialect.ConditionSuspended {
 			standing.Waits = condition.Reason
 		}
 		break

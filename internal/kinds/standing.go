@@ -7,7 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -51,16 +51,16 @@ func addProgress(standing *lifecycle.Standing, o *statusv1.OperatorStatus) {
 // object has reached that state, is suspended, or does not progress any more. The argument fresh is true for an object
 // in the state New. Such an object has the reason New until it has conditions.
 func waitReason(conditions []metav1.Condition, fresh bool) string {
-	if degraded := meta.FindStatusCondition(conditions, sparkoperator.ConditionDegraded); degraded != nil {
+	if degraded := meta.FindStatusCondition(conditions, dialect.ConditionDegraded); degraded != nil {
 		return degraded.Reason
 	}
-	ready := meta.FindStatusCondition(conditions, sparkoperator.ConditionReady)
+	ready := meta.FindStatusCondition(conditions, dialect.ConditionReady)
 	switch {
 	case ready == nil && fresh:
 		return "New"
 	case ready == nil || ready.Status == metav1.ConditionTrue:
 		return ""
-	case meta.IsStatusConditionTrue(conditions, sparkoperator.ConditionStalled), meta.IsStatusConditionTrue(conditions, sparkoperator.ConditionSuspended):
+	case meta.IsStatusConditionTrue(conditions, dialect.ConditionStalled), meta.IsStatusConditionTrue(conditions, dialect.ConditionSuspended):
 		return ""
 	}
 	return ready.Reason

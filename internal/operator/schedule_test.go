@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -141,7 +142,7 @@ func TestScheduleLife(t *testing.T) {
 		s.Labels = map[string]string{"team": "a", sparkoperator.LabelScheduledAppName: "mine"}
 	})
 	w.WaitSchedule("nightly", "its next run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return s.ScheduleState == v1beta2.ScheduleStateScheduled && s.NextRun.Time.Equal(minute) && isTrue(s, sparkoperator.ConditionReady)
+		return s.ScheduleState == v1beta2.ScheduleStateScheduled && s.NextRun.Time.Equal(minute) && isTrue(s, dialect.ConditionReady)
 	})
 	before := w.metric("sparkoperator_status_writes_total")
 	release()
@@ -283,7 +284,7 @@ func TestScheduleSuspended(t *testing.T) {
 		s.Spec.Suspend, s.Spec.StartingDeadlineSeconds = new(true), new(int64(1))
 	})
 	w.WaitSchedule("nightly", "to be suspended", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return isTrue(s, sparkoperator.ConditionSuspended)
+		return isTrue(s, dialect.ConditionSuspended)
 	})
 	run := w.startRequestedRun(s, "one")
 	release()
@@ -295,7 +296,7 @@ func TestScheduleSuspended(t *testing.T) {
 	})
 	w.EditSchedule("nightly", `{"suspend":false}`)
 	w.WaitSchedule("nightly", "to go on", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-		return !isTrue(s, sparkoperator.ConditionSuspended) && s.NextRun.Time.After(minute)
+		return !isTrue(s, dialect.ConditionSuspended) && s.NextRun.Time.After(minute)
 	})
 	w.waitRuns(s, run)
 }
@@ -315,7 +316,7 @@ func TestScheduleIsEdited(t *testing.T) {
 	}
 	wrong := func(field string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 		return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
-			return s.ScheduleState == v1beta2.ScheduleStateFailedValidation && strings.Contains(s.Reason, field) && isTrue(s, sparkoperator.ConditionStalled)
+			return s.ScheduleState == v1beta2.ScheduleStateFailedValidation && strings.Contains(s.Reason, field) && isTrue(s, dialect.ConditionStalled)
 		}
 	}
 	w.WaitSchedule("nightly", "February", at(time.February, 29, 0))

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -228,7 +229,7 @@ func TestTakeOverRunning(t *testing.T) {
 				t.Errorf("the status reports the Spark version of the other operator's image: %s", c.Message)
 			}
 			reported := func(context.Context) error {
-				if w.EventsOf(got)[sparkoperator.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
+				if w.EventsOf(got)[dialect.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
 					return fmt.Errorf("no event reports the take-over")
 				}
 				return nil

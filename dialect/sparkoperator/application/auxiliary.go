@@ -17,15 +17,15 @@ import (
 // After the end, existing Services are kept until the driver pod is deleted. This saves their deletion at the end of an
 // attempt, and the next attempt can use the same Services. Because Services do not outlive their driver pods, the
 // number of driver pods limits the number of cluster IP addresses in use.
-func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkoperator.AuxiliaryObjects {
+func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) dialect.AuxiliaryObjects {
 	d, restore := d.asLaunched(app)
 	defer restore()
 	m := decodeMemory(&app.Status)
 	switch {
 	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
-		return sparkoperator.AuxiliaryObjects{Unsettled: true}
+		return dialect.AuxiliaryObjects{Unsettled: true}
 	case !m.Phase.Live():
-		return sparkoperator.AuxiliaryObjects{KeepServices: seen.Driver(m.Attempt) != nil, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
+		return dialect.AuxiliaryObjects{KeepServices: seen.Driver(m.Attempt) != nil, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 			if m.Phase != lifecycle.Ended && !m.Phase.Terminal() { // the address of the UI stays in the status after the end
 				app.Status.DriverInfo = withoutUI(app.Status.DriverInfo)
 			}
@@ -36,7 +36,7 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 	for _, object := range e.Objects {
 		dialect.MarkContent(object)
 	}
-	wanted := sparkoperator.AuxiliaryObjects{Objects: e.Objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
+	wanted := dialect.AuxiliaryObjects{Objects: e.Objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 		app.Status.DriverInfo = uiOf(&e, app.Status.DriverInfo, live)
 		return recordExposed(app, e, live, now)
 	}}
@@ -82,7 +82,7 @@ func hostPort(host string, port int32) string {
 
 // recordExposed sets the condition Exposed. It returns a warning event if the API server rejected an auxiliary object,
 // or if the spec requests an object that cannot be created.
-func recordExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
+func recordExposed(app *v1beta2.SparkApplication, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 	exposed := dialect.Exposed{Objects: e.Objects, Problems: e.Problems, Live: decodeMemory(&app.Status).Phase.Live(), Generation: app.Generation}
 	return exposed.Record(&app.Status.Conditions, live, now)
 }

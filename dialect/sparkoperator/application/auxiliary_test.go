@@ -170,7 +170,7 @@ func TestExposure(t *testing.T) {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
 			d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(nil, t0)
-			reported := meta.FindStatusCondition(app.Status.Conditions, sparkoperator.ConditionExposed)
+			reported := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 			if len(test.wrong) == 0 {
 				if reported != nil {
 					t.Errorf("reported: %+v", reported)
@@ -456,7 +456,7 @@ func TestSurrounded(t *testing.T) {
 		if want := [4]string{step.service, step.address, step.ingress, step.ingressAddress}; got != want {
 			t.Errorf("%d, %s: driverInfo %q, want %q", i, step.name, got, want)
 		}
-		c := meta.FindStatusCondition(app.Status.Conditions, sparkoperator.ConditionExposed)
+		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 		if c == nil {
 			c = &metav1.Condition{}
 		}
@@ -487,12 +487,12 @@ func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	states := []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "10.0.0.7"}}
 	d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(states, t0)
 	want := app.Status.DriverInfo
-	if want.WebUIAddress != "10.0.0.7:4040" || !meta.IsStatusConditionTrue(app.Status.Conditions, sparkoperator.ConditionExposed) {
+	if want.WebUIAddress != "10.0.0.7:4040" || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
 		t.Fatalf("%+v, %+v", want, app.Status.Conditions)
 	}
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, StartedAt: t0, AppID: app.Status.SparkApplicationID, UID: "u"}
 	d.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}, t0.Add(time.Minute))
-	c := meta.FindStatusCondition(app.Status.Conditions, sparkoperator.ConditionExposed)
+	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 	if app.Status.DriverInfo != want || c == nil || !c.LastTransitionTime.Time.Equal(t0) {
 		t.Errorf("%+v, %+v", app.Status.DriverInfo, c)
 	}

@@ -100,7 +100,7 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 	case slices.Contains(d.Batch.KubeSchedulers, scheduler):
 		return scheduler, coschedulingGang, nil
 	}
-	return "", noGang, &sparkoperator.FieldError{Field: batchField, Message: fmt.Sprintf("%q is not a batch scheduler that the operator supports; it supports %s. "+
+	return "", noGang, &dialect.FieldError{Field: batchField, Message: fmt.Sprintf("%q is not a batch scheduler that the operator supports; it supports %s. "+
 		"Name a kube-scheduler with the coscheduling plugin in the operator's configuration (batchScheduler.kubeSchedulerNames); "+
 		"for a scheduler that needs no pod group use spec.driver.schedulerName and spec.executor.schedulerName",
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}
@@ -272,17 +272,17 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 			problems = validation.IsValidLabelValue(queue)
 		}
 		if len(problems) > 0 {
-			return &sparkoperator.FieldError{Field: batchOptionsField + ".queue", Message: fmt.Sprintf("%q is not a valid queue name: %s", conf.Shorten(queue), problems[0])}
+			return &dialect.FieldError{Field: batchOptionsField + ".queue", Message: fmt.Sprintf("%q is not a valid queue name: %s", conf.Shorten(queue), problems[0])}
 		}
 	}
 	if class := sparkoperator.StringValue(options.PriorityClassName); class != "" && kind == volcanoGang {
 		if problems := validation.IsDNS1123Subdomain(class); len(problems) > 0 {
-			return &sparkoperator.FieldError{Field: batchOptionsField + ".priorityClassName", Message: fmt.Sprintf("%q is not a valid priority class name: %s", conf.Shorten(class), problems[0])}
+			return &dialect.FieldError{Field: batchOptionsField + ".priorityClassName", Message: fmt.Sprintf("%q is not a valid priority class name: %s", conf.Shorten(class), problems[0])}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(options.Resources)) {
 		if amount := options.Resources[name]; amount.Sign() < 0 {
-			return &sparkoperator.FieldError{Field: fmt.Sprintf("%s.resources[%s]", batchOptionsField, name), Message: "is negative; write an amount such as 4 or 8Gi"}
+			return &dialect.FieldError{Field: fmt.Sprintf("%s.resources[%s]", batchOptionsField, name), Message: "is negative; write an amount such as 4 or 8Gi"}
 		}
 	}
 	return nil

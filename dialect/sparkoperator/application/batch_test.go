@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -340,7 +341,7 @@ func TestBatchRefusals(t *testing.T) {
 		{"an invalid size of executors", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
 	} {
 		_, err := gangs().Render(appOf(t, "spec: "+c.piece), createAttempt(1), t0)
-		field, ok := errors.AsType[*sparkoperator.FieldError](err)
+		field, ok := errors.AsType[*dialect.FieldError](err)
 		if !ok || field.Field != c.field || !strings.Contains(field.Message, c.says) {
 			t.Errorf("%s: %v, want %s: %s", c.name, err, c.field, c.says)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // that says nothing about volumes. If spark-submit creates the driver, these volumes work, because spark-submit creates
 // the claims with the rights of the driver's service account. The driver uses the same rights for the claims of its
 // executors.
-func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+func driverClaims(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 	settings := app.Spec.SparkConf
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		rest, ok := strings.CutPrefix(key, driverClaimPrefix)
@@ -37,9 +37,9 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldEr
 		_, sized := settings[driverClaimPrefix+name+".options.sizeLimit"]
 		switch {
 		case setting == "options.claimName" && strings.Contains(settings[key], onDemand):
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: noDriverClaim})
+			wrong = append(wrong, &dialect.FieldError{Field: field, Message: noDriverClaim})
 		case setting == "options.storageClass" && sized && !strings.Contains(settings[driverClaimPrefix+name+".options.claimName"], onDemand):
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: noDriverClaim + ", and remove storageClass and sizeLimit"})
+			wrong = append(wrong, &dialect.FieldError{Field: field, Message: noDriverClaim + ", and remove storageClass and sizeLimit"})
 		}
 	}
 	mounted := map[string]bool{}
@@ -48,7 +48,7 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldEr
 	}
 	for i, v := range app.Spec.Volumes {
 		if claim := v.PersistentVolumeClaim; claim != nil && mounted[v.Name] && strings.Contains(claim.ClaimName, onDemand) {
-			wrong = append(wrong, &sparkoperator.FieldError{Field: fmt.Sprintf("spec.volumes[%d].persistentVolumeClaim.claimName", i), Message: noDriverClaim})
+			wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("spec.volumes[%d].persistentVolumeClaim.claimName", i), Message: noDriverClaim})
 		}
 	}
 	return wrong

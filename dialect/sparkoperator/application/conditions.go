@@ -10,7 +10,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -43,21 +42,21 @@ func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycl
 	s := &app.Status
 	hold := dialect.PhaseConditions(m)
 	if degraded(app, wanted, m) {
-		hold = append(hold, phaseCondition{Type: sparkoperator.ConditionDegraded, Status: metav1.ConditionTrue})
+		hold = append(hold, phaseCondition{Type: dialect.ConditionDegraded, Status: metav1.ConditionTrue})
 	}
 	lost := d.overwrittenMessage(app)
-	if lost != "" && slices.Contains(hold, phaseCondition{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
+	if lost != "" && slices.Contains(hold, phaseCondition{Type: dialect.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
 	}
 	troubles := monitoringProblems(app)
-	if len(troubles) > 0 && slices.Contains(hold, phaseCondition{Type: sparkoperator.ConditionSubmitted, Status: metav1.ConditionTrue}) {
+	if len(troubles) > 0 && slices.Contains(hold, phaseCondition{Type: dialect.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionMonitoringImpaired, Status: metav1.ConditionTrue})
 	}
 	if mismatch != "" {
 		hold = append(hold, phaseCondition{Type: ConditionSparkVersionMismatch, Status: metav1.ConditionTrue})
 	}
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
-		return c.Type != sparkoperator.ConditionExposed && !slices.ContainsFunc(hold, func(h phaseCondition) bool { return h.Type == c.Type })
+		return c.Type != dialect.ConditionExposed && !slices.ContainsFunc(hold, func(h phaseCondition) bool { return h.Type == c.Type })
 	})
 	for _, h := range hold {
 		reason, message := dialect.ConditionCause(h, wanted, m)
@@ -80,7 +79,7 @@ func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycl
 // else in the status.
 func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
 	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
-		Type: sparkoperator.ConditionReady, Status: metav1.ConditionFalse, Reason: dialect.ReasonOtherOperator,
+		Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: dialect.ReasonOtherOperator,
 		Message: fmt.Sprintf("another operator left the application in state %q, which this operator does not support: "+
 			"let the other operator finish it, or delete it and create it again", app.Status.AppState.State),
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 )
 
 func TestSparkConf(t *testing.T) {
@@ -199,7 +199,7 @@ func TestSparkConfRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := sparkConf(&v1beta2.SparkApplication{Spec: spec})
-			fieldError, ok := errors.AsType[*sparkoperator.FieldError](err)
+			fieldError, ok := errors.AsType[*dialect.FieldError](err)
 			if !ok || fieldError.Field != "spec.driver.volumeMounts[0].name" {
 				t.Errorf("got %v, want an error of spec.driver.volumeMounts[0].name", err)
 			}

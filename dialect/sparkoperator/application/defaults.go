@@ -207,7 +207,7 @@ func (d Dialect) withOrigins(objects submit.Objects, r submit.Request) {
 
 // explained extends those errors that one of the platform's defaults has caused. The added text names the entry of the
 // operator's configuration that contains the default.
-func (d Dialect) explained(faults []*sparkoperator.FieldError) []*sparkoperator.FieldError {
+func (d Dialect) explained(faults []*dialect.FieldError) []*dialect.FieldError {
 	if d.declared != nil {
 		dialect.ExplainDefaults(faults, d.Defaults, d.declared.conf)
 	}

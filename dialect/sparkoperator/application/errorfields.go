@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -79,7 +80,7 @@ var families = []struct{ prefix, field string }{
 
 // asFieldError converts an error of the package submit into an error that names the field of the custom resource that
 // set the value: a typed field or an entry of sparkConf.
-func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkoperator.FieldError {
+func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *dialect.FieldError {
 	field := specFields[refused.Field]
 	switch {
 	case refused.Key != "":
@@ -87,7 +88,7 @@ func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *sparkop
 	case field == "":
 		field = overlayField(refused.Field)
 	}
-	return &sparkoperator.FieldError{Field: field, Message: refused.Message}
+	return &dialect.FieldError{Field: field, Message: refused.Message}
 }
 
 // overlayField returns the field of the custom resource that sets the given part of an overlay, for example

@@ -6,15 +6,22 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
+// Reasons of events that only this API has. The other reasons are in package dialect (dialect.EventSubmitted and the
+// constants after it).
+const (
+	EventSuspending = "SparkApplicationSuspending"
+	EventSuspended  = "SparkApplicationSuspended"
+	EventResuming   = "SparkApplicationResuming"
+)
+
 // Events returns the events of a plan, oldest first. An application that succeeds has three: submitted, running and
 // completed.
-func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []sparkoperator.Event {
-	var out []sparkoperator.Event
+func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []dialect.Event {
+	var out []dialect.Event
 	for _, t := range plan.Transitions {
 		e, ok := transitionEvent(app, t)
 		if t.To == lifecycle.Launched {
@@ -37,51 +44,51 @@ func takenOver(app *v1beta2.SparkApplication, m lifecycle.Memory) lifecycle.Noti
 	if app.Status.SubmissionAttempts == 1 {
 		submissions = "submission"
 	}
-	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: sparkoperator.EventTakenOver,
+	return lifecycle.Notice{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: dialect.EventTakenOver,
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s after %d %s",
 			app.Status.AppState.State, app.Status.SubmissionAttempts, submissions)}}
 }
 
-func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (sparkoperator.Event, bool) {
+func transitionEvent(app *v1beta2.SparkApplication, t lifecycle.Transition) (dialect.Event, bool) {
 	switch t.To {
 	case lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running:
 		if t.From == lifecycle.Launched {
-			return dialect.Normal(sparkoperator.EventDriverRunning, "driver pod %s runs", DriverPodName(app))
+			return dialect.Normal(dialect.EventDriverRunning, "driver pod %s runs", DriverPodName(app))
 		}
 	case lifecycle.Unknown:
-		return dialect.Warning(sparkoperator.EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), dialect.CauseText(t.Cause))
+		return dialect.Warning(dialect.EventDriverUnknown, "driver pod %s: %s", DriverPodName(app), dialect.CauseText(t.Cause))
 	case lifecycle.Ended:
 		return dialect.EndEvent(t)
 	case lifecycle.Retained, lifecycle.Done:
 		if t.Outcome == lifecycle.Succeeded {
-			return dialect.Normal(sparkoperator.EventCompleted, "the application completed in attempt %d", t.Attempt)
+			return dialect.Normal(dialect.EventCompleted, "the application completed in attempt %d", t.Attempt)
 		}
-		return dialect.Warning(sparkoperator.EventFailed, "the application failed: %s", dialect.CauseText(t.Cause))
+		return dialect.Warning(dialect.EventFailed, "the application failed: %s", dialect.CauseText(t.Cause))
 	case lifecycle.Waiting:
-		return dialect.Normal(sparkoperator.EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
+		return dialect.Normal(dialect.EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
 	case lifecycle.Editing:
-		return dialect.Normal(sparkoperator.EventSpecChanged, "the spec changed; attempt %d is replaced", t.Attempt)
+		return dialect.Normal(dialect.EventSpecChanged, "the spec changed; attempt %d is replaced", t.Attempt)
 	case lifecycle.Suspending:
-		return dialect.Normal(sparkoperator.EventSuspending, "attempt %d is stopped", t.Attempt)
+		return dialect.Normal(EventSuspending, "attempt %d is stopped", t.Attempt)
 	case lifecycle.Suspended:
-		return dialect.Normal(sparkoperator.EventSuspended, "the application is suspended")
+		return dialect.Normal(EventSuspended, "the application is suspended")
 	case lifecycle.Resuming:
-		return dialect.Normal(sparkoperator.EventResuming, "the application is resumed")
+		return dialect.Normal(EventResuming, "the application is resumed")
 	}
-	return sparkoperator.Event{}, false
+	return dialect.Event{}, false
 }
 
 // launchEvent returns the event of a submission. Its message contains the submission mode and, if spark-submit creates
 // the driver, the reason for this mode. If this plan creates nothing, because an earlier pass created the driver but
 // could not store the launch, the message contains no mode.
-func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
+func launchEvent(app *v1beta2.SparkApplication, plan lifecycle.Plan, t lifecycle.Transition) (dialect.Event, bool) {
 	driver := DriverPodName(app)
 	switch {
 	case t.Cause.Reason == dialect.ReasonSparkSubmit:
-		return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d is being submitted as driver pod %s by pod %s; %s", t.Attempt, driver,
+		return dialect.Normal(dialect.EventSubmitted, "attempt %d is being submitted as driver pod %s by pod %s; %s", t.Attempt, driver,
 			submit.RunnerName(namePrefix(app, plan.Next.AttemptID)), t.Cause.Message)
 	case slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
-		return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
+		return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
 	}
-	return dialect.Normal(sparkoperator.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
+	return dialect.Normal(dialect.EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
 }

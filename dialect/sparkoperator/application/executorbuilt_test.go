@@ -12,6 +12,7 @@ import (
 	difference "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -120,7 +121,7 @@ func TestExecutorThatCannotBe(t *testing.T) {
 	app := appOf(t)
 	app.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.bad": "bad value!"}
 	_, err := Dialect{}.Executor(app, 1, 1, "d", time.Time{})
-	if wrong, ok := errors.AsType[*sparkoperator.FieldError](err); !ok || wrong.Field != "spec.sparkConf[spark.kubernetes.executor.label.bad]" {
+	if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != "spec.sparkConf[spark.kubernetes.executor.label.bad]" {
 		t.Errorf("refused with %v", err)
 	}
 }

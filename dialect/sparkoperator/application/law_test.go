@@ -14,7 +14,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -190,7 +189,7 @@ func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
 		if dialect.UsableReason(c.Reason) != c.Reason || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
 			t.Fatalf("an API server would reject the condition %+v", c)
 		}
-		if c.Type == sparkoperator.ConditionReady {
+		if c.Type == dialect.ConditionReady {
 			ready++
 		}
 	}

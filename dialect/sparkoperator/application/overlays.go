@@ -12,6 +12,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -85,7 +86,7 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 	if pod.MemoryLimit != nil {
 		limit, err := memoryQuantity(*pod.MemoryLimit)
 		if err != nil {
-			return o, &sparkoperator.FieldError{Field: "spec." + role + ".memoryLimit", Message: err.Error()}
+			return o, &dialect.FieldError{Field: "spec." + role + ".memoryLimit", Message: err.Error()}
 		}
 		o.MemoryLimit = &limit
 	}

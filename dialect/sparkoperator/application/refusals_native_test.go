@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -38,7 +37,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 				app.Spec.Submission = nil
 			}
 			_, _, err := d.BuildAttempt(app, 1, t0)
-			if wrong, ok := errors.AsType[*sparkoperator.FieldError](err); !ok || wrong.Field != r.Field || !strings.Contains(wrong.Message, r.Why) {
+			if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != r.Field || !strings.Contains(wrong.Message, r.Why) {
 				t.Errorf("%s, %s: error %v, want one of %s", r.Piece, name, err, r.Field)
 			}
 		}

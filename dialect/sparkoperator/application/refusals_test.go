@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -68,7 +69,7 @@ func refusedField(app *v1beta2.SparkApplication) string {
 		return wrong[0].Field
 	}
 	_, err := usual.Render(app, createAttempt(1), t0)
-	if wrong, ok := errors.AsType[*sparkoperator.FieldError](err); ok {
+	if wrong, ok := errors.AsType[*dialect.FieldError](err); ok {
 		return wrong.Field
 	}
 	return fmt.Sprint(err)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -260,7 +261,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			_, err := usual.Render(sample(c.edit), createAttempt(1), t0)
-			refused, ok := errors.AsType[*sparkoperator.FieldError](err)
+			refused, ok := errors.AsType[*dialect.FieldError](err)
 			if !ok || refused.Field != c.field {
 				t.Errorf("error %v (%T)", err, err)
 			}

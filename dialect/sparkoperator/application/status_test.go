@@ -13,7 +13,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -122,7 +121,7 @@ func TestStates(t *testing.T) {
 				t.Errorf("state %q, message %q; want %q, %q", got.State, got.ErrorMessage, c.state, c.message)
 			}
 			for _, got := range app.Status.Conditions {
-				if got.Type == sparkoperator.ConditionReady && got.Status == metav1.ConditionFalse && c.m.Phase != lifecycle.New && (got.Reason == "" || got.Message == "") {
+				if got.Type == dialect.ConditionReady && got.Status == metav1.ConditionFalse && c.m.Phase != lifecycle.New && (got.Reason == "" || got.Message == "") {
 					t.Errorf("Ready does not say why not: %+v", got)
 				}
 			}
@@ -161,16 +160,16 @@ func TestConditionsTellTheCause(t *testing.T) {
 	c := step(in(lifecycle.Launched, func(m *lifecycle.Memory) {
 		m.Cause = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "not found"}
 	}), t0.Add(time.Minute))
-	if ready := c[sparkoperator.ConditionReady]; ready.Reason != "ImagePullBackOff" || ready.Message != "not found" || !ready.LastTransitionTime.Time.Equal(t0) {
+	if ready := c[dialect.ConditionReady]; ready.Reason != "ImagePullBackOff" || ready.Message != "not found" || !ready.LastTransitionTime.Time.Equal(t0) {
 		t.Errorf("Ready is %+v", ready)
 	}
-	if submitted := c[sparkoperator.ConditionSubmitted]; submitted.Reason != "Submitted" || submitted.ObservedGeneration != 1 {
+	if submitted := c[dialect.ConditionSubmitted]; submitted.Reason != "Submitted" || submitted.ObservedGeneration != 1 {
 		t.Errorf("Submitted is %+v", submitted)
 	}
 	c = step(in(lifecycle.Done, func(m *lifecycle.Memory) {
 		m.Outcome, m.Cause = lifecycle.Failed, lifecycle.Cause{Reason: "no reason at all!", Message: "m"}
 	}), t0.Add(time.Hour))
-	if failed := c[sparkoperator.ConditionFailed]; dialect.UsableReason(failed.Reason) != failed.Reason || failed.Message != "m" || !failed.LastTransitionTime.Time.Equal(t0.Add(time.Hour)) {
+	if failed := c[dialect.ConditionFailed]; dialect.UsableReason(failed.Reason) != failed.Reason || failed.Message != "m" || !failed.LastTransitionTime.Time.Equal(t0.Add(time.Hour)) {
 		t.Errorf("Failed is %+v", failed)
 	}
 }
@@ -183,7 +182,7 @@ func TestMessagesKeepStill(t *testing.T) {
 	ready := func(want string) []metav1.Condition {
 		t.Helper()
 		for _, c := range app.Status.Conditions {
-			if c.Type == sparkoperator.ConditionReady && c.Reason+": "+c.Message != want {
+			if c.Type == dialect.ConditionReady && c.Reason+": "+c.Message != want {
 				t.Errorf("Ready says %q, want %q", c.Reason+": "+c.Message, want)
 			}
 		}
@@ -216,7 +215,7 @@ func TestMessagesKeepStill(t *testing.T) {
 	seen.Executors = append(seen.Executors, stuck)
 	plan := d.Decide(app, seen, t0)
 	ready("Unschedulable: executor pod e4 waits: 0/3 nodes")
-	want := []sparkoperator.Event{{Type: "Warning", Reason: sparkoperator.EventExecutorPending, Message: "Unschedulable: executor pod e4 waits: 0/3 nodes"}}
+	want := []dialect.Event{{Type: "Warning", Reason: dialect.EventExecutorPending, Message: "Unschedulable: executor pod e4 waits: 0/3 nodes"}}
 	if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -281,32 +280,32 @@ func TestDegradedByACause(t *testing.T) {
 		}
 		d.Decide(app, lifecycle.Observed{}, t0)
 		d.Decide(app, seen, t0)
-		if c := condition(sparkoperator.ConditionReady); c.Status != metav1.ConditionTrue || c.Reason != "Running" || condition(sparkoperator.ConditionDegraded).Type != "" {
+		if c := condition(dialect.ConditionReady); c.Status != metav1.ConditionTrue || c.Reason != "Running" || condition(dialect.ConditionDegraded).Type != "" {
 			t.Fatalf("dynamic %v: well, the conditions are %+v", dynamic, app.Status.Conditions)
 		}
 		waits := lifecycle.Executor{Name: "e2", Attempt: 1, Phase: lifecycle.DriverPending, CreatedAt: t0, Why: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes"}}
 		seen.Executors = append(seen.Executors, waits)
-		if plan := d.Decide(app, seen, t0.Add(time.Second)); len(Events(app, plan)) > 0 || plan.RequeueAfter == 0 || condition(sparkoperator.ConditionDegraded).Type != "" {
+		if plan := d.Decide(app, seen, t0.Add(time.Second)); len(Events(app, plan)) > 0 || plan.RequeueAfter == 0 || condition(dialect.ConditionDegraded).Type != "" {
 			t.Errorf("dynamic %v: a second old, the executor makes %+v, to be looked at again in %s", dynamic, app.Status.Conditions, plan.RequeueAfter)
 		}
 		plan := d.Decide(app, seen, t0.Add(time.Minute))
-		want := []sparkoperator.Event{{Type: "Warning", Reason: sparkoperator.EventExecutorPending, Message: "Unschedulable: executor pod e2 waits: 0/3 nodes"}}
+		want := []dialect.Event{{Type: "Warning", Reason: dialect.EventExecutorPending, Message: "Unschedulable: executor pod e2 waits: 0/3 nodes"}}
 		if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
 			t.Errorf("dynamic %v: events (-want +got):\n%s", dynamic, diff)
 		}
-		if c := condition(sparkoperator.ConditionDegraded); c.Status != metav1.ConditionTrue || c.Reason != "Unschedulable" || c.Message != "executor pod e2 waits: 0/3 nodes" {
+		if c := condition(dialect.ConditionDegraded); c.Status != metav1.ConditionTrue || c.Reason != "Unschedulable" || c.Message != "executor pod e2 waits: 0/3 nodes" {
 			t.Errorf("dynamic %v: Degraded is %+v", dynamic, c)
 		}
-		if c := condition(sparkoperator.ConditionReady); c.Status != metav1.ConditionTrue || c.Reason != "Running" || c.Message != "" || app.Status.AppState.ErrorMessage != "" {
+		if c := condition(dialect.ConditionReady); c.Status != metav1.ConditionTrue || c.Reason != "Running" || c.Message != "" || app.Status.AppState.ErrorMessage != "" {
 			t.Errorf("dynamic %v: Ready is %+v, errorMessage %q", dynamic, c, app.Status.AppState.ErrorMessage)
 		}
 		seen.Executors[1].Phase, seen.Executors[1].Why = lifecycle.DriverRunning, lifecycle.Cause{}
-		if plan := d.Decide(app, seen, t0.Add(time.Hour)); len(plan.Notices) > 0 || condition(sparkoperator.ConditionDegraded).Type != "" {
+		if plan := d.Decide(app, seen, t0.Add(time.Hour)); len(plan.Notices) > 0 || condition(dialect.ConditionDegraded).Type != "" {
 			t.Errorf("dynamic %v: when it runs the conditions are %+v, reported %v", dynamic, app.Status.Conditions, plan.Notices)
 		}
 		seen.Drivers[0].Deleting = true
 		d.Decide(app, seen, t0.Add(time.Hour))
-		if c := condition(sparkoperator.ConditionDegraded); c.Reason != lifecycle.ReasonDriverDeleting {
+		if c := condition(dialect.ConditionDegraded); c.Reason != lifecycle.ReasonDriverDeleting {
 			t.Errorf("dynamic %v: with its driver going, Degraded is %+v", dynamic, c)
 		}
 	}
@@ -373,7 +372,7 @@ func TestInvalidSpecs(t *testing.T) {
 				t.Errorf("state %s, actions %v", app.Status.AppState.State, plan.Actions)
 			}
 			for _, c2 := range app.Status.Conditions {
-				if c2.Type == sparkoperator.ConditionFailed && c2.Reason == lifecycle.ReasonInvalid && strings.HasPrefix(c2.Message, c.field+":") {
+				if c2.Type == dialect.ConditionFailed && c2.Reason == lifecycle.ReasonInvalid && strings.HasPrefix(c2.Message, c.field+":") {
 					return
 				}
 			}

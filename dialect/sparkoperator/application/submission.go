@@ -9,7 +9,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -42,7 +41,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	mode, chosenBy := d.mode(app)
 	switch {
 	case mode == dialect.SubmissionSparkSubmit && d.Submission == dialect.SubmissionNative:
-		return submit.Objects{}, nil, &sparkoperator.FieldError{Field: modeField,
+		return submit.Objects{}, nil, &dialect.FieldError{Field: modeField,
 			Message: "SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
 	case mode == dialect.SubmissionSparkSubmit:
 		objects, err := runner(app, r)
@@ -76,7 +75,7 @@ func (d Dialect) mode(app *v1beta2.SparkApplication) (mode dialect.SubmissionMod
 
 // obstacle is the error that prevents the operator from building a driver pod itself.
 type obstacle struct {
-	*sparkoperator.FieldError
+	*dialect.FieldError
 	notNative bool // spark-submit could build the driver pod
 }
 
@@ -88,13 +87,13 @@ func (d Dialect) native(app *v1beta2.SparkApplication, r submit.Request) (submit
 		return submit.Objects{}, &obstacle{asFieldError(app, refused), refused.NotNative}
 	}
 	if err != nil {
-		return submit.Objects{}, &obstacle{&sparkoperator.FieldError{Field: "spec", Message: err.Error()}, false}
+		return submit.Objects{}, &obstacle{&dialect.FieldError{Field: "spec", Message: err.Error()}, false}
 	}
 	if claims := driverClaims(app); len(claims) > 0 {
 		return submit.Objects{}, &obstacle{claims[0], true}
 	}
 	if foreign := d.foreignKind(objects); foreign != "" {
-		return submit.Objects{}, &obstacle{&sparkoperator.FieldError{Field: "spec.sparkConf[" + featureSteps + "]",
+		return submit.Objects{}, &obstacle{&dialect.FieldError{Field: "spec.sparkConf[" + featureSteps + "]",
 			Message: "needs a " + foreign + ", which the operator has no right to create; remove the step"}, true}
 	}
 	return objects, nil

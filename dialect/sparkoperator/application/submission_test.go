@@ -112,7 +112,7 @@ func TestSubmissionMode(t *testing.T) {
 			objects, why, err := d.BuildAttempt(sample(c.app...), 1, t0)
 			if c.refused != "" {
 				field, says, _ := strings.Cut(c.refused, "|")
-				if wrong, ok := errors.AsType[*sparkoperator.FieldError](err); !ok || wrong.Field != field || !strings.Contains(wrong.Message, says) {
+				if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != field || !strings.Contains(wrong.Message, says) {
 					t.Errorf("error %v, want %s with %q", err, field, says)
 				}
 				return
@@ -217,7 +217,7 @@ func TestStatusOfASubmission(t *testing.T) {
 	}
 	ready := metav1.Condition{}
 	for _, c := range app.Status.Conditions {
-		if c.Type == sparkoperator.ConditionReady {
+		if c.Type == dialect.ConditionReady {
 			ready = c
 		}
 	}

@@ -446,7 +446,7 @@ func TestTakeOverIsTold(t *testing.T) {
 	})
 	pods := []corev1.Pod{theirPod("pi-driver", "driver", theirID, corev1.PodRunning), theirPod("pi-theirs-exec-1", "executor", theirID, corev1.PodRunning)}
 	plan := usual.Decide(app, seenOf(Dialect{}.Adopt(app, pods)), t0)
-	want := []sparkoperator.Event{{Type: "Normal", Reason: sparkoperator.EventTakenOver, Message: "taken over from another operator, which left it in state RUNNING after 2 submissions"}}
+	want := []dialect.Event{{Type: "Normal", Reason: dialect.EventTakenOver, Message: "taken over from another operator, which left it in state RUNNING after 2 submissions"}}
 	if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -22,18 +22,18 @@ func TestTransientErrorIsReported(t *testing.T) {
 		kind   string
 		shown  bool
 	}{
-		{lifecycle.Memory{}, sparkoperator.ConditionReady, true},
-		{in(lifecycle.Waiting, ended(lifecycle.Failed)), sparkoperator.ConditionReady, true},
-		{in(lifecycle.Resuming), sparkoperator.ConditionReady, true},
-		{in(lifecycle.Editing), sparkoperator.ConditionReady, true},
-		{in(lifecycle.Suspending), sparkoperator.ConditionReady, true},
-		{in(lifecycle.Launched), sparkoperator.ConditionReady, true},
-		{in(lifecycle.Unknown), sparkoperator.ConditionReady, true},
-		{in(lifecycle.Running), sparkoperator.ConditionDegraded, true},
-		{in(lifecycle.Running), sparkoperator.ConditionReady, false},
-		{in(lifecycle.Suspended), sparkoperator.ConditionReady, false},
-		{in(lifecycle.Done, ended(lifecycle.Failed)), sparkoperator.ConditionReady, false},
-		{in(lifecycle.Retained, ended(lifecycle.Succeeded)), sparkoperator.ConditionReady, false},
+		{lifecycle.Memory{}, dialect.ConditionReady, true},
+		{in(lifecycle.Waiting, ended(lifecycle.Failed)), dialect.ConditionReady, true},
+		{in(lifecycle.Resuming), dialect.ConditionReady, true},
+		{in(lifecycle.Editing), dialect.ConditionReady, true},
+		{in(lifecycle.Suspending), dialect.ConditionReady, true},
+		{in(lifecycle.Launched), dialect.ConditionReady, true},
+		{in(lifecycle.Unknown), dialect.ConditionReady, true},
+		{in(lifecycle.Running), dialect.ConditionDegraded, true},
+		{in(lifecycle.Running), dialect.ConditionReady, false},
+		{in(lifecycle.Suspended), dialect.ConditionReady, false},
+		{in(lifecycle.Done, ended(lifecycle.Failed)), dialect.ConditionReady, false},
+		{in(lifecycle.Retained, ended(lifecycle.Succeeded)), dialect.ConditionReady, false},
 	} {
 		app := &v1beta2.SparkApplication{}
 		usual.encodeConditions(app, lifecycle.App{}, test.memory, "", t0)
@@ -58,7 +58,7 @@ func TestTransientErrorBeforeLaunch(t *testing.T) {
 		return &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: reason, Message: message}, Since: t0}
 	}
 	ready := func(s v1beta2.SparkApplicationStatus) metav1.Condition {
-		return *meta.FindStatusCondition(s.Conditions, sparkoperator.ConditionReady)
+		return *meta.FindStatusCondition(s.Conditions, dialect.ConditionReady)
 	}
 	first := decide(3, words("ServerError", "request 1"))
 	if first.AppState != (v1beta2.ApplicationState{}) || first.SubmissionAttempts != 0 || ready(first).Message != "request 1" {

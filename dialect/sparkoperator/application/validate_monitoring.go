@@ -28,10 +28,10 @@ var sparkPortNames = []string{"driver-rpc-port", "blockmanager", "spark-ui", "sp
 
 // validMonitoring rejects settings that would prevent a JVM from starting, and settings with which Kubernetes would
 // reject every executor pod.
-func validMonitoring(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+func validMonitoring(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 	m := monitoringOf(&app.Spec)
 	refuse := func(field, format string, args ...any) {
-		wrong = append(wrong, &sparkoperator.FieldError{Field: "spec.monitoring." + field, Message: fmt.Sprintf(format, args...)})
+		wrong = append(wrong, &dialect.FieldError{Field: "spec.monitoring." + field, Message: fmt.Sprintf(format, args...)})
 	}
 	file := func(field, text string) {
 		if problem := notInImage(text); text != "" && problem != "" {

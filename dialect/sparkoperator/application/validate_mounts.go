@@ -5,6 +5,7 @@ import (
 	"path"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -17,13 +18,13 @@ const sparkConfDir = "/opt/spark/conf"
 // validMounts rejects two mounts at the same path of an executor. Without this check, Kubernetes would reject every
 // executor pod, and the driver would try to create executors forever. The driver's own mounts are checked when its pod
 // is built.
-func validMounts(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+func validMounts(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 	executor := &app.Spec.Executor
 	taken := map[string]string{}
 	mount := func(field, at, what string) {
 		at = path.Clean(at)
 		if other, ok := taken[at]; ok {
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf("%q is also where %s is mounted; choose another path", at, other)})
+			wrong = append(wrong, &dialect.FieldError{Field: field, Message: fmt.Sprintf("%q is also where %s is mounted; choose another path", at, other)})
 			return
 		}
 		taken[at] = conf.Shorten(what) // many messages may contain it

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -158,7 +158,7 @@ func TestValidSizes(t *testing.T) {
 			[]string{"0.2", "1"}, []string{"0", "20%", "NaN", "-1"}},
 	} {
 		t.Run(tc.field, func(t *testing.T) {
-			check := func(value string) []*sparkoperator.FieldError {
+			check := func(value string) []*dialect.FieldError {
 				return Validate(sample(func(a *v1beta2.SparkApplication) { tc.set(&a.Spec, &value) }))
 			}
 			for _, value := range tc.good {

@@ -9,6 +9,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -16,13 +17,13 @@ import (
 // validSizes rejects sizes of driver and executors that Spark does not accept. Without this check, the driver would
 // read the executors' sizes after its start, and the application would wait for executors that are never created. A
 // value with a reference ("${...}") is not checked, since only the driver can resolve it.
-func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldError) {
+func validSizes(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 	check := func(field string, value *string, read func(string) error) {
 		if value == nil || *value == "" || strings.Contains(*value, "${") {
 			return
 		}
 		if err := read(*value); err != nil {
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: err.Error()})
+			wrong = append(wrong, &dialect.FieldError{Field: field, Message: err.Error()})
 		}
 	}
 	pod := func(path string, p *v1beta2.SparkPodSpec, coreRequest *string) {
@@ -49,7 +50,7 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*sparkoperator.FieldErro
 // executorLimit rejects a CPU limit of executors that is below their CPU request. Without this check, Kubernetes would
 // reject every executor pod, and the driver would try to create executors forever. The driver's own limit is checked
 // when its pod is built.
-func executorLimit(spec *v1beta2.SparkApplicationSpec) []*sparkoperator.FieldError {
+func executorLimit(spec *v1beta2.SparkApplicationSpec) []*dialect.FieldError {
 	executor := &spec.Executor
 	cores := cmp.Or(spec.SparkConf["spark.executor.cores"], "1")
 	if executor.Cores != nil {
@@ -62,7 +63,7 @@ func executorLimit(spec *v1beta2.SparkApplicationSpec) []*sparkoperator.FieldErr
 	if err1 != nil || err2 != nil || most.Cmp(wanted) >= 0 {
 		return nil
 	}
-	return []*sparkoperator.FieldError{{Field: "spec.executor.coreLimit", Message: fmt.Sprintf("%q is below the request, %q; raise it, or lower coreRequest", limit, request)}}
+	return []*dialect.FieldError{{Field: "spec.executor.coreLimit", Message: fmt.Sprintf("%q is below the request, %q; raise it, or lower coreRequest", limit, request)}}
 }
 
 func cpuQuantity(text string) error {

@@ -9,7 +9,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -33,14 +32,14 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 		}
 		field := fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i)
 		if !found {
-			return &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
+			return &dialect.FieldError{Field: field, Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
 		}
 		if !local {
 			continue
 		}
 		kind, options, readOnly := localVolumeOptions(volumes[at])
 		if kind == "" {
-			return &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf(
+			return &dialect.FieldError{Field: field, Message: fmt.Sprintf(
 				"Spark uses the volume %q as a local directory, because its name begins with %q; use an emptyDir, hostPath, nfs or persistentVolumeClaim, or another name",
 				mount.Name, localVolumePrefix)}
 		}

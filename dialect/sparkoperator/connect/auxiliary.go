@@ -11,7 +11,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/expose"
@@ -30,29 +29,29 @@ const reasonInvalidService = "InvalidService"
 // missing. The other objects are the web UI's Service, the Ingress and route that the spec requests for the UI, and the
 // NetworkPolicy. If the spec of the Service is invalid, the existing Service stays, because clients may be connected
 // through it.
-func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) sparkoperator.AuxiliaryObjects {
+func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) dialect.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
-		return sparkoperator.AuxiliaryObjects{Unsettled: true}
+		return dialect.AuxiliaryObjects{Unsettled: true}
 	}
 	c, restore := c.asLaunched(sc)
 	defer restore()
 	service, err := c.service(sc)
 	if err != nil {
-		return sparkoperator.AuxiliaryObjects{Unsettled: true} // Decide reports it
+		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports it
 	}
 	e := c.exposure(sc, service.Name)
 	objects := append([]submit.Object{service}, e.Objects...)
 	if c.Policy != "" {
 		policy, err := connect.Policy(c.standingRequest(sc), c.Policy == ClientsNamespace)
 		if err != nil {
-			return sparkoperator.AuxiliaryObjects{Unsettled: true} // like the Service, the policy depends on the ports
+			return dialect.AuxiliaryObjects{Unsettled: true} // like the Service, the policy depends on the ports
 		}
 		objects = append(objects, policy)
 	}
 	for _, object := range objects {
 		dialect.MarkContent(object)
 	}
-	return sparkoperator.AuxiliaryObjects{Objects: objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) (notices []sparkoperator.Event) {
+	return dialect.AuxiliaryObjects{Objects: objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) (notices []dialect.Event) {
 		stampChange(sc, now, func() {
 			notices = slices.Concat(recordService(sc, service.Name, live, now), recordServerExposed(sc, e, live, now))
 		})
@@ -65,7 +64,7 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	// connect.Service rejects the type ExternalName.
 	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName {
 		if field, why := expose.ServiceFault(&base.Spec); field != "" {
-			return nil, &sparkoperator.FieldError{Field: connectServiceField + "." + field, Message: why}
+			return nil, &dialect.FieldError{Field: connectServiceField + "." + field, Message: why}
 		}
 	}
 	service, err := connect.Service(c.standingRequest(sc), sc.Spec.Server.Service)
@@ -103,7 +102,7 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 // recordService writes the state of the Service into the status. If the wanted Service cannot be created or updated,
 // the previous Service stays in use, and recordService returns a warning event. While the Service is being created or
 // updated, the condition ServiceReady stays as it is.
-func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (notices []sparkoperator.Event) {
+func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.AuxiliaryObject, now time.Time) (notices []dialect.Event) {
 	service := dialect.FindObject(live, "Service", name)
 	switch {
 	case service == nil:
@@ -111,7 +110,7 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 	case service.Cause.Reason != "":
 		why := lifecycle.Cause{Reason: service.Cause.Reason, Message: "Service " + service.Name + ": " + service.Cause.Message}
 		if isNewCause(sc, ConditionServiceReady, why) {
-			notices = []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
+			notices = []dialect.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
 		sc.Status.Server.ServiceName = servingService(live, uiServiceName(sc))

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -52,7 +52,7 @@ func TestServiceThatServes(t *testing.T) {
 			if sc.Status.Server.ServiceName != test.service {
 				t.Errorf("the Service is %q, want %q", sc.Status.Server.ServiceName, test.service)
 			}
-			for kind, want := range map[string]bool{ConditionServiceReady: test.wanted, sparkoperator.ConditionReady: test.done} {
+			for kind, want := range map[string]bool{ConditionServiceReady: test.wanted, dialect.ConditionReady: test.done} {
 				if got := meta.IsStatusConditionTrue(sc.Status.Conditions, kind); got != want {
 					t.Errorf("%s is %t, want %t", kind, got, want)
 				}

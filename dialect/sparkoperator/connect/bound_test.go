@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -20,7 +21,7 @@ func TestServerExposedIsBounded(t *testing.T) {
 		if events := recordServerExposed(sc, sparkoperator.Exposure{}, refused, time.Unix(int64(i), 0)); len(events) != want {
 			t.Errorf("pass %d: %d events, want %d", i, len(events), want)
 		}
-		got := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)
+		got := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionExposed)
 		if got == nil || got.Reason != "Invalid" || len(got.Message) > lifecycle.MaxMessage+10 || !strings.HasSuffix(got.Message, "...") {
 			t.Fatalf("pass %d: %+v", i, got)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -35,11 +34,11 @@ const (
 )
 
 // passing contains the types of those conditions that the operator removes instead of setting them to False.
-var passing = []string{sparkoperator.ConditionReconciling, sparkoperator.ConditionStalled, sparkoperator.ConditionSuspended, sparkoperator.ConditionDegraded}
+var passing = []string{dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionSuspended, dialect.ConditionDegraded}
 
 // ownConditions contains the types of all conditions of a server.
 var ownConditions = append([]string{
-	ConditionProgressing, ConditionServiceReady, v1alpha1.ConditionServerPodReady, sparkoperator.ConditionReady, sparkoperator.ConditionExposed,
+	ConditionProgressing, ConditionServiceReady, v1alpha1.ConditionServerPodReady, dialect.ConditionReady, dialect.ConditionExposed,
 }, passing...)
 
 // encodeConnectConditions sets the conditions of a phase, except those about auxiliary objects
@@ -51,18 +50,18 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 	switch m.Phase {
 	case lifecycle.Running:
 		if why.Reason != "" {
-			hold[sparkoperator.ConditionDegraded] = why
+			hold[dialect.ConditionDegraded] = why
 		}
 	case lifecycle.Retained, lifecycle.Done:
-		hold[sparkoperator.ConditionStalled] = why
+		hold[dialect.ConditionStalled] = why
 	case lifecycle.Suspended:
-		hold[sparkoperator.ConditionSuspended] = why
+		hold[dialect.ConditionSuspended] = why
 	default:
-		hold[sparkoperator.ConditionReconciling] = why
+		hold[dialect.ConditionReconciling] = why
 	}
 	if specFault != nil {
-		hold[sparkoperator.ConditionStalled] = *specFault
-		before := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled)
+		hold[dialect.ConditionStalled] = *specFault
+		before := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionStalled)
 		if before == nil || before.Message != specFault.Message {
 			notices = []lifecycle.Notice{{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventConnectInvalid,
 				Message: fmt.Sprintf("the server of attempt %d continues; the edited spec is invalid: %s", m.Attempt, specFault.Message)}}}
@@ -99,7 +98,7 @@ func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Ca
 		encodeServing(sc, now)
 		return
 	}
-	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionFalse, why, now)
+	setCondition(sc, dialect.ConditionReady, metav1.ConditionFalse, why, now)
 }
 
 // encodeServing sets the condition Ready of a server that accepts sessions. It is True if clients reach the server
@@ -107,14 +106,14 @@ func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Ca
 func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 	service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
 	if service != nil && service.Status == metav1.ConditionFalse && sc.Status.Server.ServiceName == "" {
-		setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
+		setCondition(sc, dialect.ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
 		return
 	}
 	why := lifecycle.Cause{Reason: string(lifecycle.Running)}
-	if stalled := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+	if stalled := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
 		why.Message = "the server runs with the previous spec; the edited spec is invalid: " + stalled.Message
 	}
-	setCondition(sc, sparkoperator.ConditionReady, metav1.ConditionTrue, why, now)
+	setCondition(sc, dialect.ConditionReady, metav1.ConditionTrue, why, now)
 }
 
 // underWay contains the phases in which a server starts.
@@ -174,7 +173,7 @@ func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, bef
 	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := transient.Cause
 		i := slices.IndexFunc(before, func(c metav1.Condition) bool {
-			return c.Reason == why.Reason && (c.Type == sparkoperator.ConditionReady || c.Type == sparkoperator.ConditionDegraded)
+			return c.Reason == why.Reason && (c.Type == dialect.ConditionReady || c.Type == dialect.ConditionDegraded)
 		})
 		if i >= 0 {
 			why.Message = before[i].Message

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -240,7 +240,7 @@ func TestReadyNeedsAService(t *testing.T) {
 		encodeReady(sc, lifecycle.Memory{Phase: lifecycle.Running}, lifecycle.Cause{}, connectBegan)
 		got := ""
 		for _, line := range shown(sc.Status.Conditions) {
-			if strings.HasPrefix(line, sparkoperator.ConditionReady+"=") {
+			if strings.HasPrefix(line, dialect.ConditionReady+"=") {
 				got = line
 			}
 		}

@@ -275,7 +275,7 @@ func (c Connects) executor(sc *v1alpha1.SparkConnect, attempt int32, id int, ser
 func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	refused, ok := errors.AsType[*submit.Error](err)
 	if !ok {
-		return &sparkoperator.FieldError{Field: "spec", Message: err.Error()}
+		return &dialect.FieldError{Field: "spec", Message: err.Error()}
 	}
 	field := connectFields[refused.Field]
 	if refused.Key != "" {
@@ -284,5 +284,5 @@ func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	if field == "" {
 		field = "spec"
 	}
-	return &sparkoperator.FieldError{Field: field, Message: refused.Message}
+	return &dialect.FieldError{Field: field, Message: refused.Message}
 }

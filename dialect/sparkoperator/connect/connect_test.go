@@ -189,7 +189,7 @@ func TestConnectComesUp(t *testing.T) {
 	}
 	s.pass(time.Second, aServer(1, lifecycle.DriverPending, waitsBecause("ImagePullBackOff", "no such image"))).wantEvents(EventServerPending)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"ImagePullBackOff", notReady+"ImagePullBackOff", podNotReady+"ImagePullBackOff", progressing+"ServerStarting")
-	s.wantMessage(sparkoperator.ConditionReady, "no such image").wantMessage(ConditionProgressing, "no such image")
+	s.wantMessage(dialect.ConditionReady, "no such image").wantMessage(ConditionProgressing, "no such image")
 	s.pass(time.Second, aServer(1, lifecycle.DriverRunning)).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 	seen := aServer(1, lifecycle.DriverRunning, isReady)
@@ -219,7 +219,7 @@ func TestConnectEnds(t *testing.T) {
 	s := runningConnect(t).pass(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
 		wantEvents(EventServerFailed, EventServerBackOff)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
-	s.wantMessage(sparkoperator.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
+	s.wantMessage(dialect.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
 	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.RequeueAfter != 10*time.Second {
 		t.Errorf("server %+v, requeue after %s", s.sc.Status.Server, s.plan.RequeueAfter)
 	}
@@ -245,7 +245,7 @@ func TestConnectNotReady(t *testing.T) {
 func TestConnectRollsOut(t *testing.T) {
 	s := runningConnect(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
-	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSpecChanged).wantMessage(sparkoperator.ConditionReady, "the server of the previous spec is being stopped")
+	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSpecChanged).wantMessage(dialect.ConditionReady, "the server of the previous spec is being stopped")
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
 	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"RollingOut")
@@ -263,10 +263,10 @@ func TestConnectRollsOut(t *testing.T) {
 func TestConnectSuspends(t *testing.T) {
 	s := runningConnect(t)
 	s.sc.Spec.Suspend = new(true)
-	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSuspending).wantMessage(sparkoperator.ConditionReady, "the server is being stopped")
+	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSuspending).wantMessage(dialect.ConditionReady, "the server is being stopped")
 	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 	s.pass(time.Second, noServer).wantEvents(EventConnectSuspended)
-	s.wantMessage(sparkoperator.ConditionReady, "the server is suspended").expect(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	s.wantMessage(dialect.ConditionReady, "the server is suspended").expect(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 	if s.sc.Status.Server != (v1alpha1.SparkConnectServerStatus{ServiceName: "hub-server"}) {
 		t.Errorf("server %+v", s.sc.Status.Server)
 	}
@@ -286,7 +286,7 @@ func TestConnectRefused(t *testing.T) {
 func TestConnectInvalid(t *testing.T) {
 	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("many") })).pass(0, noServer).wantEvents(EventConnectInvalid)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
-	s.wantMessage(sparkoperator.ConditionStalled, "spec.server.memory")
+	s.wantMessage(dialect.ConditionStalled, "spec.server.memory")
 	s.sc.Spec.Server.Memory = new("2g")
 	s.pass(time.Minute, noServer).wantEvents(EventConnectSpecChanged, EventServerCreated)
 }
@@ -301,7 +301,7 @@ func TestConnectUnusableEdit(t *testing.T) {
 	s.pass(time.Second, ready).wantEvents(EventConnectInvalid)
 	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
 	s.expect(v1alpha1.SparkConnectStateReady, stalled...)
-	s.wantMessage(sparkoperator.ConditionStalled, "spec.executor.memory").wantMessage(sparkoperator.ConditionReady, "spec.executor.memory").wantMessage(ConditionProgressing, "spec.executor.memory")
+	s.wantMessage(dialect.ConditionStalled, "spec.executor.memory").wantMessage(dialect.ConditionReady, "spec.executor.memory").wantMessage(ConditionProgressing, "spec.executor.memory")
 	if len(s.plan.Actions) > 0 || s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("actions %v, observedGeneration %d", s.plan.Actions, s.sc.Status.ObservedGeneration)
 	}
@@ -312,10 +312,10 @@ func TestConnectUnusableEdit(t *testing.T) {
 	unready := aServer(1, lifecycle.DriverRunning)
 	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
 	s.pass(time.Second, unready).wantEvents(EventServerNotReady)
-	s.wantMessage(sparkoperator.ConditionStalled, "spec.executor.memory").pass(time.Second, ready).wantEvents(EventServerReady).expect(v1alpha1.SparkConnectStateReady, stalled...)
+	s.wantMessage(dialect.ConditionStalled, "spec.executor.memory").pass(time.Second, ready).wantEvents(EventServerReady).expect(v1alpha1.SparkConnectStateReady, stalled...)
 
 	s.sc.Spec.Executor.Memory, s.sc.Spec.Server.Memory, s.sc.Generation = nil, new("most"), 3
-	s.pass(time.Second, ready).wantEvents(EventConnectInvalid).wantMessage(sparkoperator.ConditionStalled, "spec.server.memory")
+	s.pass(time.Second, ready).wantEvents(EventConnectInvalid).wantMessage(dialect.ConditionStalled, "spec.server.memory")
 	s.sc.Spec.Server.Memory, s.sc.Generation = nil, 4 // taken back
 	s.pass(time.Second, ready).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
@@ -336,7 +336,7 @@ func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectInvalid)
 	s.pass(time.Second, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "exit code 137"))).wantEvents(EventServerFailed, EventConnectInvalid)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
-	s.wantMessage(sparkoperator.ConditionReady, "spec.server.memory")
+	s.wantMessage(dialect.ConditionReady, "spec.server.memory")
 	s.sc.Spec.Server.Memory = new("2g")
 	s.pass(time.Hour, aServer(1, lifecycle.DriverFailed)).wantEvents(EventConnectSpecChanged).pass(time.Second, noServer).wantEvents(EventServerCreated)
 }
@@ -348,9 +348,9 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	s.pass(6*time.Second, aServer(1, lifecycle.DriverRunning, isReady))
 	probed := aServer(1, lifecycle.DriverRunning, isReady)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
-	s.pass(time.Second, probed).wantEvents(sparkoperator.EventExecutorPending)
+	s.pass(time.Second, probed).wantEvents(dialect.EventExecutorPending)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Degraded=True QuotaExceeded")
-	s.wantMessage(sparkoperator.ConditionDegraded, "exceeded quota: cpu")
+	s.wantMessage(dialect.ConditionDegraded, "exceeded quota: cpu")
 }
 
 // TestConnectExecutorFails checks that a failed executor is reported once. After a new server has started, a failed
@@ -365,13 +365,13 @@ func TestConnectExecutorFails(t *testing.T) {
 		}
 		return seen
 	}
-	s := runningConnect(t).pass(time.Second, failing(1)).wantEvents(sparkoperator.EventExecutorFailed)
+	s := runningConnect(t).pass(time.Second, failing(1)).wantEvents(dialect.EventExecutorFailed)
 	if diff := cmp.Diff(map[string]int{"failed": 1, "running": 1}, s.sc.Status.Executors); diff != "" {
 		t.Errorf("executors (-want +got):\n%s", diff)
 	}
 	s.pass(time.Second, failing(1)).wantEvents()
 	s.pass(time.Second, aServer(1, lifecycle.DriverFailed)).pass(time.Minute, noServer).wantEvents(EventServerCreated)
-	s.pass(time.Second, failing(2)).wantEvents(EventServerReady, sparkoperator.EventExecutorFailed)
+	s.pass(time.Second, failing(2)).wantEvents(EventServerReady, dialect.EventExecutorFailed)
 	many := aServer(2, lifecycle.DriverRunning, isReady)
 	for i := range 100 {
 		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", 110-i), Attempt: 2, Phase: lifecycle.DriverFailed})
@@ -388,7 +388,7 @@ func TestConnectTransientError(t *testing.T) {
 	s := stays(t, aConnect()).pass(time.Minute, bad)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout", podNotReady+"Timeout", progressing+"ServerStarting")
 	bad.TransientError.Cause.Message = "slow: 2"
-	s.pass(time.Minute, bad).wantMessage(sparkoperator.ConditionReady, "slow: 1") // worded anew is no news
+	s.pass(time.Minute, bad).wantMessage(dialect.ConditionReady, "slow: 1") // worded anew is no news
 }
 
 // TestConnectService checks that Ready is False if the Service cannot be created. Ready and ServiceReady have the same
@@ -399,13 +399,13 @@ func TestConnectService(t *testing.T) {
 	s := stays(t, aConnect()).pass(0, noServer, taken).wantEvents(EventServerCreated, "NameTaken")
 	s.pass(time.Second, ready, taken).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False NameTaken", notReady+"NameTaken", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
-	s.wantMessage(sparkoperator.ConditionReady, "it belongs to somebody")
+	s.wantMessage(dialect.ConditionReady, "it belongs to somebody")
 	if s.sc.Status.Server.ServiceName != "" {
 		t.Errorf("status names Service %s", s.sc.Status.Server.ServiceName)
 	}
-	since := meta.FindStatusCondition(s.sc.Status.Conditions, sparkoperator.ConditionReady).LastTransitionTime
+	since := meta.FindStatusCondition(s.sc.Status.Conditions, dialect.ConditionReady).LastTransitionTime
 	s.pass(time.Hour, ready, taken).wantEvents()
-	if now := meta.FindStatusCondition(s.sc.Status.Conditions, sparkoperator.ConditionReady).LastTransitionTime; !now.Equal(&since) {
+	if now := meta.FindStatusCondition(s.sc.Status.Conditions, dialect.ConditionReady).LastTransitionTime; !now.Equal(&since) {
 		t.Errorf("Ready went over at %s, and again at %s", since, now)
 	}
 	s.pass(time.Second, ready).wantEvents()

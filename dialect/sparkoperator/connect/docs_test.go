@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/connect"
 )
 
@@ -22,9 +22,9 @@ func TestConnectIsDocumented(t *testing.T) {
 	for _, word := range []string{
 		EventConnectTakenOver, EventConnectInvalid, EventConnectSpecChanged, EventConnectRolledOut, EventConnectSuspending, EventConnectSuspended,
 		EventConnectResuming, EventServerCreated, EventServerReady, EventServerNotReady, EventServerPending, EventServerDisrupted, EventServerUnknown,
-		EventServerRefused, EventServerFailed, EventServerBackOff, sparkoperator.EventExecutorPending, sparkoperator.EventExecutorFailed,
-		sparkoperator.ConditionReady, v1alpha1.ConditionServerPodReady, ConditionServiceReady, ConditionProgressing, sparkoperator.ConditionReconciling, sparkoperator.ConditionStalled,
-		sparkoperator.ConditionSuspended, sparkoperator.ConditionDegraded, sparkoperator.ConditionExposed, reasonRollingOut, reasonStarting, reasonInvalidService, v1alpha1.ReasonServerPodNotReady,
+		EventServerRefused, EventServerFailed, EventServerBackOff, dialect.EventExecutorPending, dialect.EventExecutorFailed,
+		dialect.ConditionReady, v1alpha1.ConditionServerPodReady, ConditionServiceReady, ConditionProgressing, dialect.ConditionReconciling, dialect.ConditionStalled,
+		dialect.ConditionSuspended, dialect.ConditionDegraded, dialect.ConditionExposed, reasonRollingOut, reasonStarting, reasonInvalidService, v1alpha1.ReasonServerPodNotReady,
 		string(v1alpha1.SparkConnectStateProvisioning), string(v1alpha1.SparkConnectStateReady), string(v1alpha1.SparkConnectStateNotReady),
 		string(v1alpha1.SparkConnectStateFailed),
 	} {

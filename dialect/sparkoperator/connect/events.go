@@ -8,7 +8,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -36,8 +35,8 @@ const (
 
 // Events returns the events of a plan, oldest first. The argument sc must already contain the status that Decide has
 // written.
-func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []sparkoperator.Event {
-	var out []sparkoperator.Event
+func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []dialect.Event {
+	var out []dialect.Event
 	for _, t := range plan.Transitions {
 		if e, ok := serverEvent(sc, plan, t); ok {
 			out = append(out, e)
@@ -49,7 +48,7 @@ func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []spark
 	return out
 }
 
-func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
+func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (dialect.Event, bool) {
 	switch t.To {
 	case lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown:
 		return liveEvent(sc, plan, t)
@@ -73,11 +72,11 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 	case lifecycle.Resuming:
 		return dialect.Normal(EventConnectResuming, "the server is resumed")
 	}
-	return sparkoperator.Event{}, false
+	return dialect.Event{}, false
 }
 
 // liveEvent returns the event of a transition to a phase in which the server's pod should exist.
-func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (sparkoperator.Event, bool) {
+func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (dialect.Event, bool) {
 	pod := connect.ServerName(sc.Name)
 	switch {
 	case t.To == lifecycle.Unknown:
@@ -92,7 +91,7 @@ func liveEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Trans
 		// The ID shows that this operator created the pod, and not another one.
 		return dialect.Normal(EventServerCreated, "server pod %s was created, attempt %d", pod, t.Attempt)
 	}
-	return sparkoperator.Event{}, false
+	return dialect.Event{}, false
 }
 
 // rolledOut reports whether a server that became ready is the first one of an edited spec. It reads this from the
@@ -116,7 +115,7 @@ func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
 	return false
 }
 
-func serverEnd(t lifecycle.Transition) (sparkoperator.Event, bool) {
+func serverEnd(t lifecycle.Transition) (dialect.Event, bool) {
 	switch {
 	case t.Cause.Reason == lifecycle.ReasonInvalid:
 		return dialect.Warning(EventConnectInvalid, "no server can be created: %s", t.Cause.Message)
@@ -126,12 +125,12 @@ func serverEnd(t lifecycle.Transition) (sparkoperator.Event, bool) {
 	return dialect.Warning(EventServerFailed, "the server of attempt %d ended: %s", t.Attempt, dialect.CauseText(t.Cause))
 }
 
-func serverNotice(n lifecycle.Notice) sparkoperator.Event {
+func serverNotice(n lifecycle.Notice) dialect.Event {
 	e := dialect.NoticeEvent(n)
 	switch e.Reason {
-	case sparkoperator.EventDriverPending:
+	case dialect.EventDriverPending:
 		e.Reason = EventServerPending
-	case sparkoperator.EventDriverDisrupted:
+	case dialect.EventDriverDisrupted:
 		e.Reason = EventServerDisrupted
 	case dialect.EventRestartRequested:
 		e.Reason = EventConnectRestart

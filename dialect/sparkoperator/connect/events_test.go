@@ -7,7 +7,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -100,16 +100,16 @@ func TestEventsOfNotices(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Status.State = v1alpha1.SparkConnectStateReady })
 	for name, test := range map[string]struct {
 		notice lifecycle.Notice
-		want   sparkoperator.Event
+		want   dialect.Event
 	}{
-		"a server that waits": {lifecycle.Notice{Part: lifecycle.DriverPod, Name: "hub-server", Waits: true, Cause: why}, sparkoperator.Event{Type: "Warning", Reason: "SparkServerPending", Message: "hub-server: ImagePullBackOff: no such image"}},
-		"a disruption":        {lifecycle.Notice{Part: lifecycle.DriverPod, Name: "hub-server", Cause: why}, sparkoperator.Event{Type: "Warning", Reason: "SparkServerDisrupted", Message: "hub-server: ImagePullBackOff: no such image"}},
-		"an executor":         {lifecycle.Notice{Part: lifecycle.Executors, Name: "hub-exec-1", Cause: why}, sparkoperator.Event{Type: "Warning", Reason: "SparkExecutorFailed", Message: "hub-exec-1: ImagePullBackOff: no such image"}},
+		"a server that waits": {lifecycle.Notice{Part: lifecycle.DriverPod, Name: "hub-server", Waits: true, Cause: why}, dialect.Event{Type: "Warning", Reason: "SparkServerPending", Message: "hub-server: ImagePullBackOff: no such image"}},
+		"a disruption":        {lifecycle.Notice{Part: lifecycle.DriverPod, Name: "hub-server", Cause: why}, dialect.Event{Type: "Warning", Reason: "SparkServerDisrupted", Message: "hub-server: ImagePullBackOff: no such image"}},
+		"an executor":         {lifecycle.Notice{Part: lifecycle.Executors, Name: "hub-exec-1", Cause: why}, dialect.Event{Type: "Warning", Reason: "SparkExecutorFailed", Message: "hub-exec-1: ImagePullBackOff: no such image"}},
 		"a restart": {lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: "RestartRequested", Message: "asked"}},
-			sparkoperator.Event{Type: "Normal", Reason: "SparkConnectRestartRequested", Message: "asked"}},
+			dialect.Event{Type: "Normal", Reason: "SparkConnectRestartRequested", Message: "asked"}},
 		"a field without an effect": {lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: "SubmissionWarning", Message: "spec.a"}},
-			sparkoperator.Event{Type: "Warning", Reason: "SubmissionWarning", Message: "spec.a"}},
-		"a take-over": {serverTakenOver(sc), sparkoperator.Event{
+			dialect.Event{Type: "Warning", Reason: "SubmissionWarning", Message: "spec.a"}},
+		"a take-over": {serverTakenOver(sc), dialect.Event{
 			Type: "Normal", Reason: "SparkConnectTakenOver", Message: "taken over from another operator, which left it in state Ready; its server continues",
 		}},
 	} {

@@ -499,7 +499,7 @@ func TestConnectServiceInside(t *testing.T) {
 		}
 	}
 	notices := s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: service.Name, Current: true}}, connectBegan)
-	reported := meta.FindStatusCondition(sc.Status.Conditions, sparkoperator.ConditionExposed)
+	reported := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionExposed)
 	if len(notices) != 1 || reported == nil || reported.Status != metav1.ConditionFalse || reported.Reason != dialect.ReasonSwitchedOff ||
 		!strings.Contains(reported.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") || !strings.Contains(reported.Message, "exposure.enabled: true") {
 		t.Errorf("reported %v, %+v", notices, reported)

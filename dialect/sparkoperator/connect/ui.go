@@ -156,7 +156,7 @@ func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
 // recordServerExposed sets the condition Exposed from the states of the objects that make the UI reachable. If a
 // problem is new, it returns a warning event. If the spec requests no such object and there is no problem, it removes
 // the condition.
-func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []sparkoperator.Event {
+func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 	server := &sc.Status.Server
 	server.WebUIAddress = ""
 	standing := 0
@@ -177,15 +177,15 @@ func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, li
 	why = why.Bounded()
 	switch {
 	case why.Reason != "":
-		isNew := isNewCause(sc, sparkoperator.ConditionExposed, why)
-		setCondition(sc, sparkoperator.ConditionExposed, metav1.ConditionFalse, why, now)
+		isNew := isNewCause(sc, dialect.ConditionExposed, why)
+		setCondition(sc, dialect.ConditionExposed, metav1.ConditionFalse, why, now)
 		if isNew {
-			return []sparkoperator.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
+			return []dialect.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 	case len(e.Links) == 0:
-		meta.RemoveStatusCondition(&sc.Status.Conditions, sparkoperator.ConditionExposed)
+		meta.RemoveStatusCondition(&sc.Status.Conditions, dialect.ConditionExposed)
 	case standing == len(e.Links):
-		setCondition(sc, sparkoperator.ConditionExposed, metav1.ConditionTrue, lifecycle.Cause{Reason: sparkoperator.ConditionExposed}, now)
+		setCondition(sc, dialect.ConditionExposed, metav1.ConditionTrue, lifecycle.Cause{Reason: dialect.ConditionExposed}, now)
 	}
 	return nil
 }

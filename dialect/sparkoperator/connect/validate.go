@@ -18,12 +18,12 @@ import (
 // ValidateConnect returns all errors in the spec that prevent a SparkConnect from running and that can be found without
 // a cluster. connect.Build finds further errors in the values of fields. ValidateConnect does not check the fields of
 // the auxiliary objects (spec.server.service, spec.ui), because they never prevent a server from running.
-func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+func ValidateConnect(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {
 		return wrong
 	}
-	var wrong []*sparkoperator.FieldError
-	for _, rule := range []func(*v1alpha1.SparkConnect) []*sparkoperator.FieldError{
+	var wrong []*dialect.FieldError
+	for _, rule := range []func(*v1alpha1.SparkConnect) []*dialect.FieldError{
 		validConnectName, validConnectTemplates, validConnectMetadata, validConnectSizes, validConnectAllocation,
 	} {
 		wrong = append(wrong, rule(sc)...)
@@ -33,34 +33,34 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
 
 // validConnectName checks that the name is a DNS label (RFC 1035), and that it is short enough for the suffixes in the
 // names of the pod and the Service.
-func validConnectName(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+func validConnectName(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	if wrong := dialect.CheckName(sc.Name); wrong != nil {
 		return wrong
 	}
 	if most := validation.DNS1035LabelMaxLength - len(connect.ServerName("")); len(sc.Name) > most {
-		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters, so the name %s of its pod and Service would be too long; use at most %d characters",
+		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters, so the name %s of its pod and Service would be too long; use at most %d characters",
 			sc.Name, len(sc.Name), connect.ServerName(sc.Name), most)}}
 	}
 	return nil
 }
 
 // validConnectAllocation rejects numbers of executors with which a server would fail at its start.
-func validConnectAllocation(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+func validConnectAllocation(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	return sparkoperator.CheckDynamicAllocation(sc.Spec.DynamicAllocation)
 }
 
 // validConnectTemplates rejects pod templates that cannot be decoded. The API server stores them without a check.
-func validConnectTemplates(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+func validConnectTemplates(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	return append(sparkoperator.CheckTemplate("spec.server.template", sc.Spec.Server.Template), sparkoperator.CheckTemplate("spec.executor.template", sc.Spec.Executor.Template)...)
 }
 
 // validConnectMetadata rejects labels and annotations with the operator's own prefix, because the operator finds and
 // deletes objects by them.
-func validConnectMetadata(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError {
+func validConnectMetadata(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.ReservedConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
 		if strings.Contains(key, ".annotation."+dialect.OwnPrefix) {
-			wrong = append(wrong, &sparkoperator.FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "annotations that begin with " + dialect.OwnPrefix + " are the operator's own; remove the key, or give the annotation another name"})
+			wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "annotations that begin with " + dialect.OwnPrefix + " are the operator's own; remove the key, or give the annotation another name"})
 		}
 	}
 	for _, t := range []struct {
@@ -76,13 +76,13 @@ func validConnectMetadata(sc *v1alpha1.SparkConnect) []*sparkoperator.FieldError
 
 // validConnectSizes rejects sizes of the server and its executors that Spark does not accept. With an invalid size, the
 // server would end right after its start, or it would wait forever for executors that cannot be created.
-func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*sparkoperator.FieldError) {
+func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*dialect.FieldError) {
 	check := func(field, value string) {
 		if value == "" || strings.Contains(value, "${") {
 			return
 		}
 		if err := sparkoperator.CheckMemorySize(value); err != nil {
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: err.Error()})
+			wrong = append(wrong, &dialect.FieldError{Field: field, Message: err.Error()})
 		}
 	}
 	for _, typed := range []struct {

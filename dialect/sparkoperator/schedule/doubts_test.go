@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -42,7 +42,7 @@ func TestScheduleDoubts(t *testing.T) {
 			if got := strings.Count(reported, "\n") + 1; test.says != nil && got != len(test.says) || test.says == nil && reported != "" {
 				t.Errorf("reported: %s", reported)
 			}
-			degraded := meta.FindStatusCondition(s.Status.Conditions, sparkoperator.ConditionDegraded)
+			degraded := meta.FindStatusCondition(s.Status.Conditions, dialect.ConditionDegraded)
 			if (degraded == nil) != (test.reason == "") || degraded != nil && degraded.Reason != test.reason {
 				t.Errorf("the condition is %+v, want the reason %q", degraded, test.reason)
 			}

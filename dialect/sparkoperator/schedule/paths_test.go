@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -32,7 +32,7 @@ func TestInTemplate(t *testing.T) {
 		{"spec.a", `"a\" spec.b" is none, and "spec.c" too`, "spec.template.a", `"a\" spec.b" is none, and "spec.c" too`},
 		{"spec.a", "a spec is no path", "spec.template.a", "a spec is no path"},
 	} {
-		got := inTemplate(&sparkoperator.FieldError{Field: test.field, Message: test.message})
+		got := inTemplate(&dialect.FieldError{Field: test.field, Message: test.message})
 		if got.Field != test.wantField || got.Message != test.wantMessage {
 			t.Errorf("%s: %s\n becomes %s: %s\n want    %s: %s", test.field, test.message, got.Field, got.Message, test.wantField, test.wantMessage)
 		}

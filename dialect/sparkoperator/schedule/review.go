@@ -5,7 +5,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
@@ -27,7 +26,7 @@ func (d Schedules) Review(s *v1beta2.ScheduledSparkApplication, now time.Time) (
 	ofRun := (application.Dialect{Options: d.Applications}).Review(run, now)
 	review.Pods = ofRun.Pods
 	for _, text := range ofRun.Warnings {
-		review.Warnings = append(review.Warnings, inTemplate(&sparkoperator.FieldError{Message: text}).Message)
+		review.Warnings = append(review.Warnings, inTemplate(&dialect.FieldError{Message: text}).Message)
 	}
 	return review
 }

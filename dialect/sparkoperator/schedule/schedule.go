@@ -81,7 +81,7 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 	if s.OutOfBounds != "" {
 		return unreadSchedule(s, want), nil
 	}
-	var unknown *sparkoperator.FieldError
+	var unknown *dialect.FieldError
 	if want.Policy, unknown = policy(spec.ConcurrencyPolicy); unknown != nil {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonUnknownPolicy, Message: unknown.Error()})
 	}
@@ -99,7 +99,7 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule) schedule.Schedule {
 	want.Invalid = dialect.Invalid(dialect.OutOfBounds(s.OutOfBounds))
 	want.Successful, want.Failed, want.Policy = math.MaxInt, math.MaxInt, schedule.Forbid
-	want.Suspend = meta.IsStatusConditionTrue(s.Status.Conditions, sparkoperator.ConditionSuspended)
+	want.Suspend = meta.IsStatusConditionTrue(s.Status.Conditions, dialect.ConditionSuspended)
 	if o := s.Status.Operator; o != nil {
 		want.Key = o.Schedule
 	}
@@ -113,7 +113,7 @@ func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
 	if strings.Contains(spec.Schedule, "TZ=") { // a zone in spec.schedule has precedence
 		field = "spec.schedule"
 	}
-	doubt := sparkoperator.FieldError{Field: field, Message: "Local names no particular time zone and counts as UTC; write UTC, or a name from the IANA database such as Europe/Vienna"}
+	doubt := dialect.FieldError{Field: field, Message: "Local names no particular time zone and counts as UTC; write UTC, or a name from the IANA database such as Europe/Vienna"}
 	return doubt.Error()
 }
 
@@ -131,7 +131,7 @@ func kept(limit *int32) int {
 
 // policy returns the concurrency policy. An unknown policy counts as Forbid, which is safe: no two runs are active at
 // the same time, and no run is stopped.
-func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldError) {
+func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *dialect.FieldError) {
 	switch p {
 	case "", v1beta2.ConcurrencyAllow:
 		return schedule.Allow, nil
@@ -140,7 +140,7 @@ func policy(p v1beta2.ConcurrencyPolicy) (schedule.Policy, *sparkoperator.FieldE
 	case v1beta2.ConcurrencyReplace:
 		return schedule.Replace, nil
 	}
-	return schedule.Forbid, &sparkoperator.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is not Allow, Forbid or Replace and counts as Forbid; write one of the three"}
+	return schedule.Forbid, &dialect.FieldError{Field: "spec.concurrencyPolicy", Message: "\"" + string(p) + "\" is not Allow, Forbid or Replace and counts as Forbid; write one of the three"}
 }
 
 // RunFacts returns the facts about a run that are needed to make decisions about its schedule.
@@ -197,8 +197,8 @@ var normalNews = []string{
 }
 
 // Events returns the events of a plan, oldest first.
-func (d Schedules) Events(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []sparkoperator.Event {
-	var out []sparkoperator.Event
+func (d Schedules) Events(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []dialect.Event {
+	var out []dialect.Event
 	for _, n := range plan.Notices {
 		kind, message := "Warning", n.Cause.Message
 		if slices.Contains(normalNews, n.Cause.Reason) {
@@ -207,7 +207,7 @@ func (d Schedules) Events(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.P
 		if n.Name != "" {
 			message = "run " + n.Name + " " + message
 		}
-		out = append(out, sparkoperator.Event{Type: kind, Reason: n.Cause.Reason, Message: message})
+		out = append(out, dialect.Event{Type: kind, Reason: n.Cause.Reason, Message: message})
 	}
 	return out
 }

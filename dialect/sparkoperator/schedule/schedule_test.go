@@ -224,7 +224,7 @@ func TestScheduleRefusals(t *testing.T) {
 			if got := conditionsOf(s.Status.Conditions); got != "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)" {
 				t.Errorf("conditions %s", got)
 			}
-			if ready := meta.FindStatusCondition(s.Status.Conditions, sparkoperator.ConditionReady); !strings.Contains(ready.Message, test.says) {
+			if ready := meta.FindStatusCondition(s.Status.Conditions, dialect.ConditionReady); !strings.Contains(ready.Message, test.says) {
 				t.Errorf("Ready says %q", ready.Message)
 			}
 			if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning InvalidSpec: ") || !strings.Contains(got, test.says) {
@@ -482,7 +482,7 @@ func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplicati
 			t.Fatalf("an API server would reject %+v", c)
 		}
 	}
-	if meta.FindStatusCondition(s.Status.Conditions, sparkoperator.ConditionReady) == nil || (s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation) != (s.Status.Reason != "") {
+	if meta.FindStatusCondition(s.Status.Conditions, dialect.ConditionReady) == nil || (s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation) != (s.Status.Reason != "") {
 		t.Fatalf("%+v", s.Status)
 	}
 	seen.Rejection, seen.Confirmed = nil, false

@@ -10,7 +10,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
@@ -21,7 +20,7 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	st := &s.Status
 	m := schedule.Memory{
 		LastRun: utc(st.LastRun), LastRunName: st.LastRunName, Generation: st.ObservedGeneration,
-		Suspended: meta.IsStatusConditionTrue(st.Conditions, sparkoperator.ConditionSuspended),
+		Suspended: meta.IsStatusConditionTrue(st.Conditions, dialect.ConditionSuspended),
 		Succeeded: slices.Clone(st.PastSuccessfulRunNames), Failed: slices.Clone(st.PastFailedRunNames),
 	}
 	o := st.Operator
@@ -99,7 +98,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		st.ScheduleState, st.Reason = v1beta2.ScheduleStateFailedValidation, m.Cause.Message
 	}
 	for _, doubt := range doubts {
-		if reported := meta.FindStatusCondition(st.Conditions, sparkoperator.ConditionDegraded); reported == nil || !strings.Contains(reported.Message, doubt.Message) {
+		if reported := meta.FindStatusCondition(st.Conditions, dialect.ConditionDegraded); reported == nil || !strings.Contains(reported.Message, doubt.Message) {
 			notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: doubt})
 		}
 	}
@@ -124,34 +123,34 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 // stays Ready if its concurrency policy delays the next run until the previous run has ended.
 func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []lifecycle.Cause, transient *lifecycle.TransientError) []metav1.Condition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
-	ready := metav1.Condition{Type: sparkoperator.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs start when they are due; status.nextRun has the time of the next run"}
+	ready := metav1.Condition{Type: dialect.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs start when they are due; status.nextRun has the time of the next run"}
 	var more []metav1.Condition
 	trouble := func(kind string, cause lifecycle.Cause) {
-		ready = metav1.Condition{Type: sparkoperator.ConditionReady, Status: no, Reason: cause.Reason, Message: cause.Message}
+		ready = metav1.Condition{Type: dialect.ConditionReady, Status: no, Reason: cause.Reason, Message: cause.Message}
 		more = append(more, metav1.Condition{Type: kind, Status: yes, Reason: cause.Reason, Message: cause.Message})
 	}
 	switch {
 	case want.Invalid != nil:
-		trouble(sparkoperator.ConditionStalled, m.Cause)
+		trouble(dialect.ConditionStalled, m.Cause)
 	case transient != nil:
-		trouble(sparkoperator.ConditionReconciling, transient.Cause)
+		trouble(dialect.ConditionReconciling, transient.Cause)
 	case m.Cause.Reason == schedule.ReasonReplacing:
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
-		more = append(more, metav1.Condition{Type: sparkoperator.ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})
+		more = append(more, metav1.Condition{Type: dialect.ConditionReconciling, Status: yes, Reason: m.Cause.Reason, Message: m.Cause.Message})
 	case m.Cause.Reason == schedule.ReasonWaiting: // a waiting run has precedence over an earlier rejection
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 	case m.Rejected != "" || m.Cause.Reason == schedule.ReasonClock:
-		trouble(sparkoperator.ConditionReconciling, m.Cause)
+		trouble(dialect.ConditionReconciling, m.Cause)
 	case !m.Requested.Since.IsZero():
-		trouble(sparkoperator.ConditionReconciling, m.Requested.Cause)
+		trouble(dialect.ConditionReconciling, m.Requested.Cause)
 	case m.Cause.Reason != "":
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 	}
 	if m.Suspended {
-		held := metav1.Condition{Type: sparkoperator.ConditionSuspended, Status: yes, Reason: sparkoperator.ConditionSuspended, Message: "spec.suspend is true: no runs start except those that a user requests"}
+		held := metav1.Condition{Type: dialect.ConditionSuspended, Status: yes, Reason: dialect.ConditionSuspended, Message: "spec.suspend is true: no runs start except those that a user requests"}
 		if ready.Status == yes {
 			ready = held
-			ready.Type, ready.Status = sparkoperator.ConditionReady, no
+			ready.Type, ready.Status = dialect.ConditionReady, no
 		}
 		more = append(more, held)
 	}
@@ -160,7 +159,7 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 		for _, doubt := range doubts {
 			all = append(all, doubt.Message)
 		}
-		more = append(more, metav1.Condition{Type: sparkoperator.ConditionDegraded, Status: yes, Reason: doubts[0].Reason, Message: strings.Join(all, "; ")})
+		more = append(more, metav1.Condition{Type: dialect.ConditionDegraded, Status: yes, Reason: doubts[0].Reason, Message: strings.Join(all, "; ")})
 	}
 	return append([]metav1.Condition{ready}, more...)
 }

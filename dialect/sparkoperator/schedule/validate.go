@@ -11,7 +11,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
@@ -20,24 +19,24 @@ import (
 // Validate returns all errors in a schedule that prevent runs and that can be found without a cluster. These are errors
 // in its times, numbers and name, and all errors for which an application with the template's spec would be rejected.
 // An unknown concurrency policy is not an error (see policy).
-func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*sparkoperator.FieldError {
+func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*dialect.FieldError {
 	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
 	return d.faults(s, unread, now)
 }
 
 // faults returns the errors for Validate. The parameter unread is the error from parsing the schedule's times, or nil
 // if the times are valid. It is a parameter because the caller has already parsed the times.
-func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*sparkoperator.FieldError {
+func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
 	}
-	var wrong []*sparkoperator.FieldError
+	var wrong []*dialect.FieldError
 	if refused, ok := errors.AsType[*schedule.Error](unread); ok {
 		field := "spec.schedule"
 		if refused.Field == schedule.FieldZone {
 			field = "spec.timeZone"
 		}
-		wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: refused.Message})
+		wrong = append(wrong, &dialect.FieldError{Field: field, Message: refused.Message})
 	}
 	wrong = append(wrong, validNumbers(&s.Spec)...)
 	wrong = append(wrong, validScheduleName(s.Name)...)
@@ -45,16 +44,16 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, no
 }
 
 // validNumbers rejects negative numbers, and history limits above dialect.MaxHistory.
-func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*sparkoperator.FieldError) {
+func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*dialect.FieldError) {
 	check := func(field string, n int64, way string) {
 		if n < 0 {
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: fmt.Sprintf("%d is below zero; %s", n, way)})
+			wrong = append(wrong, &dialect.FieldError{Field: field, Message: fmt.Sprintf("%d is below zero; %s", n, way)})
 		}
 	}
 	most := func(field string, n int32) {
 		if n > dialect.MaxHistory {
 			message := fmt.Sprintf("%d is above %d, the largest number of runs that a schedule keeps; use a smaller number", n, dialect.MaxHistory)
-			wrong = append(wrong, &sparkoperator.FieldError{Field: field, Message: message})
+			wrong = append(wrong, &dialect.FieldError{Field: field, Message: message})
 		}
 	}
 	if n := spec.SuccessfulRunHistoryLimit; n != nil {
@@ -74,22 +73,22 @@ func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*sparkop
 	return wrong
 }
 
-func validScheduleName(name string) []*sparkoperator.FieldError {
+func validScheduleName(name string) []*dialect.FieldError {
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a run's name: %s", name, strings.Join(problems, "; "))}}
+		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a run's name: %s", name, strings.Join(problems, "; "))}}
 	}
 	if len(name) > schedule.MaxName {
-		return []*sparkoperator.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; use at most %d, because the name of a run consists of this name and a time and has at most 63 characters", name, len(name), schedule.MaxName)}}
+		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; use at most %d, because the name of a run consists of this name and a time and has at most 63 characters", name, len(name), schedule.MaxName)}}
 	}
 	return nil
 }
 
 // validTemplate returns the errors in the template: all errors for which an application with this spec would be
 // rejected.
-func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*sparkoperator.FieldError) {
+func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*dialect.FieldError) {
 	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("a", "", "")})
 	if err != nil {
-		return []*sparkoperator.FieldError{{Field: "spec.template", Message: err.Error()}}
+		return []*dialect.FieldError{{Field: "spec.template", Message: err.Error()}}
 	}
 	for _, e := range (application.Dialect{Options: d.Applications}).Faults(run, now) {
 		wrong = append(wrong, inTemplate(e))
@@ -100,12 +99,12 @@ func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.
 // inTemplate converts an error about an application into an error about the schedule's template. It changes only the
 // beginning of the field's path. Later parts of the path may contain a key of sparkConf, which may be any text, or the
 // spec of a pod template.
-func inTemplate(e *sparkoperator.FieldError) *sparkoperator.FieldError {
+func inTemplate(e *dialect.FieldError) *dialect.FieldError {
 	field := e.Field
 	if rest, found := strings.CutPrefix(field, "spec"); found && (rest == "" || rest[0] == '.') {
 		field = "spec.template" + rest
 	}
-	return &sparkoperator.FieldError{Field: field, Message: mentioned.ReplaceAllStringFunc(e.Message, func(text string) string {
+	return &dialect.FieldError{Field: field, Message: mentioned.ReplaceAllStringFunc(e.Message, func(text string) string {
 		if text[0] == '"' {
 			return text
 		}
