@@ -72,11 +72,11 @@ func FuzzParseDuration(f *testing.F) {
 			}
 			return
 		}
-		if again, err := seconds("\t"+text+" "); err != nil || again != d {
+		if again, err := seconds("\t" + text + " "); err != nil || again != d {
 			t.Errorf("%q is %v, with blanks %v, %v", text, d, again, err)
 		}
 		if trimmed := trim(text); d >= 0 && trimmed[0] != '-' {
-			if negative, err := seconds("-"+trimmed); err != nil || negative != -d {
+			if negative, err := seconds("-" + trimmed); err != nil || negative != -d {
 				t.Errorf("%q is %v, negative %v, %v", text, d, negative, err)
 			}
 		}
