@@ -5,7 +5,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
+
+// TestExecutorContainerHasSparksName checks that the facts of an executor are read from the container of the template.
+func TestExecutorContainerHasSparksName(t *testing.T) {
+	if executorContainer != overlay.ExecutorContainer {
+		t.Errorf("the facts come from the container %s, the template has %s", executorContainer, overlay.ExecutorContainer)
+	}
+}
 
 // TestExecutorReadiness checks that a running executor is Unready if Kubernetes reports that its pod is not Ready, and
 // not Unready if Kubernetes reports nothing.

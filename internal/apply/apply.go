@@ -92,8 +92,8 @@ func RejectionFact(cause lifecycle.Cause) Fact {
 }
 
 // Apply carries out the plan's actions in order, and stops after the first action that finds a fact. A returned error
-// is transient, a *apianswer.Wait or a bug of the operator. If an action fails, the outcome still contains the results of all actions
-// before it.
+// is transient, a *apianswer.Wait or a bug of the operator. If an action fails, the outcome still contains the results
+// of all actions before it.
 func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (Outcome, error) {
 	var all Outcome
 	for _, action := range d.Plan.Actions {

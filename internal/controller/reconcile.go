@@ -314,7 +314,7 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 		}
 		o.View = o.WithFact(fact)
 	}
-	return o, lifecycle.Bugf("the pass found a new fact in each of %d rounds and ended without a final decision; last actions: %v", maxRounds, o.plan.Actions)
+	return o, fmt.Errorf("the pass found a new fact in each of %d rounds and ended without a final decision; last actions: %v; if this lasts, it is a bug of the operator, report it", maxRounds, o.plan.Actions)
 }
 
 // finish ensures the auxiliary objects, records the status and reports. A conflict is no error: it ends the pass and

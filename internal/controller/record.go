@@ -59,9 +59,9 @@ func (o outcome) acted() bool {
 	return len(o.events)+len(o.applied.Warnings)+len(o.Created) > 0 || o.applied.Rejected != nil
 }
 
-// metadataOf returns an object that has only the metadata of a custom resource. If this object is the target of the
-// status patch, the API server's response contains only metadata. To encode and decode the whole custom resource would
-// be more work than the status write itself.
+// metadataOf returns an object that has only the metadata of a custom resource. If this object is the target of a
+// patch, the API server's response contains only metadata. To encode and decode the whole custom resource would be more
+// work than the write itself.
 func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMetadata, error) {
 	gvk, err := apiutil.GVKForObject(stored, r.dependents.Client.Scheme())
 	if err != nil {

@@ -1,6 +1,7 @@
 // Package explain finds reasons that neither a pod's status nor its driver reports: why a pod is pending, why wanted
-// executors do not exist, and which right a failed driver lacked. No decision depends on an explanation. If no
-// explanation can be found, the pass continues without it.
+// executors do not exist, and which right a failed driver lacked. If no explanation can be found, the pass continues
+// without it. Explanations only become reasons in the status, with one exception: if the newest Event about a pending
+// driver reports that it was evicted or preempted, and the driver then disappears, it counts as evicted.
 package explain
 
 import (
@@ -37,7 +38,8 @@ type Explainer struct {
 }
 
 // New returns an Explainer. It reads through the client `live`, and sends dry runs and reviews of rights through the
-// client `writer`, all within the given Allowance. None of its requests makes the API server store an object.
+// client `writer`, within the given Allowance. Only the rights of a failed driver are reviewed at once, because the
+// reason of its failure is stored in the same pass. No request makes the API server store an object.
 func New(live client.Reader, writer client.Writer, allowed *Allowance) *Explainer {
 	return &Explainer{live: live, writer: writer, allowed: allowed}
 }

@@ -66,7 +66,7 @@ func (h *Hold) RequeueAfter() time.Duration {
 	return after
 }
 
-// Memory remembers the wait of each key until a pass succeeds.
+// Memory remembers the wait of each key. The caller forgets a key when nothing holds it up any more.
 type Memory struct {
 	memory.ByKey[types.NamespacedName, state]
 }
@@ -99,7 +99,7 @@ func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error)
 }
 
 // begin remembers that a pass had to wait, and returns two facts. The result since is the time at which the wait began:
-// the start of the first pass that had to wait after the last successful pass. The result first is true if the reason
+// the start of the first pass that had to wait after the key was forgotten. The result first is true if the reason
 // differs from the reason of the previous pass.
 func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (since time.Time, first bool) {
 	digest := sha256.Sum256([]byte(why))
@@ -129,8 +129,8 @@ func (m *Memory) ShouldReport(key types.NamespacedName, now time.Time) (due bool
 	return due
 }
 
-// Begun returns the time at which the wait of a key began: the start of the first pass that had to wait after the last
-// successful pass. If the key does not wait, Begun returns the given time.
+// Begun returns the time at which the wait of a key began: the start of the first pass that had to wait after the key
+// was forgotten. If the key does not wait, Begun returns the given time.
 func (m *Memory) Begun(key types.NamespacedName, now time.Time) time.Time {
 	if current, known := m.Get(key); known {
 		return current.begun

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"

@@ -64,8 +64,8 @@ func SparkClusters(settings func() config.Configuration, labels NamespaceLabels)
 	}
 }
 
-// masterClients contains the value of standalone.Request.Submitters for each value of the setting masterClients. Package
-// standalone reads an unknown value as the drivers.
+// masterClients contains the value of standalone.Request.Submitters for each value of the setting masterClients.
+// Package standalone reads an unknown value as the drivers.
 var masterClients = map[string]string{
 	config.MasterClientsDrivers:   standalone.SubmitterDrivers,
 	config.MasterClientsNamespace: standalone.SubmitterNamespace,

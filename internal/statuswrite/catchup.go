@@ -65,7 +65,7 @@ func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, fro
 	if err := from.Cache.List(ctx, cached, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list custom resources in the cache: %w", err)
 	}
-	live, ends := map[types.NamespacedName]types.UID{}, map[string]string{} // ends: the versions of the lists, by namespace
+	live, ends := map[types.NamespacedName]types.UID{}, map[string]string{} // ends has the versions of the lists
 	for _, namespace := range from.Namespaces {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk)
@@ -82,7 +82,8 @@ func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, fro
 	}
 	err = meta.EachListItem(cached, func(item runtime.Object) error {
 		if object := item.(client.Object); live[identity.Key(object)] != object.GetUID() {
-			own.Await(object, cmp.Or(ends[object.GetNamespace()], ends[metav1.NamespaceAll]), now) // all versions of the deleted object are older
+			// All versions of the deleted object are older than the list of its namespace.
+			own.Await(object, cmp.Or(ends[object.GetNamespace()], ends[metav1.NamespaceAll]), now)
 		}
 		return nil
 	})

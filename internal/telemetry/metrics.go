@@ -167,7 +167,8 @@ func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecy
 	since := before.Since
 	for _, t := range plan.Transitions {
 		m.transitions.WithLabelValues(subject.Kind, phaseValue(t.To), string(t.Outcome)).Inc()
-		if t.To == lifecycle.Waiting && t.From == lifecycle.Ended && t.Outcome != lifecycle.Undecided { // undecided: a requested restart
+		// A requested restart, whose outcome is undecided, is no retry.
+		if t.To == lifecycle.Waiting && t.From == lifecycle.Ended && t.Outcome != lifecycle.Undecided {
 			m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
 		}
 		if t.From == lifecycle.New {

@@ -132,7 +132,7 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 // but sends it to the API server in a dry run. The pod differs from the real one in values that only a running driver
 // has (see submit.Executor).
 //
-// The arguments id and driver are the executor's id and the driver pod's UID. An error is a *FieldError that names the
+// The arguments id and driver are the executor's id and the driver pod's UID. An error is a *dialect.FieldError that names the
 // field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the submission
 // and only spark-submit can, or that the platform's defaults have changed since the launch
 // (dialect.ErrDefaultsChanged).
@@ -162,7 +162,7 @@ func (d Dialect) executor(app *v1beta2.SparkApplication, attempt int32, id int, 
 // Render returns the objects of a Create action. If the action launches an attempt, these are the attempt's objects. If
 // spark-submit creates the driver pod, Objects.Driver is the pod that runs spark-submit, and Objects.Before contains a
 // Secret for it. If the action creates the driver's PodDisruptionBudget, the budget is the only element of
-// Objects.Before. An error is a *FieldError that names the field to correct.
+// Objects.Before. An error is a *dialect.FieldError that names the field to correct.
 func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 	switch {
 	case action.Verb == lifecycle.Create && action.Part == lifecycle.DriverBudget:

@@ -215,7 +215,7 @@ func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 }
 
 // Render returns the objects of a Create action. Objects.Driver is the server's pod. Objects.Before contains the
-// ConfigMap and, if the server needs one, the Secret. An error is a *FieldError that names the user's field.
+// ConfigMap and, if the server needs one, the Secret. An error is a *dialect.FieldError that names the user's field.
 func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ time.Time) (submit.Objects, error) {
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
