@@ -45,8 +45,7 @@ func main() {
 	}
 }
 
-// command runs the command line. The hidden command plain runs the program of package plain instead, which the bench
-// starts to compare the operator with it.
+// command runs the command line. The hidden command plain runs the program that the operator is compared with.
 func command(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 2 && args[0] == plain.Command {
 		return plain.Main(ctx, args[1])
@@ -72,8 +71,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// measure runs the scenarios of a plan. If a scenario fails, measure returns the measurements of the other scenarios
-// with the error.
+// measure runs the scenarios of a plan. If one fails, measure returns the measurements of the others with the error.
 func (o options) measure(ctx context.Context, out io.Writer) (run *report.Run, err error) {
 	size, ok := scenario.Plans[o.plan]
 	if !ok {

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ import (
 	listers "github.com/sparkoperator/spark-operator/client/listers/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/heap"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -103,7 +105,7 @@ type program struct {
 // cluster. As soon as the program is ready, it answers HTTP requests at the given address.
 func Main(ctx context.Context, address string) error {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
-	if err != nil {
+	if err = errors.Join(err, heap.Reserve(os.Getenv(heap.Variable))); err != nil {
 		return err
 	}
 	config.QPS, config.UserAgent = -1, audit.PlainAgent

@@ -18,17 +18,17 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
 	"github.com/sparkoperator/spark-operator/bench/plain"
+	"github.com/sparkoperator/spark-operator/internal/heap"
 )
 
-// goRuntime holds the environment variables of Go's runtime for both programs, the operator and the plain program. They
-// equal the chart's default values under `controller.go`, without the memory limit.
-var goRuntime = []string{"GOMAXPROCS=1", "GOGC=40"}
+// goRuntime has the chart's values under `controller.go` as variables of both programs, without the memory limit.
+var goRuntime = []string{"GOMAXPROCS=1", "GOGC=25", heap.Variable + "=64"}
 
 // environment returns the variables without those that change Go's runtime.
 func environment(variables []string) []string {
 	return slices.DeleteFunc(slices.Clone(variables), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG"}, name)
+		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", heap.Variable}, name)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/sparkoperator/spark-operator/internal/config/peer"
+	"github.com/sparkoperator/spark-operator/internal/heap"
 	"github.com/sparkoperator/spark-operator/internal/operator"
 	"github.com/sparkoperator/spark-operator/internal/telemetry"
 )
@@ -28,6 +29,9 @@ type startOptions struct {
 }
 
 func startController(ctx context.Context, options *startOptions, stderr io.Writer) error {
+	if err := heap.Reserve(os.Getenv(heap.Variable)); err != nil {
+		return err
+	}
 	cfg, unused, err := options.flags.Load(options.config)
 	if err != nil {
 		return err

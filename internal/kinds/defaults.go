@@ -28,8 +28,8 @@ import (
 //     emit events and adopt pods. If the labels are unknown, only the defaults for all namespaces apply.
 type NamespaceLabels func(namespace string) map[string]string
 
-// platformDefaults returns a function that returns the platform's defaults for an object. If the function labels is nil,
-// only the defaults for all namespaces apply.
+// platformDefaults returns a function that returns the platform's defaults for an object. If the function labels is
+// nil, only the defaults for all namespaces apply.
 func platformDefaults(cfg config.Configuration, labels NamespaceLabels) func(client.Object) *platform.Settings {
 	if len(cfg.Defaults) == 0 {
 		return func(client.Object) *platform.Settings { return nil }

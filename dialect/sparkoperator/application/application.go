@@ -132,9 +132,9 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 // but sends it to the API server in a dry run. The pod differs from the real one in values that only a running driver
 // has (see submit.Executor).
 //
-// The arguments id and driver are the executor's id and the driver pod's UID. An error is a *dialect.FieldError that names the
-// field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the submission
-// and only spark-submit can, or that the platform's defaults have changed since the launch
+// The arguments id and driver are the executor's id and the driver pod's UID. An error is a *dialect.FieldError that
+// names the field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the
+// submission and only spark-submit can, or that the platform's defaults have changed since the launch
 // (dialect.ErrDefaultsChanged).
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !d.Defaults.IsVersion(o.Defaults) {

@@ -286,7 +286,7 @@ controller:
 		{"liveness", container.LivenessProbe.HTTPGet.Path, "/healthz"},
 		{"readiness", container.ReadinessProbe.HTTPGet.Path, "/readyz"},
 		{"env", container.Env, []corev1.EnvVar{
-			{Name: "GOMAXPROCS", Value: "1"}, {Name: "GOGC", Value: "40"}, {Name: "GOMEMLIMIT", Value: "966367641"}, {Name: "HTTPS_PROXY", Value: "http://proxy"},
+			{Name: "GOMAXPROCS", Value: "1"}, {Name: "GOGC", Value: "25"}, {Name: "HEAP_RESERVE_MIB", Value: "64"}, {Name: "GOMEMLIMIT", Value: "966367641"}, {Name: "HTTPS_PROXY", Value: "http://proxy"},
 		}},
 		{"mounts", len(container.VolumeMounts), 2},
 		{"volumes", len(pod.Spec.Volumes), 2},
@@ -631,13 +631,13 @@ func TestMemoryLimitSetsGOMEMLIMIT(t *testing.T) {
 // chart's.
 func TestGoRuntimeValuesBecomeVariables(t *testing.T) {
 	for values, want := range map[string]string{
-		"{}": "GOMAXPROCS=1 GOGC=40 GOMEMLIMIT=966367641",
-		"controller: {go: {maxProcs: 4, gcPercent: 200}}":                                                                "GOMAXPROCS=4 GOGC=200 GOMEMLIMIT=966367641",
-		"controller: {go: {gcPercent: 'off'}}":                                                                           "GOMAXPROCS=1 GOGC=off GOMEMLIMIT=966367641",
-		"controller: {go: {maxProcs: null, gcPercent: null}}":                                                            "GOMEMLIMIT=966367641",
+		"{}": "GOMAXPROCS=1 GOGC=25 HEAP_RESERVE_MIB=64 GOMEMLIMIT=966367641",
+		"controller: {go: {maxProcs: 4, gcPercent: 200, heapReserveMiB: 32}}":                                            "GOMAXPROCS=4 GOGC=200 HEAP_RESERVE_MIB=32 GOMEMLIMIT=966367641",
+		"controller: {go: {gcPercent: 'off', heapReserveMiB: 0}}":                                                        "GOMAXPROCS=1 GOGC=off GOMEMLIMIT=966367641",
+		"controller: {go: {maxProcs: null, gcPercent: null, heapReserveMiB: null}}":                                      "GOMEMLIMIT=966367641",
 		"controller: {go: null, resources: {limits: null}}":                                                              "",
-		"controller: {env: [{name: GOGC, value: '75'}]}":                                                                 "GOMAXPROCS=1 GOMEMLIMIT=966367641 GOGC=75",
-		"controller: {env: [{name: GOMAXPROCS, value: '2'}, {name: GOGC, value: '9'}, {name: GOMEMLIMIT, value: 1GiB}]}": "GOMAXPROCS=2 GOGC=9 GOMEMLIMIT=1GiB",
+		"controller: {env: [{name: GOGC, value: '75'}]}":                                                                 "GOMAXPROCS=1 HEAP_RESERVE_MIB=64 GOMEMLIMIT=966367641 GOGC=75",
+		"controller: {env: [{name: GOMAXPROCS, value: '2'}, {name: GOGC, value: '9'}, {name: GOMEMLIMIT, value: 1GiB}]}": "HEAP_RESERVE_MIB=64 GOMAXPROCS=2 GOGC=9 GOMEMLIMIT=1GiB",
 	} {
 		var got []string
 		for _, env := range objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0].Env {

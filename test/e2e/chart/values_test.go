@@ -26,6 +26,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"replicas", "controller: {replicas: -1}", "/controller/replicas"},
 		{"workers", "controller: {workers: many}", "/controller/workers"},
 		{"maxProcs of zero", "controller: {go: {maxProcs: 0}}", "/controller/go/maxProcs"},
+		{"negative reserve of the heap", "controller: {go: {heapReserveMiB: -1}}", "/controller/go/heapReserveMiB"},
 		{"gcPercent is not a number", "controller: {go: {gcPercent: most}}", "/controller/go/gcPercent"},
 		{"duration", "controller: {leaderElection: {leaseDuration: soon}}", "/controller/leaderElection/leaseDuration"},
 		{"namespaces as a string", "spark: {jobNamespaces: default}", "/spark/jobNamespaces"},
