@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -275,14 +276,27 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// Pods returns the pods of all attempts that belong to an object.
+// Pods returns the pods of all attempts that belong to an object, executors last, and otherwise by name.
 func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := c.WithWatch.List(ctx, &pods, client.InNamespace(object.GetNamespace()), client.MatchingLabels{lifecycle.AppUIDLabel: string(object.GetUID())})
 	if err != nil {
 		return nil, c.Explain(err)
 	}
-	return pods.Items, nil
+	return executorsLast(pods.Items), nil
+}
+
+// executorsLast moves the executors behind the other pods. The names of executors contain a generated id, so by name
+// alone they would be before the driver of one application and after the driver of another.
+func executorsLast(pods []corev1.Pod) []corev1.Pod {
+	rank := func(pod *corev1.Pod) int {
+		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(pods, func(a, b corev1.Pod) int { return rank(&a) - rank(&b) })
+	return pods
 }
 
 // MainPod returns the pod that the commands for an object use: the driver, the Connect server, or the master of a
