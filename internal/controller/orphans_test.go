@@ -328,7 +328,7 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 	served := r.kind.Served
 	r.kind.Served.Selects = func(client.Object) bool { return false }
 	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 {
-		t.Errorf("the pass over one that this operator does not select ended with %v, %v", result, err)
+		t.Errorf("the pass over an application that this operator does not select ended with %v, %v", result, err)
 	}
 	r.kind.Served = served
 	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[1]}); err == nil {
