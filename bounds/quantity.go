@@ -11,6 +11,9 @@ import (
 // characters, or with more than MaxExponent digits after e or E. The reason is that resource.ParseQuantity and the
 // methods of a quantity take longer for larger exponents. Callers can compare, add and round the result quickly. It may
 // exceed an int64, which callers must check with AsInt64. If the text exceeds a limit, the error is a *Fault.
+//
+// It also rejects a negative quantity. The API server refuses one when a pod is created, which is too late: until then,
+// a negative amount would lower the sum of the amounts that the platform limits.
 func Quantity(text string) (resource.Quantity, error) {
 	if what := quantityFault(text); what != "" {
 		return resource.Quantity{}, &Fault{Message: what}
@@ -24,6 +27,9 @@ func quantityFault[T string | []byte](text T) string {
 		return fmt.Sprintf("a quantity has at most %d characters, and this one has %d; write it shorter, such as 2Gi", MaxQuantity, len(text))
 	}
 	short := string(text)
+	if negative, found := strings.CutPrefix(strings.TrimSpace(short), "-"); found && strings.ContainsAny(negative, "123456789") {
+		return fmt.Sprintf("the quantity %q is negative; write 0 or more", short)
+	}
 	at := strings.IndexAny(short, "eE")
 	if at < 0 {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -23,7 +24,7 @@ var refusedQuantities = []string{
 // within the limits.
 var acceptedQuantities = []string{
 	"0", "1", "500m", "1.5", ".5", "5.", "2Gi", "1Ki", "1.5Gi", "100u", "7n", "3k", "2M", "4G", "5T", "6P", "1E", "1Ei", "1e3", "1E3", "1e-3", "1e+3", "12e6",
-	"-1", "+1", "-1.5e-3", strings.Repeat("9", 64), strings.Repeat("9", 61) + "e99", strings.Repeat("9", 60) + "e-99", "0." + strings.Repeat("3", 62), strings.Repeat("9", 62) + "Ei",
+	"-0", "+1", "1.5e-3", strings.Repeat("9", 64), strings.Repeat("9", 61) + "e99", strings.Repeat("9", 60) + "e-99", "0." + strings.Repeat("3", 62), strings.Repeat("9", 62) + "Ei",
 }
 
 func TestQuantityRejectsTextsBeyondTheLimits(t *testing.T) {
@@ -60,6 +61,30 @@ func TestQuantityReadsTextsWithinTheLimitsAsBefore(t *testing.T) {
 	for _, text := range []string{"", "abc", "1e", "1e1.5", "1KiB", "1e5e5"} {
 		if _, err := Quantity(text); err == nil {
 			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+// TestNegativeQuantities checks that no negative quantity is accepted, whatever its notation, and that the sign of an
+// exponent is no sign of the quantity.
+func TestNegativeQuantities(t *testing.T) {
+	for _, text := range []string{"0", "-0", "-0.0", "-0Gi", "1e-3", "5E-2"} {
+		if _, err := Quantity(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range acceptedQuantities {
+		text = "-" + strings.TrimLeft(text, "+-")
+		q, err := resource.ParseQuantity(text)
+		if err != nil || q.Sign() >= 0 {
+			continue
+		}
+		if _, err := Quantity(text); len(text) <= MaxQuantity && (err == nil || !strings.Contains(err.Error(), "is negative; write 0 or more")) {
+			t.Errorf("%q: %v", text, err)
+		}
+		template := `{"spec":{"containers":[{"resources":{"requests":{"memory":"` + text + `"}}}]}}`
+		if fault := Check([]byte(template), RawShape[corev1.PodTemplateSpec](), "spec.driver.template"); fault == nil {
+			t.Errorf("%q is accepted in an object", text)
 		}
 	}
 }

@@ -42,20 +42,22 @@ func Sum(tasks ...Task) corev1.ResourceList {
 //   - A request of the pod as a whole (spec.resources) replaces the amount. A limit of the pod as a whole counts as its
 //     request only if no container requests the resource.
 //   - Finally, spec.overhead, the overhead of the runtime class, is added.
+//
+// A negative amount counts as zero. The API server refuses it, but only when the pod is created.
 func Requests(pod *corev1.Pod) corev1.ResourceList {
 	if pod == nil {
 		return corev1.ResourceList{}
 	}
 	sum := peak(&pod.Spec, requests)
 	if whole := pod.Spec.Resources; whole != nil {
-		for name, amount := range whole.Limits {
+		for name, amount := range clone(whole.Limits) {
 			if _, found := sum[name]; !found {
-				sum[name] = amount.DeepCopy()
+				sum[name] = amount
 			}
 		}
 		maps.Copy(sum, clone(whole.Requests))
 	}
-	add(sum, pod.Spec.Overhead)
+	add(sum, clone(pod.Spec.Overhead))
 	return withoutZeros(sum)
 }
 
@@ -71,7 +73,7 @@ func Limits(pod *corev1.Pod) corev1.ResourceList {
 	if pod.Spec.Resources != nil {
 		maps.Copy(sum, clone(pod.Spec.Resources.Limits))
 	}
-	for name, amount := range pod.Spec.Overhead {
+	for name, amount := range clone(pod.Spec.Overhead) {
 		if _, limited := sum[name]; limited {
 			add(sum, corev1.ResourceList{name: amount})
 		}
@@ -108,9 +110,13 @@ func withoutZeros(list corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
+// clone returns a copy of a list in which negative amounts are zero.
 func clone(list corev1.ResourceList) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for name, amount := range list {
+		if amount.Sign() < 0 {
+			amount = resource.Quantity{Format: amount.Format}
+		}
 		out[name] = amount.DeepCopy()
 	}
 	return out

@@ -60,6 +60,8 @@ func TestRequests(t *testing.T) {
 			map[string]string{"cpu": "1250m", "memory": "1144Mi"}},
 		{"huge pages and devices", `{spec: {containers: [{resources: {limits: {hugepages-2Mi: 4Mi, vendor.example/device: 2}}}, {resources: {limits: {vendor.example/device: 1}}}]}}`,
 			map[string]string{"hugepages-2Mi": "4Mi", "vendor.example/device": "3"}},
+		{"a sidecar with a negative request", `{spec: {containers: [{resources: {requests: {memory: 550Gi}}}, {resources: {requests: {memory: -1000Gi}}}]}}`,
+			map[string]string{"memory": "550Gi"}},
 	} {
 		pod := podOf(t, c.pod)
 		before := pod.DeepCopy()
@@ -185,6 +187,53 @@ func TestSumIsAddition(t *testing.T) {
 		random.Shuffle(len(single), func(i, j int) { single[i], single[j] = single[j], single[i] })
 		if diff := cmp.Diff(inWords(Sum(single...)), inWords(Sum(tasks...))); diff != "" {
 			t.Fatalf("(-one by one +at once):\n%s", diff)
+		}
+	}
+}
+
+// TestNoContainerLowersTheSums checks with random pods that another container, of whatever amounts, never lowers the
+// requests and limits of a pod. The sums once counted negative amounts, so a sidecar could pay for a driver.
+func TestNoContainerLowersTheSums(t *testing.T) {
+	random := rand.New(rand.NewPCG(36, 1))
+	always := corev1.ContainerRestartPolicyAlways
+	amounts := func() corev1.ResourceList {
+		list := corev1.ResourceList{}
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, "nvidia.com/gpu"} {
+			if random.IntN(2) == 0 {
+				list[name] = *resource.NewQuantity(random.Int64N(20)-10, resource.DecimalSI)
+			}
+		}
+		return list
+	}
+	container := func() corev1.Container {
+		c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: amounts(), Limits: amounts()}}
+		if random.IntN(3) == 0 {
+			c.RestartPolicy = &always
+		}
+		return c
+	}
+	for range 2000 {
+		pod := &corev1.Pod{}
+		for range random.IntN(4) {
+			pod.Spec.Containers = append(pod.Spec.Containers, container())
+		}
+		for range random.IntN(4) {
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, container())
+		}
+		pod.Spec.Overhead = amounts()
+		before := map[string]corev1.ResourceList{"requests": Requests(pod), "limits": Limits(pod)}
+		more := pod.DeepCopy()
+		if random.IntN(2) == 0 {
+			more.Spec.Containers = append(more.Spec.Containers, container())
+		} else {
+			more.Spec.InitContainers = append(more.Spec.InitContainers, container())
+		}
+		for what, after := range map[string]corev1.ResourceList{"requests": Requests(more), "limits": Limits(more)} {
+			for name, amount := range before[what] {
+				if have := after[name]; have.Cmp(amount) < 0 || amount.Sign() < 0 {
+					t.Fatalf("the %s of %s fell from %s to %s with another container:\n%+v", what, name, amount.String(), have.String(), more.Spec)
+				}
+			}
 		}
 	}
 }

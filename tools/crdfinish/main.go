@@ -129,10 +129,13 @@ func finishSchema(schema map[string]any, inside bool) {
 
 // The patterns for the exponent of a quantity. The schema of Kubernetes' own type contains looseExponent, which admits
 // fractions and numbers whose computation takes hours. The function narrow replaces it by wholeExponent, which admits
-// only whole exponents of at most two digits.
+// only whole exponents of at most two digits. It also replaces signed by unsigned, because a negative quantity is never
+// valid.
 const (
 	looseExponent = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
 	wholeExponent = `([eE](\+|-)?[0-9]{1,2})`
+	signed        = `^(\+|-)?`
+	unsigned      = `^\+?`
 )
 
 // narrow excludes the values that the schema of a Kubernetes type accepts but its Go type cannot decode. The tests find
@@ -145,8 +148,8 @@ func narrow(schema map[string]any) {
 		schema["minimum"], schema["maximum"] = -1<<31, 1<<31-1
 	case schema["x-kubernetes-int-or-string"] == true:
 		// resource.Quantity
-		schema["pattern"] = strings.Replace(pattern, looseExponent, wholeExponent, 1)
-		schema["maxLength"] = maxQuantity
+		schema["pattern"] = strings.NewReplacer(signed, unsigned, looseExponent, wholeExponent).Replace(pattern)
+		schema["maxLength"], schema["minimum"] = maxQuantity, 0
 	case schema["format"] == "date-time" && pattern == "":
 		// The format date-time allows t and z in lower case, but metav1.Time does not.
 		schema["pattern"] = "^[^tz]*$"

@@ -42,7 +42,7 @@ spec:
 		t.Fatal(err)
 	}
 	for _, want := range []string{"description: ours\n", "description: ours too", "description: kept", "description: of our own type",
-		"minimum: -2147483648", "maximum: 2147483647", `([eE](\+|-)?[0-9]{1,2}))?$`, "pattern: ^[^tz]*$", "pattern: ^2"} {
+		"minimum: -2147483648", "maximum: 2147483647", `([eE](\+|-)?[0-9]{1,2}))?$`, `pattern: ^\+?((`, "minimum: 0", "pattern: ^[^tz]*$", "pattern: ^2"} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
@@ -104,7 +104,7 @@ spec:
 	const want = `{"metadata":{"type":"object"},` +
 		`"spec":{"properties":{"few":{"items":{"type":"string"},"maxItems":20,"type":"array"},` +
 		`"list":{"items":{"items":{"type":"string"},"maxItems":1000,"type":"array"},"maxItems":1000,"type":"array"},` +
-		`"map":{"additionalProperties":{"maxLength":64,"pattern":"^[0-9]*$","x-kubernetes-int-or-string":true},"maxProperties":2000,"type":"object"},` +
+		`"map":{"additionalProperties":{"maxLength":64,"minimum":0,"pattern":"^[0-9]*$","x-kubernetes-int-or-string":true},"maxProperties":2000,"type":"object"},` +
 		`"raw":{"type":"object","x-kubernetes-preserve-unknown-fields":true}},"type":"object"},` +
 		`"status":{"properties":{"list":{"items":{"additionalProperties":{"type":"string"},"maxProperties":20000,"type":"object"},"maxItems":20000,"type":"array"}},"type":"object"}}`
 	text, err := json.Marshal(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties)

@@ -31,8 +31,9 @@ var deliberate = []struct{ path, what, says, why string }{
 	{"driver.podName", "rule", "not a name of a pod", "no pod with another name can be created; the kubeflow definition's pattern means the same, but matches anywhere"},
 	{".port", "minimum -2.147483648e+09", "a port below -2147483648", "Go's IntOrString holds an int32: the kubeflow operator cannot decode it"},
 	{".port", "maximum 2.147483647e+09", "a port above 2147483647", "like the minimum"},
-	{"", "pattern " + strictQuantity, "a quantity with a fraction in its exponent, such as 1e1.5, or with more than two digits there",
+	{"", "pattern " + strictQuantity, "a quantity with a fraction in its exponent, such as 1e1.5, or with more than two digits there, or with a minus sign",
 		"no quantity has a fraction there, so the kubeflow operator cannot decode it; it would compute for hours with an exponent of ten digits"},
+	{"", "minimum 0", "a negative number as a quantity", "the API server refuses pods and claims with a negative amount"},
 	{"", "maxLength ", "a longer text than [Limits](#limits) allows", "the kubeflow operator may compute with a long quantity for hours; no real value of the others is as long"},
 	{"", "maxItems ", "more items than [Limits](#limits) allows", "no application that ran is known to have as many"},
 	{"", "maxProperties ", "more entries than [Limits](#limits) allows", "like items of a list"},
@@ -41,7 +42,7 @@ var deliberate = []struct{ path, what, says, why string }{
 	{"", "rule ", "what [By the operator](#by-the-operator) and [The other kinds](#the-other-kinds) mark as refused by the definition", "the operator refuses the same values when it reconciles the object"},
 }
 
-const strictQuantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
+const strictQuantity = `^\+?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`
 
 // TestPeersManifestsAreAccepted checks that our definitions accept and keep every manifest that the peer's definitions
 // accept, except for the deliberate gaps. The peer's users have such manifests.

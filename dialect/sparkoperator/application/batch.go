@@ -280,11 +280,6 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 			return &dialect.FieldError{Field: batchOptionsField + ".priorityClassName", Message: fmt.Sprintf("%q is not a valid priority class name: %s", conf.Shorten(class), problems[0])}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(options.Resources)) {
-		if amount := options.Resources[name]; amount.Sign() < 0 {
-			return &dialect.FieldError{Field: fmt.Sprintf("%s.resources[%s]", batchOptionsField, name), Message: "is negative; write an amount such as 4 or 8Gi"}
-		}
-	}
 	return nil
 }
 

@@ -336,7 +336,6 @@ func TestBatchRefusals(t *testing.T) {
 		{"an invalid queue of Volcano", `{batchScheduler: volcano, batchSchedulerOptions: {queue: A B}}`, "spec.batchSchedulerOptions.queue", `"A B" is not a valid queue name`},
 		{"an invalid queue of YuniKorn", `{batchScheduler: yunikorn, batchSchedulerOptions: {queue: a/b}}`, "spec.batchSchedulerOptions.queue", `"a/b" is not a valid queue name`},
 		{"an invalid priority class", `{batchScheduler: volcano, batchSchedulerOptions: {priorityClassName: High}}`, "spec.batchSchedulerOptions.priorityClassName", "not a valid priority class"},
-		{"a negative amount", `{batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: -1}}}`, "spec.batchSchedulerOptions.resources[cpu]", "is negative"},
 		{"an invalid size of the driver", `{batchScheduler: volcano, driver: {memory: 1.5g}}`, "spec.driver.memory", ""},
 		{"an invalid size of executors", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
 	} {
