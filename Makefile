@@ -32,7 +32,7 @@ record: go ## record what the real spark-submit sends, for the tests of spark/su
 unit: ## the main module's tests without a cluster
 	go test -short ./...
 
-lint: ## golangci-lint over every module, Vale over Markdown and comments
+lint: ## golangci-lint over every module, Vale over Markdown and comments, govulncheck over the programs
 	tools/lint.sh
 
 generate: ## write what is generated from the types: deep copies, CRDs, clients
@@ -50,7 +50,7 @@ image: build ## IMAGE=name:tag; write the operator's image as a tar, to load int
 	mkdir -p dist
 	bin/sparklocal image operator --tag $(IMAGE) --output dist/spark-operator.tar
 
-dist: go ## sparkctl for every platform, checksums and a krew manifest in dist/; VERSION=v1.2.3, ARGS="--check" builds twice and compares, ARGS=linux/amd64 for one platform
+dist: go ## sparkctl for every platform, the operator's image, bills of materials, checksums and a krew manifest in dist/; VERSION=v1.2.3, ARGS="--check" builds twice and compares, ARGS=linux/amd64 or ARGS=image for one
 	go run -C tools ./dist $(ARGS)
 
 bench: go ## measure everything in one run and write docs/performance.md; ARGS="-plan quick" or ARGS="-only lives" for less

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the linters of .golangci.yml over every module, and tools/prose.sh over the prose. Arguments name the modules to
-# lint instead:
+# Runs the linters of .golangci.yml over every module, tools/prose.sh over the prose, and tools/vuln.sh over the
+# programs. Arguments name the modules to lint instead:
 #
 #   tools/lint.sh [--fix] [DIR...]
 #
@@ -26,6 +26,7 @@ modules=("$@")
 failed=()
 if ((${#modules[@]} == 0)); then
 	"$root/tools/prose.sh" || failed+=(prose)
+	"$root/tools/vuln.sh" || failed+=(vulnerabilities)
 	mapfile -t modules < <(cd "$root" && git ls-files --cached --others --exclude-standard 'go.mod' '*/go.mod' | xargs -n1 dirname | sort)
 fi
 for module in "${modules[@]}"; do

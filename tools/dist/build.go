@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -50,6 +51,26 @@ func (r *release) build(ctx context.Context, root string, p platform, binary str
 		return r.runs(ctx, binary)
 	}
 	return nil
+}
+
+// image builds the operator's image for this machine's processor into the directory out, and returns its bill of
+// materials.
+func (r *release) image(ctx context.Context, root, out string) ([]byte, error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, err
+	}
+	file, err := filepath.Abs(filepath.Join(out, imageTar))
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/sparklocal", "image", "operator",
+		"--source", "..", "--version", r.version, "--tag", imageName+":"+r.version, "--output", file)
+	cmd.Dir = filepath.Join(root, "local")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("image: %w\n%s", err, text)
+	}
+	return r.imageSBOM(imageName, file)
 }
 
 // static checks that a Linux binary needs neither a dynamic loader nor a library. Binaries for macOS and Windows always

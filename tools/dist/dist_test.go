@@ -6,9 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
 // packedRelease returns the directory with the archives of all platforms. The archives contain short texts instead of
@@ -23,11 +26,12 @@ func packedRelease(t *testing.T) string {
 		write(t, binaries[p], "binary for "+p.String())
 	}
 	write(t, filepath.Join(dir, "LICENSE"), "license")
-	sums, err := r.pack(binaries, filepath.Join(dir, "LICENSE"), out)
+	boms := map[string][]byte{platforms[0].bom(): []byte("{}")}
+	sums, err := r.pack(binaries, boms, filepath.Join(dir, "LICENSE"), out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := r.pack(binaries, filepath.Join(dir, "LICENSE"), out)
+	again, err := r.pack(binaries, boms, filepath.Join(dir, "LICENSE"), out)
 	if err != nil || again != sums {
 		t.Errorf("the second time the checksums differ (%v):\n%s\n%s", err, sums, again)
 	}
@@ -60,12 +64,13 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 	return string(text)
 }
 
-// TestChecksums checks that sha256sum accepts the file SHA256SUMS for the archives of all platforms.
+// TestChecksums checks that sha256sum accepts the file SHA256SUMS for the archives of all platforms, and for the one
+// bill of materials.
 func TestChecksums(t *testing.T) {
 	cmd := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 	cmd.Dir = packedRelease(t)
-	if n := strings.Count(output(t, cmd), ": OK\n"); n != len(platforms) {
-		t.Errorf("%d archives are correct, want %d", n, len(platforms))
+	if n := strings.Count(output(t, cmd), ": OK\n"); n != len(platforms)+1 {
+		t.Errorf("%d files are correct, want %d", n, len(platforms)+1)
 	}
 }
 
@@ -120,6 +125,9 @@ func TestBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	output(t, exec.Command("tar", "-C", bin, "-xf", filepath.Join(out, here.archive())))
+	if names := componentNames(t, filepath.Join(out, here.bom())); !slices.Contains(names, "github.com/spf13/cobra") || !slices.Contains(names, "std") {
+		t.Errorf("the bill of materials lacks modules: %v", names)
+	}
 	if err := os.Rename(filepath.Join(bin, "sparkctl"), filepath.Join(bin, "kubectl-spark")); err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +142,48 @@ func TestBuild(t *testing.T) {
 	if text := output(t, exec.Command("kubectl", "spark", "version", "--short")); text != "v1.2.3-test\n" {
 		t.Errorf("kubectl spark version prints %q", text)
 	}
+}
+
+// TestImageSBOM builds the operator's image, and checks that its bill of materials lists the program, a module that the
+// program contains, and every other file of the image.
+func TestImageSBOM(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the operator's image")
+	}
+	t.Setenv("VERSION", "v1.2.3-test")
+	out := t.TempDir()
+	if err := run(t.Context(), "../..", out, []string{operatorImage}, false); err != nil {
+		t.Fatal(err)
+	}
+	names := componentNames(t, filepath.Join(out, imageTar+sbomSuffix))
+	files, err := imageFiles(filepath.Join(out, imageTar))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		if !slices.Contains(names, "/"+file.name) {
+			t.Errorf("the bill of materials lacks the file /%s", file.name)
+		}
+	}
+	if !slices.Contains(names, "sigs.k8s.io/controller-runtime") || !slices.Contains(names, "std") {
+		t.Errorf("the bill of materials lacks modules: %v", names)
+	}
+	sums := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
+	sums.Dir = out
+	output(t, sums)
+}
+
+// componentNames returns the names of the components in a bill of materials.
+func componentNames(t *testing.T, file string) (names []string) {
+	t.Helper()
+	bom := new(cdx.BOM)
+	if err := cdx.NewBOMDecoder(strings.NewReader(read(t, file)), cdx.BOMFileFormatJSON).Decode(bom); err != nil {
+		t.Fatal(err)
+	}
+	for _, component := range *bom.Components {
+		names = append(names, component.Name)
+	}
+	return names
 }
 
 // TestStatic checks that static returns an error for a binary that needs a dynamic loader.

@@ -1,10 +1,12 @@
-// Command dist builds sparkctl for every platform, and writes the archives, their checksums and the manifest for krew
-// into a directory:
+// Command dist builds sparkctl for every platform and the operator's image for this machine's processor. It writes the
+// archives, a bill of materials of each binary and of the image, their checksums and the manifest for krew into a
+// directory:
 //
 //	dist [-check] [-out DIR] [PLATFORM...]
 //
-// A platform has the form linux/amd64. If no platform is named, dist builds all platforms. With -check, dist builds
-// everything a second time from a copy of the sources in another directory, and compares the checksums.
+// A platform has the form linux/amd64; "image" stands for the operator's image. If no platform is named, dist builds
+// everything. With -check, dist builds everything a second time from a copy of the sources in another directory, and
+// compares the checksums.
 //
 // These environment variables override the values that dist reads from Git: VERSION is the version of the release,
 // REVISION is its commit, and SOURCE_DATE_EPOCH is the modification time of the files in the archives. DOWNLOADS is the
@@ -21,6 +23,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +38,14 @@ var platforms = []platform{
 }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
+
+// operatorImage is the argument that stands for the operator's image. imageTar is the file with the image, and
+// imageName is the name that the chart looks for.
+const (
+	operatorImage = "image"
+	imageTar      = "spark-operator.tar"
+	imageName     = "docker.io/sparkoperator/spark-operator"
+)
 
 // release contains the inputs of the build. Together with the sources and the version of Go, it determines each byte of
 // the archives.
@@ -65,11 +76,15 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(names)
+	chosen, err := choose(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == operatorImage }))
 	if err != nil {
 		return err
 	}
-	sums, err := r.write(ctx, root, out, chosen)
+	withImage := len(names) == 0 || slices.Contains(names, operatorImage)
+	if len(names) == 1 && withImage {
+		chosen = nil
+	}
+	sums, err := r.write(ctx, root, out, chosen, withImage)
 	if err != nil || !check {
 		return err
 	}
@@ -81,7 +96,7 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 	if err := copySources(ctx, root, filepath.Join(other, "sources")); err != nil {
 		return err
 	}
-	again, err := r.write(ctx, filepath.Join(other, "sources"), filepath.Join(other, "dist"), chosen)
+	again, err := r.write(ctx, filepath.Join(other, "sources"), filepath.Join(other, "dist"), chosen, withImage)
 	if err != nil {
 		return err
 	}
@@ -138,23 +153,31 @@ func choose(names []string) ([]platform, error) {
 	return chosen, nil
 }
 
-// write builds the platforms from the sources in root, writes everything into the directory out, and returns the
-// checksums.
-func (r *release) write(ctx context.Context, root, out string, chosen []platform) (string, error) {
+// write builds the platforms and, if withImage is true, the operator's image from the sources in root. It writes
+// everything into the directory out, and returns the checksums.
+func (r *release) write(ctx context.Context, root, out string, chosen []platform, withImage bool) (string, error) {
 	stage, err := os.MkdirTemp("", "sparkctl")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(stage)
-	binaries := map[platform]string{}
+	binaries, boms := map[platform]string{}, map[string][]byte{}
 	for _, p := range chosen {
 		binary := filepath.Join(stage, p.os+"-"+p.arch)
 		if err := r.build(ctx, root, p, binary); err != nil {
 			return "", fmt.Errorf("%s: %w", p, err)
 		}
 		binaries[p] = binary
+		if boms[p.bom()], err = r.binarySBOM("sparkctl", binary); err != nil {
+			return "", err
+		}
 	}
-	return r.pack(binaries, filepath.Join(root, "LICENSE"), out)
+	if withImage {
+		if boms[imageTar+sbomSuffix], err = r.image(ctx, root, out); err != nil {
+			return "", err
+		}
+	}
+	return r.pack(binaries, boms, filepath.Join(root, "LICENSE"), out)
 }
 
 // copySources copies the files that Git tracks to another directory.

@@ -6,10 +6,13 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +24,9 @@ func (p platform) archive() string {
 	}
 	return fmt.Sprintf("sparkctl_%s_%s.tar.gz", p.os, p.arch)
 }
+
+// bom returns the file name of a platform's bill of materials.
+func (p platform) bom() string { return fmt.Sprintf("sparkctl_%s_%s%s", p.os, p.arch, sbomSuffix) }
 
 // suffix returns the suffix of a program's file name on the platform, such as ".exe".
 func (p platform) suffix() string {
@@ -36,19 +42,11 @@ type packed struct {
 	mode       os.FileMode
 }
 
-// pack packs the binaries into archives. It writes the archives, their checksums (SHA256SUMS) and the manifest for krew
-// (spark.yaml) into the directory out, and overwrites earlier files. It returns the checksums.
-func (r *release) pack(binaries map[platform]string, license, out string) (string, error) {
-	old, err := filepath.Glob(filepath.Join(out, "sparkctl_*"))
-	if err != nil {
-		return "", err
-	}
-	for _, path := range old {
-		if err := os.Remove(path); err != nil {
-			return "", err
-		}
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
+// pack packs the binaries into archives. It writes the archives, the bills of materials by their names, the checksums
+// of both (SHA256SUMS) and the manifest for krew (spark.yaml) into the directory out, and overwrites earlier files. It
+// returns the checksums.
+func (r *release) pack(binaries map[platform]string, boms map[string][]byte, license, out string) (string, error) {
+	if err := clear(out); err != nil {
 		return "", err
 	}
 	var sums, manifest strings.Builder
@@ -65,10 +63,32 @@ func (r *release) pack(binaries map[platform]string, license, out string) (strin
 		fmt.Fprintf(&sums, "%s  %s\n", sum, p.archive())
 		manifest.WriteString(r.manifestOf(p, sum))
 	}
+	for _, name := range slices.Sorted(maps.Keys(boms)) {
+		if err := os.WriteFile(filepath.Join(out, name), boms[name], 0o644); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(boms[name]), name)
+	}
 	if err := os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
 		return "", err
 	}
 	return sums.String(), os.WriteFile(filepath.Join(out, "spark.yaml"), []byte(manifest.String()), 0o644)
+}
+
+// clear makes the directory out, and removes what an earlier release left there.
+func clear(out string) error {
+	for _, pattern := range []string{"sparkctl_*", "*" + sbomSuffix} {
+		old, err := filepath.Glob(filepath.Join(out, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range old {
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return os.MkdirAll(out, 0o755)
 }
 
 // writeArchive writes an archive, and returns its checksum.
