@@ -14,7 +14,7 @@ import (
 type Rules interface {
 	// Faults returns a fault for each rule that the custom resource breaks.
 	Faults(*Subject) []*FieldError
-	// ExposureFaults returns a fault for each rule that an Ingress or route breaks.
+	// ExposureFaults returns a fault for each rule that an Ingress, a route or a Service breaks.
 	ExposureFaults(*Exposing) []*FieldError
 }
 
@@ -47,8 +47,6 @@ type Pod struct {
 	// Field is the field of the custom resource that describes the pod. ImageField and AccountField are the fields of
 	// the Spark container's image and of the service account.
 	Field, ImageField, AccountField string
-	// OperatorAccount is true if the operator's configuration, and not the custom resource, names the service account.
-	OperatorAccount bool
 	// Image is the image of the Spark container.
 	Image string
 	// Worker is true for executors and workers, whose number Workers returns. All other pods exist once.
@@ -66,8 +64,11 @@ type Workers struct {
 	Unlimited bool
 }
 
-// Exposing is an Ingress or a route that the custom resource requests. It contains only values from the custom
-// resource, not values from the operator's configuration.
+// ServiceKind is the kind of an Exposing that is a Service.
+const ServiceKind = "Service"
+
+// Exposing is an Ingress, a route or a Service that the custom resource requests. It contains only values from the
+// custom resource, not values from the operator's configuration.
 type Exposing struct {
 	Kind string
 	// Hosts are the host names. An empty value means all hosts.
@@ -79,31 +80,71 @@ type Exposing struct {
 	AnnotationsField string
 }
 
+// These are keys with a number of executors.
+const (
+	keyInstances        = "spark.executor.instances"
+	keyMaximum          = "spark.dynamicAllocation.maxExecutors"
+	keyStreamingMaximum = "spark.streaming.dynamicAllocation.maxExecutors"
+)
+
+// ServiceFaults returns a fault for each rule that the annotations of a Service break. The argument rules may be nil.
+func ServiceFaults(rules Rules, field string, annotations map[string]string) []*FieldError {
+	if rules == nil || len(annotations) == 0 {
+		return nil
+	}
+	return rules.ExposureFaults(&Exposing{Kind: ServiceKind, Annotations: annotations, AnnotationsField: field})
+}
+
 // ExecutorCount returns the maximum number of executors with a Spark configuration, and whether the number is
-// unlimited. The argument fallback is the number of executors if the configuration sets none.
+// unlimited. The result key is the key that sets the maximum. The argument fallback is the number of executors if the configuration sets none.
 //
 // The result is never lower than the number that Spark reads, because the result is compared with a limit.
 // ExecutorCount replaces references such as ${spark.n}, as the driver does. A value that it cannot read counts as
 // unlimited, because Spark may be able to read it: the driver has environment variables, and Java accepts digits of
 // every script.
-func ExecutorCount(c *conf.Conf, fallback int) (most int64, unlimited bool) {
+func ExecutorCount(c *conf.Conf, fallback int) (key string, most int64, unlimited bool) {
 	c = c.Clone()
 	for _, key := range setAtLaunch {
 		c.Set(key, "unknown") // so that a number with a reference to the key cannot be read
 	}
-	key := "spark.executor.instances"
 	dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false)
-	if err != nil {
-		return math.MaxInt32, true
+	streaming, wrong := c.Bool("spark.streaming.dynamicAllocation.enabled", false)
+	if err != nil || wrong != nil {
+		return keyInstances, math.MaxInt32, true
 	}
+	keys := []string{keyInstances}
 	if dynamic {
-		key, fallback = "spark.dynamicAllocation.maxExecutors", math.MaxInt32 // Spark's default is Int.MaxValue
+		keys[0] = keyMaximum
 	}
-	n, err := c.Int(key, fallback)
-	if err != nil {
-		return math.MaxInt32, true
+	if streaming { // a program that opens no StreamingContext still has the executors of the other key
+		keys = append(keys, keyStreamingMaximum)
 	}
-	return int64(n), dynamic && n == math.MaxInt32
+	key = keys[0]
+	for _, at := range keys {
+		if at != keyInstances {
+			fallback = math.MaxInt32 // Spark's default is Int.MaxValue
+		}
+		n, err := c.Int(at, fallback)
+		if err != nil || at != keyInstances && n == math.MaxInt32 {
+			return at, math.MaxInt32, true
+		}
+		if int64(n) > most {
+			key, most = at, int64(n)
+		}
+	}
+	return key, most, false
+}
+
+// ExecutorWorkers returns the maximum number of executors with a Spark configuration. The arguments instances and
+// maximum are the fields of the custom resource for a fixed number and for the maximum of dynamic allocation.
+func ExecutorWorkers(c *conf.Conf, fallback int, instances, maximum string) (w Workers) {
+	var key string
+	key, w.Max, w.Unlimited = ExecutorCount(c, fallback)
+	w.Field = map[string]string{keyInstances: instances, keyMaximum: maximum}[key]
+	if w.Field == "" {
+		w.Field = "spec.sparkConf[" + key + "]"
+	}
+	return w
 }
 
 // setAtLaunch are the keys for which the driver may have another number than the configuration of the custom resource,

@@ -17,6 +17,8 @@ import (
 func TestExecutorCountIsNeverTooLow(t *testing.T) {
 	const (
 		instances, most = "spark.executor.instances", "spark.dynamicAllocation.maxExecutors"
+		streaming       = "spark.streaming.dynamicAllocation.enabled"
+		streamingMost   = "spark.streaming.dynamicAllocation.maxExecutors"
 		enabled, on, n  = "spark.dynamicAllocation.enabled", "spark.on", "spark.n"
 	)
 	for name, c := range map[string]struct {
@@ -45,6 +47,11 @@ func TestExecutorCountIsNeverTooLow(t *testing.T) {
 		"dynamic allocation with a text":             {map[string]string{enabled: "true", most: "many"}, math.MaxInt32, true},
 		"dynamic allocation with a maximum of 0":     {map[string]string{enabled: "true", most: "0"}, 0, false},
 		"a switch that is no switch":                 {map[string]string{instances: "7", enabled: "on", most: "50"}, math.MaxInt32, true},
+		"streaming":                                  {map[string]string{instances: "7", streaming: "true", streamingMost: "50"}, 50, false},
+		"streaming with fewer than without":          {map[string]string{instances: "7", streaming: "true", streamingMost: "5"}, 7, false},
+		"streaming without a maximum":                {map[string]string{instances: "7", streaming: "true"}, math.MaxInt32, true},
+		"streaming and dynamic allocation":           {map[string]string{enabled: "true", most: "50", streaming: "true", streamingMost: "5"}, 50, false},
+		"streaming with a switch that is no switch":  {map[string]string{streaming: "on"}, math.MaxInt32, true},
 		"a reference":                                {map[string]string{instances: "${spark.n}", n: "5"}, 5, false},
 		"a reference in a number":                    {map[string]string{instances: "1${spark.n}", n: "5"}, 15, false},
 		"a reference to a reference":                 {map[string]string{instances: "${spark.m}", "spark.m": "${spark.n}", n: " 5 "}, 5, false},
@@ -63,7 +70,7 @@ func TestExecutorCountIsNeverTooLow(t *testing.T) {
 		"a port that the launch sets":                {map[string]string{instances: "${spark.driver.blockManager.port}"}, math.MaxInt32, true},
 	} {
 		settings := conf.FromMap(c.conf)
-		got, unlimited := ExecutorCount(settings, 2)
+		_, got, unlimited := ExecutorCount(settings, 2)
 		if got != c.want || unlimited != c.unlimited {
 			t.Errorf("%s: %d, unlimited %v, want %d, %v", name, got, unlimited, c.want, c.unlimited)
 		}

@@ -105,7 +105,17 @@ func (e *Exposure) Allowed(asked *dialect.Exposing) bool {
 	if e.Rules == nil {
 		return true
 	}
-	faults := e.Rules.ExposureFaults(asked)
+	return e.refuse(e.Rules.ExposureFaults(asked))
+}
+
+// AllowedService reports whether the rules of the platform allow the annotations of a Service. The argument field is the
+// field that sets them. If they do not, AllowedService adds their errors to the Exposure.
+func (e *Exposure) AllowedService(field string, annotations map[string]string) bool {
+	return e.refuse(dialect.ServiceFaults(e.Rules, field, annotations))
+}
+
+// refuse adds faults to the Exposure, and reports whether there are none.
+func (e *Exposure) refuse(faults []*dialect.FieldError) bool {
 	for _, fault := range faults {
 		e.Problems = append(e.Problems, lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()})
 	}

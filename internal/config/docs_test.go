@@ -74,6 +74,9 @@ func unwritten(kind reflect.Type, written map[string]any, path string) (missing 
 			continue // not in the file
 		}
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" {
+			continue // not in the file
+		}
 		if field.Anonymous && name == "" {
 			missing = append(missing, unwritten(field.Type, written, path)...)
 			continue

@@ -76,6 +76,50 @@ func configWithRules(t *testing.T, rules string) config.Configuration {
 // unchanged is a piece of YAML that does not change a manifest.
 const unchanged = "{}"
 
+// podPieces returns for each kind a piece that sets something in the template of a pod, and podFields the fields that
+// messages about such a pod name.
+func podPieces(spec string) [5]string {
+	return [5]string{
+		`spec: {executor: {template: {spec: {` + spec + `}}}}`, `spec: {template: {executor: {template: {spec: {` + spec + `}}}}}`, `spec: {executor: {template: {spec: {` + spec + `}}}}`,
+		`spec: {executorSpec: {podTemplateSpec: {spec: {` + spec + `}}}}`, `spec: {workerSpec: {statefulSetSpec: {template: {spec: {` + spec + `}}}}}`,
+	}
+}
+
+var podFields = [5]string{"spec.executor", "spec.template.executor", "spec.executor", "spec.executorSpec", "spec.workerSpec"}
+
+// ingressPieces returns for each kind with an Ingress a piece that annotates it, and ingressFields the fields.
+func ingressPieces(annotation string) [5]string {
+	const options = `driverIngressOptions: [{servicePort: 4040, servicePortName: ui, ingressURLFormat: "x.a.org", ingressAnnotations: {`
+	return [5]string{
+		`spec: {` + options + annotation + `}}]}`, `spec: {template: {` + options + annotation + `}}]}}`, `spec: {ui: {ingressURLFormat: "x.a.org", ingressAnnotations: {` + annotation + `}}}`,
+		`spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 4040}]}, ingressMetadata: {name: ui, annotations: {` + annotation + `}}, ingressSpec: {rules: [{host: x.a.org}]}}]}`, ``,
+	}
+}
+
+func ingressFields(key string) [5]string {
+	return [5]string{
+		"spec.driverIngressOptions[0].ingressAnnotations[" + key + "]", "spec.template.driverIngressOptions[0].ingressAnnotations[" + key + "]",
+		"spec.ui.ingressAnnotations[" + key + "]", "spec.driverServiceIngressList[0].ingressMetadata.annotations[" + key + "]",
+	}
+}
+
+// hostAnnotation publishes a Service by external-dns. servicePieces annotate a Service of each kind with it, and
+// serviceFields are the fields.
+const hostAnnotation = "external-dns.alpha.kubernetes.io/hostname"
+
+var (
+	servicePieces = [5]string{
+		`spec: {driver: {serviceAnnotations: {` + hostAnnotation + `: bank.org}}}`, `spec: {template: {sparkUIOptions: {serviceAnnotations: {` + hostAnnotation + `: bank.org}}}}`,
+		`spec: {server: {service: {metadata: {annotations: {` + hostAnnotation + `: bank.org}}}}}`,
+		`spec: {driverServiceIngressList: [{serviceMetadata: {name: ui, annotations: {` + hostAnnotation + `: bank.org}}, serviceSpec: {ports: [{port: 4040}]}, ingressMetadata: {name: ui}, ingressSpec: {rules: [{host: x.a.org}]}}]}`,
+		`spec: {masterSpec: {serviceMetadata: {annotations: {` + hostAnnotation + `: bank.org}}}}`,
+	}
+	serviceFields = [5]string{
+		"spec.driver.serviceAnnotations[" + hostAnnotation + "]", "spec.template.sparkUIOptions.serviceAnnotations[" + hostAnnotation + "]", "spec.server.service.metadata.annotations[" + hostAnnotation + "]",
+		"spec.driverServiceIngressList[0].serviceMetadata.annotations[" + hostAnnotation + "]", "spec.masterSpec.serviceMetadata.annotations[" + hostAnnotation + "]",
+	}
+)
+
 // TestPolicyOfAllKinds checks each rule with an object of each kind. The review must accept the object without the
 // rule, and reject it with the rule. The rejection must name the field, the rule and the owner. A pass must then create
 // nothing and write the same message into the status.
@@ -216,6 +260,77 @@ func TestPolicyOfAllKinds(t *testing.T) {
 				"spec.driverServiceIngressList[0].ingressSpec.tls[0].hosts",
 			},
 			`the host "x.b.org" is not allowed by the rule ingress.hosts of the policy p (owner: data team); allowed are: *.a.org`,
+		},
+		"images of other teams": {
+			`{name: p, images: {allowed: ["docker.io/*"]}}`, [5]string{unchanged, unchanged, unchanged, unchanged, unchanged},
+			[5]string{"spec.image", "spec.template.image", "spec.image", "spec.sparkConf[spark.kubernetes.container.image]", "spec.masterSpec"},
+			`the image "spark:4" is not allowed by the rule images of the policy p (owner: data team); allowed are: docker.io/* (* stands for no slash; the owner of the policy can write ** for any characters)`,
+		},
+		"runtime classes": {
+			`{name: p, runtimeClasses: {allowed: []}}`, podPieces(`runtimeClassName: runc`), podFields,
+			`the runtime class "runc" is not allowed by the rule runtimeClasses of the policy p (owner: data team); remove it`,
+		},
+		"schedulers": {
+			`{name: p, schedulers: {allowed: []}}`, podPieces(`schedulerName: mine`), podFields,
+			`the scheduler "mine" is not allowed by the rule schedulers of the policy p (owner: data team); remove it`,
+		},
+		"limits of a sidecar": {
+			`{name: p, limits: {hard: {limits.memory: 1Ti}}}`, podPieces(`containers: [{name: spark}, {name: side, image: a}]`),
+			[5]string{"spec.executor", "spec.template.executor", "spec.executor", "spec.executorSpec", "spec.masterSpec"},
+			`without a limit for memory is not allowed by the rule limits.hard[limits.memory] of the policy p (owner: data team); set its limit`,
+		},
+		"GPUs": {
+			`{name: p, limits: {hard: {requests.nvidia.com/gpu: 1}}}`, podPieces(`containers: [{name: spark}, {name: side, image: a, resources: {limits: {nvidia.com/gpu: 2}}}]`),
+			[5]string{"spec", "spec.template", "spec", "spec", "spec"},
+			`of the pods' requests for nvidia.com/gpu is not allowed by the rule limits.hard[requests.nvidia.com/gpu] of the policy p (owner: data team); use at most 1`,
+		},
+		"devices by a resource claim": {
+			`{name: p, limits: {hard: {requests.nvidia.com/gpu: 1}}}`, podPieces(`resourceClaims: [{name: gpu, resourceClaimTemplateName: gpus}]`), podFields,
+			`the resource claim gpu, whose devices the operator cannot count, is not allowed by the rule limits.hard[requests.nvidia.com/gpu] of the policy p (owner: data team)`,
+		},
+		"no maximum of Spark Streaming": {
+			`{name: p, limits: {cores: 1000}}`,
+			[5]string{
+				`spec: {sparkConf: {spark.streaming.dynamicAllocation.enabled: "true"}}`, `spec: {template: {sparkConf: {spark.streaming.dynamicAllocation.enabled: "true"}}}`,
+				`spec: {sparkConf: {spark.streaming.dynamicAllocation.enabled: "true"}}`, `spec: {sparkConf: {spark.streaming.dynamicAllocation.enabled: "true"}}`, ``,
+			},
+			[5]string{
+				"spec.sparkConf[spark.streaming.dynamicAllocation.maxExecutors]", "spec.template.sparkConf[spark.streaming.dynamicAllocation.maxExecutors]",
+				"spec.sparkConf[spark.streaming.dynamicAllocation.maxExecutors]", "spec.sparkConf[spark.streaming.dynamicAllocation.maxExecutors]",
+			},
+			`an unlimited or unreadable number of executors is not allowed by the rule limits of the policy p (owner: data team); set a maximum as a plain number`,
+		},
+		"Hive's packages": {
+			`{name: p, packages: {allowed: ["org.apache.spark:*"]}}`,
+			[5]string{
+				`spec: {sparkConf: {spark.sql.hive.metastore.jars: maven}}`, `spec: {template: {sparkConf: {spark.sql.hive.metastore.jars: maven}}}`,
+				`spec: {sparkConf: {spark.sql.hive.metastore.jars: maven}}`, `spec: {sparkConf: {spark.sql.hive.metastore.jars: maven}}`, ``,
+			},
+			[5]string{
+				"spec.sparkConf[spark.sql.hive.metastore.jars]", "spec.template.sparkConf[spark.sql.hive.metastore.jars]",
+				"spec.sparkConf[spark.sql.hive.metastore.jars]", "spec.sparkConf[spark.sql.hive.metastore.jars]",
+			},
+			`the package "org.apache.hive:hive-metastore:*" is not allowed by the rule packages of the policy p`,
+		},
+		"hosts of an alias": {
+			`{name: p, ingress: {hosts: {allowed: ["*.a.org"]}}}`, ingressPieces(`nginx.ingress.kubernetes.io/server-alias: "x.a.org, bank.org"`), ingressFields("nginx.ingress.kubernetes.io/server-alias"),
+			`the host "bank.org" is not allowed by the rule ingress.hosts of the policy p (owner: data team); allowed are: *.a.org`,
+		},
+		"hosts of Services": {
+			`{name: p, ingress: {hosts: {allowed: ["*.a.org"]}}}`, servicePieces, serviceFields,
+			`the host "bank.org" is not allowed by the rule ingress.hosts of the policy p (owner: data team); allowed are: *.a.org`,
+		},
+		"configuration of HAProxy": {
+			``, ingressPieces(`haproxy-ingress.github.io/config-backend: x`), ingressFields("haproxy-ingress.github.io/config-backend"),
+			`a snippet, which can read the credentials of the ingress controller, is not allowed by the operator's setting policy.allowSnippetAnnotations (owner: data team); remove the annotation`,
+		},
+		"logins by another server": {
+			``, ingressPieces(`nginx.ingress.kubernetes.io/auth-url: "http://evil.org"`), ingressFields("nginx.ingress.kubernetes.io/auth-url"),
+			`a snippet, which can read the credentials of the ingress controller, is not allowed by the operator's setting policy.allowSnippetAnnotations (owner: data team); remove the annotation`,
+		},
+		"annotations that nobody knows": {
+			`{name: p, level: baseline}`, ingressPieces(`traefik.ingress.kubernetes.io/router.middlewares: other-auth@kubernetescrd`), ingressFields("traefik.ingress.kubernetes.io/router.middlewares"),
+			`the annotation is not allowed by the rule ingress.annotations of the policy p (owner: data team); allowed are: `,
 		},
 		"snippets": {
 			``,

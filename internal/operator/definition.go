@@ -9,8 +9,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"k8s.io/pod-security-admission/api"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/sparkoperator/spark-operator/internal/policy"
 )
 
 // publishedSchema is the part of a schema published by the API server (OpenAPI v3) that shows which fields the API
@@ -53,6 +58,21 @@ func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKi
 		return nil, fmt.Errorf("read the schema of %s: %w", kind.GroupVersion(), err)
 	}
 	return missing(text, kind, fields)
+}
+
+// serverVersion returns the version of the API server, by which the rules of the platform judge pods. If the version
+// cannot be read, the result is the zero value, and the rules are strict.
+func serverVersion(mgr manager.Manager) api.Version {
+	var info *version.Info
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err == nil {
+		info, err = client.ServerVersion()
+	}
+	if err != nil {
+		mgr.GetLogger().Error(err, "Could not read the version of the API server; Pod Security is judged by the oldest and by the latest version")
+		return api.Version{}
+	}
+	return policy.ServerVersion(*info)
 }
 
 // missing returns those of the given fields that a kind lacks in a published schema. The argument `text` is the schema

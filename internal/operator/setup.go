@@ -121,6 +121,10 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err := lock.connect(rc, mgr, cfg.LeaderElection); err != nil {
 		return nil, err
 	}
+	cfg.Policy.ServerVersion = serverVersion(mgr)
+	if texts := cfg.Policy.SegmentPatterns(); len(texts) > 0 {
+		mgr.GetLogger().Info("In these patterns of images and repositories, * stands for no slash; ** stands for any characters", "patterns", texts)
+	}
 	op := &Operator{Manager: mgr, config: cfg, settings: settings.New(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	op.sentinels = sentinel.New(op.settings, op.GetLogger())

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,7 @@ type set struct {
 	podSecurity string
 
 	images, serviceAccounts, nodeSelectors, tolerations, priorityClasses *patterns
+	runtimeClasses, schedulers                                           *patterns
 	hosts, classes, annotations, packages, repositories                  *patterns
 	denied                                                               patterns
 	required, labels                                                     []requirement
@@ -103,11 +105,12 @@ func (c *compiler) set(p *Policy, r *Rules) *set {
 	s.images = c.needed("images", r.Images)
 	s.serviceAccounts = c.needed("serviceAccounts", r.ServiceAccounts)
 	s.nodeSelectors, s.tolerations = c.allowed("nodeSelectors", r.NodeSelectors), c.allowed("tolerations", r.Tolerations)
-	s.priorityClasses = c.allowed("priorityClasses", r.PriorityClasses)
+	s.priorityClasses, s.runtimeClasses = c.allowed("priorityClasses", r.PriorityClasses), c.allowed("runtimeClasses", r.RuntimeClasses)
+	s.schedulers = c.allowed("schedulers", r.Schedulers)
 	s.packages, s.repositories = c.allowed("packages", r.Packages), c.allowed("repositories", r.Repositories)
 	s.hosts, s.classes = c.allowed("ingress.hosts", r.Ingress.Hosts), c.allowed("ingress.classes", r.Ingress.Classes)
 	s.annotations = c.allowed("ingress.annotations", r.Ingress.Annotations)
-	s.denied = c.patterns(c.path.Child("sparkConf", "denied"), r.SparkConf.Denied)
+	s.denied = c.patterns(c.path.Child("sparkConf", "denied"), r.SparkConf.Denied, anyCharacter)
 	s.required = c.requirements(c.path.Child("sparkConf", "required"), r.SparkConf.Required)
 	s.labels = c.requirements(c.path.Child("labels", "required"), r.Labels.Required)
 	c.labelKeys(r.Labels.Required)
@@ -136,6 +139,9 @@ func (c *compiler) level(s *set, level string) {
 		if s.podSecurity == "" {
 			s.podSecurity = level
 		}
+		if s.annotations == nil {
+			s.annotations = &harmlessAnnotations
+		}
 	default:
 		c.errs = append(c.errs, field.NotSupported(c.path.Child("level"), level, []string{LevelOpen, LevelBaseline, LevelRestricted}))
 	}
@@ -159,13 +165,14 @@ func (c *compiler) allowed(name string, allowed *Allowed) *patterns {
 	for part := range strings.SplitSeq(name, ".") {
 		path = path.Child(part)
 	}
-	return new(c.patterns(path.Child("allowed"), allowed.Allowed))
+	wildcard := cmp.Or(map[string]string{"images": inImageSegment, "repositories": inURLSegment}[name], anyCharacter)
+	return new(c.patterns(path.Child("allowed"), allowed.Allowed, wildcard))
 }
 
-func (c *compiler) patterns(path *field.Path, texts []string) patterns {
+func (c *compiler) patterns(path *field.Path, texts []string, wildcard string) patterns {
 	var all patterns
 	for i, text := range texts {
-		compiled, err := compilePattern(text)
+		compiled, err := compilePattern(text, wildcard)
 		if err != nil {
 			c.errs = append(c.errs, field.Invalid(path.Index(i), text, err.Error()))
 			continue
@@ -177,7 +184,7 @@ func (c *compiler) patterns(path *field.Path, texts []string) patterns {
 
 func (c *compiler) requirements(path *field.Path, required map[string]string) (all []requirement) {
 	for _, key := range slices.Sorted(maps.Keys(required)) {
-		value, err := compilePattern(required[key])
+		value, err := compilePattern(required[key], anyCharacter)
 		if err != nil {
 			c.errs = append(c.errs, field.Invalid(path.Key(key), required[key], err.Error()))
 			continue
@@ -205,19 +212,27 @@ func (c *compiler) limits(l *Limits) {
 	if l.Memory != nil && l.Memory.Sign() <= 0 {
 		c.errs = append(c.errs, field.Invalid(path.Child("memory"), l.Memory.String(), "must be more than 0"))
 	}
+	for _, name := range slices.Sorted(maps.Keys(l.Hard)) {
+		if !isCounted(string(name)) {
+			c.errs = append(c.errs, field.Invalid(path.Child("hard").Key(string(name)), string(name), "is not an amount of pods; write a name such as limits.memory or requests.nvidia.com/gpu, or use a ResourceQuota"))
+		}
+		if amount := l.Hard[name]; amount.Sign() < 0 {
+			c.errs = append(c.errs, field.Invalid(path.Child("hard").Key(string(name)), amount.String(), "must not be negative"))
+		}
+	}
 	if l.Executors != nil && *l.Executors < 0 {
 		c.errs = append(c.errs, field.Invalid(path.Child("executors"), *l.Executors, "must not be negative"))
 	}
 }
 
-// snippets rejects patterns that allow a snippet annotation (see isSnippet), if the policy denies all snippet
+// snippets rejects patterns that allow a snippet annotation (see rawAnnotations), if the policy denies all snippet
 // annotations.
 func (c *compiler) snippets(p *Policy, r *Rules) {
 	if p.AllowSnippetAnnotations || r.Ingress.Annotations == nil {
 		return
 	}
 	for i, text := range r.Ingress.Annotations.Allowed {
-		if isSnippet(text) && !strings.ContainsAny(text, "*?") {
+		if rawAnnotations.matches(text) && !strings.ContainsAny(text, "*?") {
 			c.errs = append(c.errs, field.Invalid(c.path.Child("ingress", "annotations", "allowed").Index(i), text,
 				"is a snippet annotation, which the policy denies; set policy.allowSnippetAnnotations: true, or remove the pattern"))
 		}

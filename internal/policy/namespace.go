@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/pod-security-admission/api"
 
 	"github.com/sparkoperator/spark-operator/dialect"
 )
@@ -16,6 +17,7 @@ type namespace struct {
 	sets     []*set
 	snippets bool   // snippet annotations are allowed
 	owner    string // of the policy
+	server   api.Version
 }
 
 // For returns the rules of a namespace with the given labels, or nil if there are none. If the labels are unknown
@@ -24,7 +26,7 @@ func (p Policy) For(namespaceLabels map[string]string) dialect.Rules {
 	if len(p.compiled) != len(p.Rules) {
 		p.Prepare(field.NewPath("policy"))
 	}
-	n := &namespace{snippets: p.AllowSnippetAnnotations, owner: p.Owner}
+	n := &namespace{snippets: p.AllowSnippetAnnotations, owner: p.Owner, server: p.ServerVersion}
 	for _, s := range p.compiled {
 		if s.selector == nil || namespaceLabels != nil && s.selector.Matches(labels.Set(namespaceLabels)) {
 			n.sets = append(n.sets, s)
@@ -38,10 +40,14 @@ func (p Policy) For(namespaceLabels map[string]string) dialect.Rules {
 
 // Faults returns a fault for each rule that the custom resource breaks.
 func (n *namespace) Faults(subject *dialect.Subject) []*dialect.FieldError {
-	var r refusals
+	r := refusals{server: n.server}
+	services := serviceAnnotations(subject)
+	for i := range services {
+		r.faults = append(r.faults, n.ExposureFaults(&services[i])...)
+	}
 	for _, s := range n.sets {
 		r.set = s
-		r.labels(subject)
+		r.labels(subject.Labels)
 		r.settings(subject)
 		r.pods(subject)
 	}
@@ -62,9 +68,29 @@ func (n *namespace) ExposureFaults(asked *dialect.Exposing) []*dialect.FieldErro
 	return r.faults
 }
 
+// LostLabels returns a fault for each required label that an update of an object in a namespace takes away: the labels
+// before the update met the rule, and those after it do not.
+func (p Policy) LostLabels(namespaceLabels, before, after map[string]string) []*dialect.FieldError {
+	n, _ := p.For(namespaceLabels).(*namespace)
+	if n == nil {
+		return nil
+	}
+	var r refusals
+	for _, s := range n.sets {
+		for _, required := range s.labels {
+			value, found := before[required.key]
+			if r.set = (&set{name: s.name, owner: s.owner, labels: []requirement{required}}); found && required.value.re.MatchString(value) {
+				r.labels(after)
+			}
+		}
+	}
+	return r.faults
+}
+
 // refusals collects the faults of a custom resource.
 type refusals struct {
 	set    *set // the set whose rules are evaluated
+	server api.Version
 	faults []*dialect.FieldError
 }
 
@@ -98,12 +124,17 @@ func ownedBy(owner string) string {
 }
 
 // oneOf returns the advice about a refused value: a list of the allowed patterns. If no pattern is allowed, it returns
-// the text in the second parameter.
-func oneOf(allowed patterns, otherwise string) string {
+// the text in the second parameter. If a spelling of the value would match a pattern whose stars stand for slashes too,
+// as they did in earlier versions, it says so.
+func oneOf(allowed patterns, otherwise string, spellings ...string) string {
 	if len(allowed) == 0 {
 		return otherwise
 	}
-	return "allowed are: " + allowed.String()
+	advice := "allowed are: " + allowed.String()
+	if slices.ContainsFunc(allowed, func(p pattern) bool { return p.loose != nil && slices.ContainsFunc(spellings, p.loose.MatchString) }) {
+		advice += " (* stands for no slash; the owner of the policy can write ** for any characters)"
+	}
+	return advice
 }
 
 // shown returns a user's value in quotation marks. It cuts a value that is longer than maxValue.

@@ -13,26 +13,42 @@ const regexpPrefix = "regexp:"
 // maxListed is the number of patterns that a message lists.
 const maxListed = 5
 
-// pattern is a compiled pattern, with the text that the administrator wrote.
+// These are the characters for which * and ? stand in patterns. In a pattern of images or of the addresses of
+// repositories, a star that stood for a slash too would let registry.example.com/* allow the images of every team, and
+// https://*.example.com/maven an address on another host.
+const (
+	anyCharacter   = `.`
+	inImageSegment = `[^/]`
+	inURLSegment   = `[^/?#@\\]`
+)
+
+// pattern is a compiled pattern, with the text that the administrator wrote. loose is the pattern with stars that stand
+// for slashes too; nil if that is no difference.
 type pattern struct {
-	text string
-	re   *regexp.Regexp
+	text      string
+	re, loose *regexp.Regexp
 }
 
-// compilePattern compiles a pattern. It matches whole values only.
-func compilePattern(text string) (pattern, error) {
+// compilePattern compiles a pattern in which * and ? stand for the given characters. It matches whole values only.
+func compilePattern(text, wildcard string) (pattern, error) {
 	if strings.TrimSpace(text) == "" {
 		return pattern{}, errors.New("is empty; write a pattern, such as *")
 	}
 	expression, isRegexp := strings.CutPrefix(text, regexpPrefix)
 	if !isRegexp {
-		expression = strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(text))
+		expression = strings.NewReplacer(`\*\*`, `.*`, `\*`, wildcard+`*`, `\?`, wildcard).Replace(regexp.QuoteMeta(text))
 	}
 	re, err := regexp.Compile(`(?s)\A(?:` + expression + `)\z`)
 	if err != nil {
 		return pattern{}, err
 	}
-	return pattern{text: text, re: re}, nil
+	p := pattern{text: text, re: re}
+	if !isRegexp && wildcard != anyCharacter && strings.ContainsAny(strings.ReplaceAll(text, "**", ""), "*?") {
+		loose, err := compilePattern(text, anyCharacter)
+		p.loose = loose.re
+		return p, err
+	}
+	return p, nil
 }
 
 // patterns is a list of compiled patterns. A nil pointer to a list means that the list is not configured.

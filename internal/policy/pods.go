@@ -2,28 +2,25 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 
 // judgesPods reports whether the set has a rule about pods.
 func (s *set) judgesPods() bool {
 	return s.images != nil || s.serviceAccounts != nil || s.nodeSelectors != nil || s.tolerations != nil || s.priorityClasses != nil ||
-		s.limits.Cores != nil || s.limits.Memory != nil || s.podSecurity != "" && s.podSecurity != PodSecurityOff
+		s.runtimeClasses != nil || s.schedulers != nil || len(s.limits.sums()) > 0 || s.podSecurity != "" && s.podSecurity != PodSecurityOff
 }
 
 // pods checks the pods and their number.
 func (r *refusals) pods(subject *dialect.Subject) {
 	s := r.set
-	if s.limits != (Limits{}) {
+	if s.limits.Executors != nil || len(s.limits.sums()) > 0 {
 		r.count(subject.Workers())
 	}
 	if s.priorityClasses != nil {
@@ -41,12 +38,18 @@ func (r *refusals) pods(subject *dialect.Subject) {
 		return
 	}
 	for i := range pods {
-		r.images(&pods[i])
-		r.account(&pods[i])
-		r.placement(&pods[i])
-		r.podSecurity(&pods[i])
+		r.pod(&pods[i])
 	}
 	r.amounts(pods, subject)
+}
+
+// pod checks one pod, whoever creates it.
+func (r *refusals) pod(pod *dialect.Pod) {
+	r.images(pod)
+	r.account(pod)
+	r.placement(pod)
+	r.devices(pod)
+	r.podSecurity(pod)
 }
 
 // unpredictableKeys are keys whose effect on pods only a running JVM can determine.
@@ -69,58 +72,14 @@ func (r *refusals) unpredictable(subject *dialect.Subject) {
 	}
 }
 
-// count checks the number of executors.
-func (r *refusals) count(workers dialect.Workers) {
-	limits := r.set.limits
-	switch {
-	case workers.Unlimited:
-		r.add(workers.Field, "an unlimited or unreadable number of executors", "limits", "set a maximum as a plain number")
-	case limits.Executors != nil && workers.Max > *limits.Executors:
-		r.add(workers.Field, fmt.Sprintf("the number %d", workers.Max), "limits.executors", fmt.Sprintf("use at most %d", *limits.Executors))
-	}
-}
-
-// amounts checks the sums of the requests of all pods.
-func (r *refusals) amounts(pods []dialect.Pod, subject *dialect.Subject) {
-	limits := r.set.limits
-	if limits.Cores == nil && limits.Memory == nil {
-		return
-	}
-	workers := subject.Workers()
-	if workers.Unlimited {
-		return // count refuses it
-	}
-	for _, limit := range []struct {
-		name     corev1.ResourceName
-		rule     string
-		quantity *resource.Quantity
-	}{{corev1.ResourceCPU, "limits.cores", limits.Cores}, {corev1.ResourceMemory, "limits.memory", limits.Memory}} {
-		if limit.quantity == nil {
-			continue
-		}
-		var sum resource.Quantity
-		for i := range pods {
-			amount := gang.Requests(&corev1.Pod{Spec: *pods[i].Spec})[limit.name]
-			if pods[i].Worker && !amount.Mul(workers.Max) {
-				amount = resource.MustParse("8E") // more than any limit
-			}
-			sum.Add(amount)
-		}
-		if sum.Cmp(*limit.quantity) > 0 {
-			r.add("spec", fmt.Sprintf("the sum %s of the pods' requests for %s", sum.String(), limit.name), limit.rule,
-				fmt.Sprintf("use at most %s, with fewer or smaller executors", limit.quantity.String()))
-		}
-	}
-}
-
 // images checks the images of all containers and image volumes of a pod.
 func (r *refusals) images(pod *dialect.Pod) {
 	if r.set.images == nil {
 		return
 	}
 	check := func(field, what, image string) {
-		if !r.set.images.matches(image, canonicalImage(image)) {
-			r.add(field, what+" "+shown(image), "images", oneOf(*r.set.images, ""))
+		if spellings := []string{image, canonicalImage(image)}; !r.set.images.matches(spellings...) {
+			r.add(field, what+" "+shown(image), "images", oneOf(*r.set.images, "", spellings...))
 		}
 	}
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -141,7 +100,7 @@ func (r *refusals) images(pod *dialect.Pod) {
 
 // account checks the service account of a pod.
 func (r *refusals) account(pod *dialect.Pod) {
-	if r.set.serviceAccounts == nil || pod.OperatorAccount {
+	if r.set.serviceAccounts == nil {
 		return
 	}
 	if account := cmp.Or(pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount, "default"); !r.set.serviceAccounts.matches(account) {
@@ -162,11 +121,22 @@ func (r *refusals) placement(pod *dialect.Pod) {
 		}
 	}
 	r.priorityClass(pod.Field, pod.Spec.PriorityClassName)
+	if class := pod.Spec.RuntimeClassName; class != nil {
+		r.named(pod.Field, "the runtime class", *class, "runtimeClasses", r.set.runtimeClasses)
+	}
+	if scheduler := pod.Spec.SchedulerName; scheduler != corev1.DefaultSchedulerName {
+		r.named(pod.Field, "the scheduler", scheduler, "schedulers", r.set.schedulers)
+	}
 }
 
 func (r *refusals) priorityClass(field, class string) {
-	if r.set.priorityClasses != nil && class != "" && !r.set.priorityClasses.matches(class) {
-		r.add(field, "the priority class "+shown(class), "priorityClasses", oneOf(*r.set.priorityClasses, "remove it"))
+	r.named(field, "the priority class", class, "priorityClasses", r.set.priorityClasses)
+}
+
+// named checks a name that a pod may leave out. The parameter rule is the rule with the allowed names.
+func (r *refusals) named(field, what, name, rule string, allowed *patterns) {
+	if allowed != nil && name != "" && !allowed.matches(name) {
+		r.add(field, what+" "+shown(name), rule, oneOf(*allowed, "remove it"))
 	}
 }
 

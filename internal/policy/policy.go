@@ -7,7 +7,9 @@ package policy
 import (
 	"encoding/json"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/pod-security-admission/api"
 )
 
 // Policy configures the rules that apply to custom resources in addition to the operator's own validation. The zero
@@ -21,6 +23,9 @@ type Policy struct {
 	AllowSnippetAnnotations bool `json:"allowSnippetAnnotations,omitempty"`
 	// Rules are sets of rules. Every set whose selector matches applies. Default: none.
 	Rules []Rules `json:"rules,omitempty"`
+	// ServerVersion is the version of the API server, which decides what podSecurity allows. It is no setting. If it is
+	// unknown (the zero value), pods must meet the standards of both the oldest supported version and the latest one.
+	ServerVersion api.Version `json:"-"`
 
 	compiled []*set // of Rules, in their order; written by Prepare
 }
@@ -67,6 +72,9 @@ type Rules struct {
 	Tolerations *Allowed `json:"tolerations,omitempty"`
 	// PriorityClasses of pods and pod groups.
 	PriorityClasses *Allowed `json:"priorityClasses,omitempty"`
+	// RuntimeClasses and Schedulers of pods. The default runtime class and the default scheduler are always allowed.
+	RuntimeClasses *Allowed `json:"runtimeClasses,omitempty"`
+	Schedulers     *Allowed `json:"schedulers,omitempty"`
 	// Ingress are rules for Ingresses and routes.
 	Ingress Ingress `json:"ingress,omitzero"`
 	// Labels are rules for the labels of custom resources.
@@ -77,8 +85,9 @@ type Rules struct {
 	Repositories *Allowed `json:"repositories,omitempty"`
 }
 
-// Allowed lists the patterns of allowed values. An empty list allows no value. In a pattern, * stands for any
-// characters and ? for one character. A pattern that begins with "regexp:" is a regular expression for the whole value.
+// Allowed lists the patterns of allowed values. An empty list allows no value. In a pattern, ** stands for any
+// characters. So do * and, for one character, ?, except that in patterns of images and repositories they stand for no
+// slash. A pattern that begins with "regexp:" is a regular expression for the whole value.
 type Allowed struct {
 	Allowed []string `json:"allowed"`
 }
@@ -96,6 +105,10 @@ type SparkConf struct {
 type Limits struct {
 	Cores  *resource.Quantity `json:"cores,omitempty"`
 	Memory *resource.Quantity `json:"memory,omitempty"`
+	// Hard limits further sums, with names as in spec.hard of a ResourceQuota: requests.nvidia.com/gpu, limits.cpu,
+	// limits.memory, requests.ephemeral-storage. With a name that begins with limits., each container must have that
+	// limit.
+	Hard corev1.ResourceList `json:"hard,omitempty"`
 	// Executors is the number of executors, or of workers of a cluster.
 	Executors *int64 `json:"executors,omitempty"`
 }
@@ -107,7 +120,7 @@ type Ingress struct {
 	Hosts *Allowed `json:"hosts,omitempty"`
 	// Classes are the names of Ingress classes. The default class is always allowed.
 	Classes *Allowed `json:"classes,omitempty"`
-	// Annotations are keys of annotations.
+	// Annotations are keys of annotations. The level baseline allows those of harmlessAnnotations.
 	Annotations *Allowed `json:"annotations,omitempty"`
 }
 
@@ -132,4 +145,22 @@ func (p Policy) NeedsNamespaceLabels() bool {
 		}
 	}
 	return false
+}
+
+// SegmentPatterns returns the patterns of images and repositories that matched more values in earlier versions, in which
+// * also stood for slashes.
+func (p Policy) SegmentPatterns() (texts []string) {
+	for _, s := range p.compiled {
+		for _, list := range []*patterns{s.images, s.repositories} {
+			if list == nil {
+				continue
+			}
+			for _, one := range *list {
+				if one.loose != nil {
+					texts = append(texts, one.text)
+				}
+			}
+		}
+	}
+	return texts
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // labels checks the labels of the custom resource.
-func (r *refusals) labels(subject *dialect.Subject) {
+func (r *refusals) labels(labels map[string]string) {
 	for _, required := range r.set.labels {
-		value, found := subject.Labels[required.key]
+		value, found := labels[required.key]
 		way := "set it to a value that matches " + required.value.text
 		switch {
 		case !found:
@@ -29,6 +29,11 @@ const (
 	keyIvySettings  = "spark.jars.ivySettings"
 	keyJars         = "spark.jars"
 	javaOptions     = "JavaOptions"
+
+	keyHiveJars         = "spark.sql.hive.metastore.jars"
+	keyHiveRepositories = "spark.sql.maven.additionalRemoteRepositories"
+	// hivePackage stands for the packages of Hive that Spark downloads if keyHiveJars is maven.
+	hivePackage = "org.apache.hive:hive-metastore:*"
 )
 
 // settings checks the Spark configuration.
@@ -66,7 +71,9 @@ func (r *refusals) setting(setting dialect.Setting) {
 	switch {
 	case setting.Key == keyPackages:
 		r.packages(setting.Field, setting.Value)
-	case setting.Key == keyRepositories:
+	case setting.Key == keyHiveJars && setting.Value == "maven":
+		r.packages(setting.Field, hivePackage)
+	case setting.Key == keyRepositories, setting.Key == keyHiveRepositories:
 		r.repositories(setting.Field, setting.Value)
 	case setting.Key == keyIvySettings && r.set.repositories != nil:
 		r.add(setting.Field, "the key "+keyIvySettings+", whose file may name any repository,", "repositories", "remove the key")
@@ -123,8 +130,8 @@ func (r *refusals) repositories(field, value string) {
 		return
 	}
 	for _, address := range list(value) {
-		if !r.set.repositories.matches(address, strings.TrimSuffix(address, "/")) {
-			r.add(field, "the repository "+shown(address), "repositories", oneOf(*r.set.repositories, "remove it"))
+		if spellings := []string{address, strings.TrimSuffix(address, "/")}; !r.set.repositories.matches(spellings...) {
+			r.add(field, "the repository "+shown(address), "repositories", oneOf(*r.set.repositories, "remove it", spellings...))
 		}
 	}
 }

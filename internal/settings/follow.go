@@ -225,6 +225,7 @@ func (d *follower) override(values map[string]string) (config.Configuration, []p
 	if next.Policy, err = policy.Parse(text); err != nil {
 		return next, nil, err
 	}
+	next.Policy.ServerVersion = d.live.initial.Policy.ServerVersion
 	if next.Policy.NeedsNamespaceLabels() && !d.live.initial.WatchesNamespaces() {
 		return next, nil, errors.New("policy: a selector needs the labels of namespaces, which the operator watches only if its configuration file has a selector " +
 			"in policy or in namespaces; add a selector to the file and restart the operator")

@@ -79,7 +79,8 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	case !served:
 		return admission.Allowed("")
 	}
-	if req.Operation == admissionv1.Update && startsNothing(req.OldObject.Raw, req.Object.Raw) {
+	inert := req.Operation == admissionv1.Update && startsNothing(req.OldObject.Raw, req.Object.Raw)
+	if inert && !r.relabels(cfg, req) {
 		return admission.Allowed("")
 	}
 	var labels map[string]string
@@ -90,7 +91,30 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 			return unchecked("the operator cannot look up the object's namespace")
 		}
 	}
+	if inert {
+		before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
+		if faults := cfg.Policy.LostLabels(labels, before.Labels, after.Labels); len(faults) > 0 {
+			return refused(req, faults)
+		}
+		return admission.Allowed("")
+	}
 	return r.review(limited, cfg, labels, req)
+}
+
+// relabels reports whether an update changes labels of an object to which the rules of the platform apply. Required
+// labels count for as long as the object exists, for example for the costs of a team.
+func (r *Reviewer) relabels(cfg config.Configuration, req admission.Request) bool {
+	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
+	return after.DeletionTimestamp == nil && !maps.Equal(before.Labels, after.Labels) && r.Kind.Selects(cfg, before) && !sentinel.Is(before)
+}
+
+// metadataOf decodes the metadata of an object. It returns an empty object if it cannot.
+func metadataOf(raw []byte) *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{}
+	if json.Unmarshal(raw, object) != nil {
+		return &metav1.PartialObjectMetadata{}
+	}
+	return object
 }
 
 // review returns the answer for an object with a new or edited spec, in a namespace with the given labels.

@@ -99,3 +99,57 @@ func TestRulesOfThePlatformLetUsersStop(t *testing.T) {
 		}
 	}
 }
+
+// TestRequiredLabelsStay checks updates of metadata for each kind. An update that takes a required label away is
+// refused, with the message of a pass. Every other update is admitted, also if the object never had the label, and
+// while it is being deleted.
+func TestRequiredLabelsStay(t *testing.T) {
+	t.Parallel()
+	h := hook(t)
+	rules, err := policy.Parse(`{owner: data team, rules: [{name: all, labels: {required: {team: "a*"}}}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const missing = `metadata.labels: a custom resource without the label team is not allowed by the rule labels.required of the policy all (owner: data team); set it to a value that matches a*`
+	for _, name := range refusals {
+		labelled, other := h.object(refusal.Must(t, name).Whole), h.object(refusal.Must(t, name).Whole)
+		labelled.SetLabels(map[string]string{"team": "a1", "spark.operator/name": "spark-kubernetes-operator"})
+		labelled.SetFinalizers([]string{"example.com/hold"})
+		other.SetName("other")
+		h.change(func(h *hooked) { h.cfg = schedulersEnabled() })
+		for _, object := range []*unstructured.Unstructured{labelled, other} {
+			if err := h.user.Create(t.Context(), object); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		h.change(func(h *hooked) { h.cfg.Policy = rules })
+		for _, c := range []struct {
+			object *unstructured.Unstructured
+			patch  string
+			want   string
+		}{
+			{labelled, `{"metadata":{"labels":{"team":null}}}`, missing},
+			{labelled, `{"metadata":{"labels":null,"finalizers":null}}`, missing},
+			{labelled, `{"metadata":{"labels":{"team":"b"}}}`, `metadata.labels[team]: the value "b" is not allowed by the rule labels.required of the policy all (owner: data team); set it to a value that matches a*`},
+			{labelled, `{"metadata":{"labels":{"team":"a2","other":"x"}}}`, ""},
+			{labelled, `{"metadata":{"annotations":{"x":"y"}}}`, ""},
+			{other, `{"metadata":{"labels":{"team":"b"}}}`, ""},
+			{other, `{"metadata":{"labels":{"other":"x"},"finalizers":["example.com/x"]}}`, ""},
+			{other, `{"metadata":{"finalizers":null}}`, ""},
+		} {
+			err := h.patch(c.object, c.patch)
+			if c.want == "" && err != nil || c.want != "" && (!byWebhook(err) || refusalMessage(err) != c.want) {
+				t.Errorf("%s: %s of %s: %v, want %q", name, c.patch, c.object.GetName(), err, c.want)
+			}
+		}
+		if err := h.user.Delete(t.Context(), labelled); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.patch(labelled, `{"metadata":{"labels":null}}`); err != nil {
+			t.Errorf("%s: an object that is being deleted: %v", name, err)
+		}
+		if err := h.patch(labelled, `{"metadata":{"finalizers":null}}`); err != nil {
+			t.Errorf("%s: its finalizer: %v", name, err)
+		}
+	}
+}

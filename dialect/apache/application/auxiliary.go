@@ -58,7 +58,7 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 		clashing[fault.Field] = append(clashing[fault.Field], fault)
 	}
 	for _, d := range all {
-		faults := slices.Concat(d.faults(), clashing[d.field+".serviceMetadata.name"], clashing[d.field+"."+d.metaField+".name"])
+		faults := slices.Concat(d.faults(), a.serviceFaults(d), clashing[d.field+".serviceMetadata.name"], clashing[d.field+"."+d.metaField+".name"])
 		for _, fault := range faults {
 			wrong = append(wrong, lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()})
 		}

@@ -39,12 +39,18 @@ func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, n
 	return faults
 }
 
-// exposureFaults returns the violations of the platform's rules by an entry's Ingress or route.
+// exposureFaults returns the violations of the platform's rules by an entry's Service and its Ingress or route.
 func (a Applications) exposureFaults(d exposedEntry) []*dialect.FieldError {
-	if a.Rules == nil || !a.Outside {
-		return nil
+	faults := a.serviceFaults(d)
+	if a.Rules != nil && a.Outside {
+		faults = append(faults, a.Rules.ExposureFaults(d.exposing())...)
 	}
-	return a.Rules.ExposureFaults(d.exposing())
+	return faults
+}
+
+// serviceFaults returns the violations of the platform's rules by an entry's Service.
+func (a Applications) serviceFaults(d exposedEntry) []*dialect.FieldError {
+	return dialect.ServiceFaults(a.Rules, d.field+".serviceMetadata.annotations", d.service.Annotations)
 }
 
 // exposing returns the parts of an Ingress or route to which the platform's rules apply.
@@ -105,16 +111,10 @@ func settings(app *sparkv1.SparkApplication) (all []dialect.Setting) {
 
 // workers returns the maximum number of executors that an application may have.
 func workers(app *sparkv1.SparkApplication) dialect.Workers {
-	w := dialect.Workers{Field: "spec.sparkConf[spark.executor.instances]"}
 	if driverOnly(&app.Spec) {
-		return w
+		return dialect.Workers{Field: "spec.sparkConf[spark.executor.instances]"}
 	}
-	c := conf.FromMap(app.Spec.SparkConf)
-	if dynamic, err := c.Bool(confDynamic, false); err == nil && dynamic {
-		w.Field = "spec.sparkConf[spark.dynamicAllocation.maxExecutors]"
-	}
-	w.Max, w.Unlimited = dialect.ExecutorCount(c, sparkInstances)
-	return w
+	return dialect.ExecutorWorkers(conf.FromMap(app.Spec.SparkConf), sparkInstances, "", "")
 }
 
 // builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit, if any.
@@ -131,7 +131,6 @@ func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, no
 		}
 		runner := dialect.PodOf("spark-submit", "spec.driverSpec", &objects.Driver.ObjectMeta, &objects.Driver.Spec)
 		runner.ImageField, runner.AccountField = imageField(app, "driver"), "spec.sparkConf["+submit.RunnerAccountKey+"]"
-		runner.OperatorAccount = a.RunnerAccount != "" && objects.Driver.Spec.ServiceAccountName == a.RunnerAccount
 		pods = append(pods, runner)
 	}
 	pod := dialect.PodOf("driver", "spec.driverSpec", &driver.ObjectMeta, &driver.Spec)

@@ -86,7 +86,7 @@ func TestPodsAreDescribedToTheRules(t *testing.T) {
 			[]dialect.Pod{driver, executor}},
 		"spark-submit": {"", Options{Submission: dialect.SubmissionSparkSubmit}, []dialect.Pod{runner, driver, executor}},
 		"spark-submit with the operator's account": {"", Options{Submission: dialect.SubmissionSparkSubmit, RunnerAccount: "r"},
-			[]dialect.Pod{with(runner, func(p *dialect.Pod) { p.OperatorAccount = true }), driver, executor}},
+			[]dialect.Pod{runner, driver, executor}},
 		"spark-submit with the user's account": {"spec: {sparkConf: {spark.kubernetes.authenticate.submission.serviceAccountName: mine}}",
 			Options{Submission: dialect.SubmissionSparkSubmit, RunnerAccount: "r"}, []dialect.Pod{runner, driver, executor}},
 		"a standalone cluster":       {`spec: {sparkConf: {spark.master: "spark://c:7077"}}`, Options{}, []dialect.Pod{driver}},

@@ -17,7 +17,7 @@ func (c Clusters) ruleFaults(sc *sparkv1.SparkCluster, objects standalone.Object
 		return nil
 	}
 	sc, _ = withDefaults(sc, c.settings(sc))
-	return c.Rules.Faults(&dialect.Subject{
+	faults := c.Rules.Faults(&dialect.Subject{
 		Labels: sc.Labels,
 		Settings: func() (all []dialect.Setting) {
 			for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
@@ -38,6 +38,9 @@ func (c Clusters) ruleFaults(sc *sparkv1.SparkCluster, objects standalone.Object
 			return w
 		},
 	})
+	r := c.request(sc)
+	faults = append(faults, dialect.ServiceFaults(c.Rules, clusterFields["Master.ServiceMeta"]+".annotations", r.Master.ServiceMeta.Annotations)...)
+	return append(faults, dialect.ServiceFaults(c.Rules, clusterFields["Workers.ServiceMeta"]+".annotations", r.Workers.ServiceMeta.Annotations)...)
 }
 
 // podOf describes the pods of a StatefulSet, so that the rules of the platform can be applied to them. The name of the

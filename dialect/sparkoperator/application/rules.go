@@ -68,16 +68,11 @@ func workers(app *v1beta2.SparkApplication) dialect.Workers {
 	if driverOnly(&app.Spec) {
 		return dialect.Workers{Field: "spec.executor.instances"}
 	}
-	w := dialect.Workers{Field: "spec.executor.instances"}
 	c, err := sparkConf(app)
 	if err != nil {
-		return w
+		return dialect.Workers{Field: "spec.executor.instances"}
 	}
-	if dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false); err == nil && dynamic {
-		w.Field = "spec.dynamicAllocation.maxExecutors"
-	}
-	w.Max, w.Unlimited = dialect.ExecutorCount(c, 1)
-	return w
+	return dialect.ExecutorWorkers(c, 1, "spec.executor.instances", "spec.dynamicAllocation.maxExecutors")
 }
 
 // builtPods returns the pods that the rules check for an attempt: the driver, one executor, and the pod that runs
@@ -95,7 +90,6 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 		}
 		runner := ofRole(app, "driver", &app.Spec.Driver.SparkPodSpec, dialect.PodOf("spark-submit", "spec.driver", &objects.Driver.ObjectMeta, &objects.Driver.Spec))
 		runner.AccountField = sparkConfField(submit.RunnerAccountKey)
-		runner.OperatorAccount = d.RunnerAccount != "" && objects.Driver.Spec.ServiceAccountName == d.RunnerAccount
 		pods = append(pods, runner)
 	}
 	pods = append(pods, ofRole(app, "driver", &app.Spec.Driver.SparkPodSpec, dialect.PodOf("driver", "spec.driver", &driver.ObjectMeta, &driver.Spec)))

@@ -53,9 +53,6 @@ func podFacts(t *testing.T, app *v1beta2.SparkApplication, change ...func(*Optio
 		pods, faults := s.Pods()
 		for _, p := range pods {
 			line := fmt.Sprintf("%s of %s: image %s of %s, account %q of %s", p.Role, p.Field, p.Image, p.ImageField, p.Spec.ServiceAccountName, p.AccountField)
-			if p.OperatorAccount {
-				line += ", the operator's"
-			}
 			if p.Worker {
 				line += ", counted"
 			}
@@ -99,7 +96,7 @@ func TestPodsThatRulesCheck(t *testing.T) {
 			},
 		},
 		"spark-submit with an account of the operator": {`spec: {submission: {mode: SparkSubmit}, driver: {serviceAccount: a}}`, []func(*Options){runnerAccount}, []string{
-			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "runner" of spec.sparkConf[RUNNER], the operator's`,
+			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "runner" of spec.sparkConf[RUNNER]`,
 			`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`, drivers,
 		}},
 		"spark-submit without any account": {`spec: {submission: {mode: SparkSubmit}}`, nil, []string{

@@ -62,6 +62,9 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 	service.Name, service.Port, service.TargetPort = expose.Name(app.Name, sparkoperator.UIServiceSuffix), port, target
 	service.PortName = cmp.Or(sparkoperator.StringValue(options.ServicePortName), uiPortName)
 	service.Extra, service.Annotations = options.ServiceLabels, options.ServiceAnnotations
+	if !e.AllowedService("spec.sparkUIOptions.serviceAnnotations", service.Annotations) {
+		return
+	}
 	e.Objects = append(e.Objects, expose.DriverService(service))
 	e.Service, e.Port = service.Name, port
 	d.uiIngress(e, app, &options, id, attempt)

@@ -111,6 +111,9 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 		service.Name, service.Port, service.TargetPort = expose.Name(app.Name, "-driver-"+strconv.Itoa(int(port))), port, port
 		service.PortName = sparkoperator.StringValue(option.ServicePortName)
 		service.Extra, service.Annotations = option.ServiceLabels, option.ServiceAnnotations
+		if !e.AllowedService(field+".serviceAnnotations", service.Annotations) {
+			continue
+		}
 		e.Objects = append(e.Objects, expose.DriverService(service))
 		if option.IngressURLFormat != "" {
 			d.portIngress(e, app, option, field, service, addresses, id, attempt)

@@ -35,13 +35,7 @@ func settings(sc *v1alpha1.SparkConnect) (all []dialect.Setting) {
 
 // workers returns the largest number of executors that a server can have, and the field that sets it.
 func workers(sc *v1alpha1.SparkConnect) dialect.Workers {
-	w := dialect.Workers{Field: "spec.executor.instances"}
-	c := connectConf(sc)
-	if dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false); err == nil && dynamic {
-		w.Field = "spec.dynamicAllocation.maxExecutors"
-	}
-	w.Max, w.Unlimited = dialect.ExecutorCount(c, sparkInstances)
-	return w
+	return dialect.ExecutorWorkers(connectConf(sc), sparkInstances, "spec.executor.instances", "spec.dynamicAllocation.maxExecutors")
 }
 
 // pods returns the pods of a server that the rules check: the server's pod, and one executor.

@@ -68,8 +68,12 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	return e
 }
 
-// rejectOutside adds a problem if the operator's configuration does not allow the type of the Service for clients.
+// rejectOutside adds a problem if the operator's configuration does not allow the type of the Service for clients, or
+// if the rules of the platform do not allow its annotations.
 func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
+	if base := sc.Spec.Server.Service; base != nil {
+		e.AllowedService("spec.server.service.metadata.annotations", base.Annotations)
+	}
 	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInternal(base.Spec.Type) {
 		e.AddProblem(dialect.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
 	}
