@@ -6,7 +6,7 @@ import "github.com/sparkoperator/spark-operator/lifecycle"
 // spec matters only in this case, so passes over a running application skip the validation.
 func MayLaunch(app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed) bool {
 	switch {
-	case app.Deleting || app.Suspend:
+	case app.Deleting || app.Suspend || app.Hold != nil:
 		return false
 	case lifecycle.Edited(m.SpecHash, app.SpecHash), lifecycle.RestartRequested(m.RestartRequest, app.RestartRequest):
 		return true

@@ -27,6 +27,9 @@ type App struct {
 	// --cascade=orphan).
 	Orphan  bool
 	Suspend bool
+	// Hold is set if no attempt may be launched. It stops nothing: an attempt that was launched continues to its end.
+	// Restart requests wait until the hold ends.
+	Hold    *Cause
 	Invalid *Cause // set if no attempt can be rendered from this spec
 	// Submitter is the reason why a separate pod creates the driver pod by running the real spark-submit; nil if the
 	// operator creates the driver pod itself. It matters only while the attempt has no driver pod.

@@ -46,7 +46,7 @@ func ApacheApplications(settings func() config.Configuration, labels NamespaceLa
 			return applications(app).Render(app, action, at)
 		}),
 		Events:     typed.With(apacheapp.Events),
-		Definition: kind.Definition{RequiredFields: requiredFields(settings(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
+		Definition: kind.Definition{RequiredFields: requiredFields(settings(), "spec.suspend", "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
 		Served:     kind.Served{Selects: actsOn(settings().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(apacheStanding), Concludes: true,

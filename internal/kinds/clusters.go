@@ -43,7 +43,7 @@ func SparkClusters(settings func() config.Configuration, labels NamespaceLabels)
 			return ruled(sc, seen).Decide(sc, seen, at)
 		}),
 		Events:     typed.With(func(sc *cluster, plan lifecycle.Plan) []dialect.Event { return clusters(sc).Events(sc, plan) }),
-		Definition: kind.Definition{RequiredFields: requiredFields(settings(), "status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"), RequiredKinds: clusterKinds(settings())},
+		Definition: kind.Definition{RequiredFields: requiredFields(settings(), "spec.suspend", "status.operator", "status.operator.restartRequest", "status.conditions", "status.masters", "status.workers"), RequiredKinds: clusterKinds(settings())},
 		Served:     kind.Served{Selects: actsOn(settings().Apache.LabelSelector), Sentinels: true},
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *cluster) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(clusterStanding), NoApplication: true,

@@ -101,7 +101,7 @@ func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	}
 }
 
-// storedBefore calls the function create while the definitions accept any spec, as older definitions do. A test must
+// storedBefore calls the function create while the definitions accept any spec and any status, as older definitions do. A test must
 // call storedBefore before it becomes parallel, because all tests share the definitions.
 func (w *world) storedBefore(create func()) {
 	w.T.Helper()
@@ -162,7 +162,7 @@ func (w *world) waitReported(object *unstructured.Unstructured, state, why strin
 	})
 }
 
-// acceptAnySpec makes the definitions accept any spec, until the test calls the returned function. Older definitions,
+// acceptAnySpec makes the definitions accept any spec and any status, until the test calls the returned function. Older definitions,
 // or those of another operator, may accept any spec as well.
 func (w *world) acceptAnySpec() (restore func()) {
 	w.T.Helper()
@@ -179,7 +179,9 @@ func (w *world) acceptAnySpec() (restore func()) {
 			original = definition.DeepCopy()
 			for i := range definition.Spec.Versions {
 				definition.Spec.Versions[i].Schema.OpenAPIV3Schema.XValidations = nil
-				definition.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties["spec"] = apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+				for _, part := range []string{"spec", "status"} {
+					definition.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties[part] = apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
+				}
 			}
 			return definitions.Update(ctx, definition)
 		})

@@ -23,8 +23,8 @@ func TestFullObjectsAreStored(t *testing.T) {
 	for _, kind := range []struct{ file, peers, version string }{
 		{"sparkoperator.k8s.io_sparkapplications.yaml", "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2"},
 		{"sparkoperator.k8s.io_scheduledsparkapplications.yaml", "sparkoperator.k8s.io_scheduledsparkapplications.yaml", "v1beta2"},
-		{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1.yaml", "v1"},
-		{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1.yaml", "v1"},
+		{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1-1.1.yaml", "v1"},
+		{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1-1.1.yaml", "v1"},
 	} {
 		file, version := kind.file, kind.version
 		definitions := map[string]string{"ours": filepath.Join(crd.Root(t), "config", "crd", file)}

@@ -174,7 +174,7 @@ func init() {
 		lifecycle.ReasonServerEnded, lifecycle.ReasonServerNotReady,
 		// The operator's wait reasons and rejections.
 		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",
-		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "Unavailable", "Waiting", "WebhookFailed",
+		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "SuspendHeld", "Unavailable", "Waiting", "WebhookFailed",
 		"EditedAgain", "InvalidService",
 		// Reasons why a due run of a schedule does not start.
 		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy", "LocalTimeZone",

@@ -31,13 +31,14 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 	// A plan that requests a live read is never stored: another decision is made with the result.
 	asks := slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
-	if plan.Next.Phase == lifecycle.New && !app.Deleting && !asks && seen.TransientError == nil {
+	if plan.Next.Phase == lifecycle.New && app.Hold == nil && !app.Deleting && !asks && seen.TransientError == nil {
 		t.Fatalf("New is stored: %+v", plan)
 	}
 	if !slices.ContainsFunc(Waits, func(w Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
 		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
 	checkAttempts(t, mem, plan)
+	checkHold(t, app, mem, plan)
 	checkIntention(t, app, mem, seen, plan)
 	checkSecond(t, app, mem, now, plan)
 	checkTransientError(t, app, seen, now, plan)
@@ -109,7 +110,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	switch {
 	case m.Phase == lifecycle.Retained && app.Retain.For != nil:
 		t.Fatalf("retained for %s, and no pass is requested at that time", app.Retain.For)
-	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended:
+	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended, app.Hold != nil && !m.Phase.Live():
 	case m.Phase == lifecycle.Unknown && d != nil && app.Deadlines.Run == 0:
 	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Deadlines.DriverStart == 0 && app.Deadlines.Run == 0:
 	case m.Phase == lifecycle.Launched && d != nil && d.Gated && app.Deadlines.Run == 0:
@@ -147,6 +148,25 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	}
 }
 
+// checkHold checks that a held application is not launched, and that its restart requests wait. A driver that was
+// launched before may have carried out a request.
+func checkHold(t *testing.T, app lifecycle.App, mem lifecycle.Memory, plan lifecycle.Plan) {
+	if app.Hold == nil {
+		return
+	}
+	for _, a := range plan.Actions {
+		if a.Verb == lifecycle.Create && a.Part == lifecycle.Submission {
+			t.Fatalf("a held application is launched: %v", plan.Actions)
+		}
+	}
+	if plan.Next.RestartRequest != mem.RestartRequest && plan.Next.Attempt == mem.Attempt && mem.Phase != lifecycle.New {
+		t.Fatalf("the restart request of a held application is carried out in %s", mem.Phase)
+	}
+}
+
+// held is a hold.
+var held = &lifecycle.Cause{Reason: "SuspendHeld", Message: "spec.suspend is true"}
+
 // generator generates random situations, including situations that cannot occur.
 type generator struct{ r *rand.Rand }
 
@@ -179,6 +199,9 @@ func (a generator) app() lifecycle.App {
 	}
 	if a.below(3) == 0 {
 		app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "why"}
+	}
+	if a.below(5) == 0 {
+		app.Hold = held
 	}
 	app.Budget = a.below(3) == 0
 	app.RestartRequest = []string{"", "", "r1", "r2"}[a.below(4)]

@@ -18,10 +18,11 @@ import (
 // the request.
 //
 // Like an edit, a restart resets the counts of failures. While the spec of a server is invalid, no new server could
-// replace the running one, so the request waits until the spec is valid.
+// replace the running one, so the request waits until the spec is valid. While the application is held, the request
+// waits too.
 func (s *step) noticeRestart() {
 	switch {
-	case !lifecycle.RestartRequested(s.m.RestartRequest, s.app.RestartRequest), s.m.Phase == lifecycle.New, s.app.IsServer && s.app.Invalid != nil:
+	case !lifecycle.RestartRequested(s.m.RestartRequest, s.app.RestartRequest), s.m.Phase == lifecycle.New, s.app.Hold != nil, s.app.IsServer && s.app.Invalid != nil:
 		return
 	}
 	s.restartDone(s.app.RestartRequest)

@@ -193,6 +193,8 @@ func (s *step) launchNew() bool {
 // attempts is left.
 func (s *step) launch() bool {
 	switch {
+	case s.app.Hold != nil:
+		return false // an edit of the custom resource ends the hold, and starts a pass
 	case s.launchTried:
 		s.requeueAfter(rereadDelay)
 		return false

@@ -281,6 +281,13 @@ func (w *world) user() {
 		}
 		w.Tell("user: edit to %s, name %d", w.app.SpecHash, w.name)
 	case w.Chance(0.02):
+		if w.app.Hold == nil {
+			w.app.Hold = held
+		} else {
+			w.app.Hold = nil
+		}
+		w.Tell("user: held=%v", w.app.Hold != nil)
+	case w.Chance(0.02):
 		w.app.Budget = !w.app.Budget
 		w.Tell("user: budget=%v", w.app.Budget)
 	case w.Chance(0.02):
@@ -837,6 +844,7 @@ func (w *world) live(t *testing.T) {
 		}
 	}
 	w.faults, w.users = false, false
+	w.app.Hold = nil
 	if w.app.Restart.Policy == lifecycle.Always {
 		w.app.Restart.Policy = lifecycle.Never
 	}

@@ -30,6 +30,9 @@ type Cluster struct {
 	// RestartRequest identifies a request to restart the cluster without an edit (lifecycle.RestartRequest); empty if
 	// there is none.
 	RestartRequest string
+	// Hold is set if no object may be created or changed. It deletes nothing: a cluster that runs continues, and its
+	// edits and restart requests wait.
+	Hold *lifecycle.Cause
 	// Invalid is set if the objects of the spec cannot be rendered. The fields below are unknown in that case.
 	Invalid *lifecycle.Cause
 	// Workers is the number of workers that must be ready.

@@ -49,7 +49,7 @@ func (s *step) gated() bool {
 
 // outdatedPod reports whether a pod was created from another spec than the current spec of its role.
 func (s *step) outdatedPod(m *lifecycle.Member) bool {
-	return !s.m.Adopted && s.want.Invalid == nil && m.Generation != s.want.Made[m.Role]
+	return !s.m.Adopted && s.want.Invalid == nil && s.want.Hold == nil && m.Generation != s.want.Made[m.Role]
 }
 
 // outdated reports whether a cluster whose rollout was complete has pods that were created from another spec than the

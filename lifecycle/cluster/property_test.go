@@ -57,7 +57,9 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 		t.Fatalf("failed after %s", now.Sub(mem.Begun))
 	case m.Phase == lifecycle.Done && mem.Phase != lifecycle.Done && len(seen.Members)+seen.AuxiliaryCount > 0:
 		t.Fatal("Done, although objects are left")
-	case plan.RequeueAfter <= 0 && m.Phase != lifecycle.Running && m.Phase != lifecycle.Done:
+	case want.Hold != nil && (runs && mem.Phase == lifecycle.New || m.Attempt > max(mem.Attempt, 1) || mem.Generation != 0 && m.Generation != mem.Generation || m.RestartRequest != mem.RestartRequest):
+		t.Fatalf("a held cluster starts, or its edit or its restart request is carried out: %+v", m)
+	case plan.RequeueAfter <= 0 && want.Hold == nil && m.Phase != lifecycle.Running && m.Phase != lifecycle.Done:
 		t.Fatalf("%s has no timer", m.Phase)
 	case plan.RequeueAfter <= 0 && m.Rolling() && want.Start > 0 && now.Sub(m.Begun) < want.Start:
 		t.Fatal("no pass is requested at the time limit of the rollout")
@@ -94,6 +96,9 @@ func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Obj
 	}
 }
 
+// held is a hold.
+var held = &lifecycle.Cause{Reason: "SuspendHeld", Message: "spec.suspend is true"}
+
 // generator generates random situations, including situations that cannot occur.
 type generator struct{ *rand.Rand }
 
@@ -113,6 +118,9 @@ func (a generator) cluster() Cluster {
 	}
 	if a.IntN(4) == 0 {
 		c.Invalid, c.Workers, c.Made = invalid, 0, nil
+	}
+	if a.IntN(5) == 0 {
+		c.Hold = held
 	}
 	return c
 }

@@ -10,10 +10,11 @@ import (
 // `over` handles. The request is part of the pods' template, so Kubernetes replaces the pods as after an edit.
 //
 // A request that is made before the first pass is only marked as carried out, because there are no pods yet. While the
-// spec of a running cluster is invalid, no template can be rendered, so the request waits.
+// spec of a running cluster is invalid, no template can be rendered, so the request waits. While the cluster is held,
+// the request waits too.
 func (s *step) noticeRestart() {
 	switch {
-	case !lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest), !s.m.Wants(), s.m.Phase == lifecycle.Running && s.want.Invalid != nil:
+	case !lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest), s.want.Hold != nil, !s.m.Wants(), s.m.Phase == lifecycle.Running && s.want.Invalid != nil:
 		return
 	}
 	s.m.RestartRequest = s.want.RestartRequest

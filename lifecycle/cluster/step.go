@@ -59,9 +59,9 @@ func (s *step) run() {
 
 // noticeEdit starts the rollout of an edited spec. It ignores a finished cluster, whose edits the method `over`
 // handles. If the edited spec of a running cluster is invalid, the rollout starts when a later edit makes the spec
-// valid.
+// valid. While the cluster is held, its edits wait.
 func (s *step) noticeEdit() {
-	if s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
+	if s.want.Hold != nil || s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
 		return
 	}
 	s.m.Generation, s.m.Adopted = s.want.Generation, false
@@ -145,6 +145,8 @@ func (s *step) waitFor(what shortage) {
 // objects also retries. The result reports whether the decision entered another phase.
 func (s *step) ensuring() bool {
 	switch {
+	case s.want.Hold != nil:
+		return false // an edit of the custom resource ends the hold, and starts a pass
 	case s.want.Invalid != nil:
 		return s.enter(lifecycle.Ended, *s.want.Invalid)
 	case s.objects.Stand:
@@ -176,7 +178,7 @@ func (s *step) starting() bool {
 	counts := s.count()
 	master := counts.masters > 0
 	switch {
-	case s.want.Invalid != nil:
+	case s.want.Invalid != nil && s.want.Hold == nil:
 		return s.enter(lifecycle.Ended, *s.want.Invalid)
 	case s.objects.Refused != nil:
 		return s.enter(lifecycle.Waiting, *s.objects.Refused)
@@ -279,8 +281,12 @@ func (s *step) releasing() bool {
 
 // over handles a finished cluster, which only an edit or a restart request can start again. If the spec was invalid and
 // is now valid without an edit, the cluster starts again too. In that case the operator had another configuration when
-// it rejected the spec. The result reports whether the decision entered another phase.
+// it rejected the spec. A cluster that is held does not start again. The result reports whether the decision entered
+// another phase.
 func (s *step) over() bool {
+	if s.want.Hold != nil {
+		return false
+	}
 	edited := s.m.Generation != s.want.Generation
 	cause := lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster starts again"}
 	restart := s.want.Invalid == nil && lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest)

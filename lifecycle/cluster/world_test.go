@@ -76,6 +76,8 @@ func (w *world) trouble() {
 		w.edit()
 	case w.Chance(0.04):
 		w.requestRestart()
+	case w.Chance(0.04):
+		w.toggleHold()
 	case w.Chance(0.1) && len(w.pods) > 0:
 		at := w.IntN(len(w.pods))
 		w.Tell("%s dies", w.pods[at].Name)
@@ -101,13 +103,26 @@ func (w *world) requestRestart() {
 	w.Tell("user: restart request %s", w.want.RestartRequest)
 }
 
+// toggleHold sets spec.suspend, or clears it.
+func (w *world) toggleHold() {
+	w.earlier = w.want
+	w.edits++
+	w.want.Generation, w.known = int64(1+w.edits), unknown
+	if w.want.Hold == nil {
+		w.want.Hold = held
+	} else {
+		w.want.Hold = nil
+	}
+	w.Tell("user: held %v", w.want.Hold != nil)
+}
+
 // edit changes the spec.
 func (w *world) edit() {
 	w.earlier = w.want
 	w.edits++
-	request := w.want.RestartRequest
+	request, hold := w.want.RestartRequest, w.want.Hold
 	w.want = two()
-	w.want.RestartRequest = request
+	w.want.RestartRequest, w.want.Hold = request, hold
 	w.want.Generation, w.known = int64(1+w.edits), unknown
 	w.want.Workers = int32(w.IntN(4))
 	w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)) + "/" + request, lifecycle.Worker: strconv.Itoa(w.IntN(3)) + "/" + request}
@@ -182,7 +197,7 @@ func (w *world) pass(t *testing.T) {
 	checkPlan(t, w.want, before, seen, w.known, w.Now, plan)
 	check, trail := plan.RequeueAfter, plan.Transitions
 	goes := !plan.Next.Wants() && (w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running)
-	if plan.Next.Wants() && w.want.Invalid == nil {
+	if plan.Next.Wants() && w.want.Invalid == nil && w.want.Hold == nil {
 		w.known = w.ensureObjects()
 		reported := Step(w.want, plan.Next, seen, w.known, w.Now)
 		checkPlan(t, w.want, plan.Next, seen, w.known, w.Now, reported)
@@ -268,7 +283,9 @@ func TestWorlds(t *testing.T) {
 			w.tick()
 			w.pass(t)
 		}
-		w.kind, w.quota, w.noImage = true, false, false
+		if w.kind, w.quota, w.noImage = true, false, false; w.want.Hold != nil {
+			w.toggleHold()
+		}
 		for range 200 {
 			w.tick()
 			w.pass(t)

@@ -67,6 +67,10 @@ type ApplicationSpec struct {
 	MainClass string `json:"mainClass,omitempty"`
 	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
+	// Holds the application: while true, no attempt starts. An attempt that runs continues.
+	// +kubebuilder:default=false
+	// +optional
+	Suspend *bool `json:"suspend,omitempty"`
 	// The application's jar and, separated by commas, further jars (spark.jars, unless sparkConf sets it). Takes
 	// precedence over pyFiles and sparkRFiles.
 	// +optional

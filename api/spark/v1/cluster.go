@@ -51,6 +51,10 @@ type ClusterSpec struct {
 	// The versions of Spark, Scala and Java in the image.
 	// +kubebuilder:validation:XValidation:rule=`self.sparkVersion.size() <= 63 && self.sparkVersion.matches('^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$')`,message="is not a valid version, because a version becomes a label value and part of an image name: at most 63 letters, digits, '-', '_' and '.'",fieldPath=".sparkVersion"
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
+	// Holds the cluster: while true, none of its objects is created or changed. A cluster that runs continues.
+	// +kubebuilder:default=false
+	// +optional
+	Suspend *bool `json:"suspend,omitempty"`
 	// The number of workers.
 	ClusterTolerations ClusterTolerations `json:"clusterTolerations"`
 	// The master.
@@ -130,7 +134,7 @@ type MemberSpec struct {
 
 // ClusterStateSummary is the state of a cluster.
 //
-// +kubebuilder:validation:Enum=Submitted;SchedulingFailure;RunningHealthy;Failed;ResourceReleased
+// +kubebuilder:validation:Enum=Submitted;SchedulingFailure;RunningHealthy;Suspended;Failed;ResourceReleased
 type ClusterStateSummary string
 
 // The states of a cluster.
@@ -183,6 +187,9 @@ type ClusterState struct {
 	// The state.
 	// +optional
 	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
+	// Why the state is Suspended.
+	// +optional
+	SuspendReason SuspendReason `json:"suspendReason,omitempty"`
 	// When the cluster entered the state, in the form of RFC 3339 with fractions of a second.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`

@@ -19,10 +19,11 @@ import (
 )
 
 // definitions lists, for each kind of this package, the file of our definition and the file of the peer's definition.
-// The peer is the operator of the Apache Spark project, whose API this package has to accept.
+// The peer is the operator of the Apache Spark project in release 1.1, whose API this package has to accept. Its
+// definitions accept all that those of release 1.0 accept.
 var definitions = []struct{ ours, theirs string }{
-	{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1.yaml"},
-	{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1.yaml"},
+	{"spark.apache.org_sparkapplications.yaml", "sparkapplications.spark.apache.org-v1-1.1.yaml"},
+	{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1-1.1.yaml"},
 }
 
 // versions are the served versions. The first one is the stored version.
@@ -236,6 +237,7 @@ func withoutNull(value any) any {
 // defaults as v1.
 func dropDefaults(obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
+	delete(spec, "suspend")
 	tolerations, _ := spec["applicationTolerations"].(map[string]any)
 	delete(tolerations, "resourceRetainDurationMillis")
 	delete(tolerations, "ttlAfterStopMillis")

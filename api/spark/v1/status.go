@@ -9,7 +9,7 @@ import (
 
 // ApplicationStateSummary is the state of an application.
 //
-// +kubebuilder:validation:Enum=Submitted;ScheduledToRestart;DriverRequested;DriverStarted;DriverReady;InitializedBelowThresholdExecutors;RunningHealthy;RunningWithPartialCapacity;RunningWithBelowThresholdExecutors;DriverStartTimedOut;ExecutorsStartTimedOut;DriverReadyTimedOut;Succeeded;Failed;SchedulingFailure;DriverEvicted;ResourceReleased;TerminatedWithoutReleaseResources
+// +kubebuilder:validation:Enum=Submitted;ScheduledToRestart;DriverRequested;DriverStarted;DriverReady;InitializedBelowThresholdExecutors;RunningHealthy;RunningWithPartialCapacity;RunningWithBelowThresholdExecutors;DriverStartTimedOut;ExecutorsStartTimedOut;DriverReadyTimedOut;Succeeded;Failed;SchedulingFailure;DriverEvicted;ResourceReleased;TerminatedWithoutReleaseResources;Suspended
 type ApplicationStateSummary string
 
 // The states of an application.
@@ -52,6 +52,12 @@ const (
 	ApplicationTerminatedWithoutReleaseResources ApplicationStateSummary = "TerminatedWithoutReleaseResources"
 )
 
+// SuspendReason says why an application or a cluster is in the state Suspended, which only the Apache Spark project's
+// operator writes. In a state Suspended without a reason it is SpecSuspend.
+//
+// +kubebuilder:validation:Enum=KueueEviction;SpecSuspend
+type SuspendReason string
+
 // ApplicationStatus is the last observed state of an application.
 type ApplicationStatus struct {
 	// The current state.
@@ -91,6 +97,9 @@ type ApplicationState struct {
 	// The state.
 	// +optional
 	CurrentStateSummary ApplicationStateSummary `json:"currentStateSummary,omitempty"`
+	// Why the state is Suspended.
+	// +optional
+	SuspendReason SuspendReason `json:"suspendReason,omitempty"`
 	// When the application entered the state, in the form of RFC 3339 with fractions of a second.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`

@@ -40,6 +40,11 @@ func (in *ApplicationAttemptSummary) DeepCopy() *ApplicationAttemptSummary {
 func (in *ApplicationSpec) DeepCopyInto(out *ApplicationSpec) {
 	*out = *in
 	out.RuntimeVersions = in.RuntimeVersions
+	if in.Suspend != nil {
+		in, out := &in.Suspend, &out.Suspend
+		*out = new(bool)
+		**out = **in
+	}
 	if in.DriverArgs != nil {
 		in, out := &in.DriverArgs, &out.DriverArgs
 		*out = make([]string, len(*in))
@@ -359,6 +364,11 @@ func (in *ClusterOperatorStatus) DeepCopy() *ClusterOperatorStatus {
 func (in *ClusterSpec) DeepCopyInto(out *ClusterSpec) {
 	*out = *in
 	out.RuntimeVersions = in.RuntimeVersions
+	if in.Suspend != nil {
+		in, out := &in.Suspend, &out.Suspend
+		*out = new(bool)
+		**out = **in
+	}
 	out.ClusterTolerations = in.ClusterTolerations
 	if in.MasterSpec != nil {
 		in, out := &in.MasterSpec, &out.MasterSpec

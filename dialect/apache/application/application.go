@@ -60,6 +60,11 @@ type Applications struct{ Options }
 // Decide reads the application, runs the state machine and writes the result into the status of app in memory. The
 // status of an application that is being deleted does not change.
 func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	hold := holdOf(app)
+	if hold.Frozen {
+		encodeHold(app, hold, now)
+		return lifecycle.Plan{Notices: hold.Notices(), Next: decodeMemory(&app.Status)}
+	}
 	launched, restore := a.asLaunched(app)
 	defer func() { restore() }()
 	wanted := launched.app(app)
@@ -67,12 +72,7 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, true, memory)
 	}
-	if foreign(&app.Status) {
-		if !wanted.Deleting {
-			encodeForeign(app, now)
-		}
-		return lifecycle.Plan{Next: memory}
-	}
+	wanted.Hold = hold.Cause
 	var built *dialect.Built
 	if dialect.MayLaunch(wanted, memory, seen) {
 		restore() // the next attempt has the present defaults
@@ -95,6 +95,9 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		conditions = slices.Clone(app.Status.Conditions)
 	}
 	plan.Notices = append(plan.Notices, a.encode(app, wanted, plan, seen, now)...)
+	if hold.Cause != nil && !plan.Next.Phase.Terminal() {
+		plan.Notices = append(plan.Notices, hold.Notices()...)
+	}
 	a.encodeDefaults(app, memory, plan.Next)
 	dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, conditions, app.Generation, now)
 	return plan

@@ -26,7 +26,7 @@ import (
 func (a Applications) AuxiliaryObjects(app *sparkv1.SparkApplication) dialect.AuxiliaryObjects {
 	m := decodeMemory(&app.Status)
 	switch {
-	case app.DeletionTimestamp != nil, m.Phase == lifecycle.Ended, m.Phase == lifecycle.Retained, m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
+	case app.DeletionTimestamp != nil, holdOf(app).Frozen, m.Phase == lifecycle.Ended, m.Phase == lifecycle.Retained, m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
 		return dialect.AuxiliaryObjects{Unsettled: true}
 	case !m.Phase.Live():
 		return dialect.AuxiliaryObjects{Record: recordExposed(app, dialect.Exposed{})}

@@ -42,6 +42,8 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 	for _, h := range hold {
 		reason, text := dialect.ConditionCause(h, wanted, m)
 		switch {
+		case h.Type == dialect.ConditionReady && wanted.Hold != nil && !m.Phase.Terminal():
+			h.Status, reason, text = metav1.ConditionFalse, wanted.Hold.Reason, wanted.Hold.Message
 		case h.Type == dialect.ConditionDegraded:
 			reason, text = dialect.UsableReason(lack.Reason), lack.Message
 		case h.Type == dialect.ConditionReady && m.Phase.Runs():

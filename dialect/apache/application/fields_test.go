@@ -49,6 +49,7 @@ var fieldSamples = map[string]struct{ value, with string }{
 // steeringFields lists fields, or prefixes of fields, that control the operator and change no pod. Each entry contains
 // a path and a description of what these fields control.
 var steeringFields = []struct{ path, does string }{
+	{"suspend", "`true` holds the application: no attempt starts"},
 	{"deploymentMode", "`ClientMode` makes the application fail: the operator runs drivers only in the cluster"},
 	{"applicationTolerations.restartConfig.", "whether and when the operator makes another attempt"},
 	{"applicationTolerations.applicationTimeoutConfig.", "how long an attempt may take until the operator ends it, and how its pods are then deleted"},

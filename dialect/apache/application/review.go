@@ -8,6 +8,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
 )
 
 // Review returns the faults and warnings that the operator would report before it launches the first attempt. A fault
@@ -28,7 +29,7 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 		return dialect.Review{Faults: faults}
 	}
 	return dialect.Review{
-		Warnings: slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec), templateWarnings(app)),
+		Warnings: slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec), templateWarnings(app), apache.SuspendWarnings(app.Spec.Suspend)),
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
 			if submitter != nil {

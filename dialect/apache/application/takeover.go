@@ -54,18 +54,19 @@ func outcomeOf(state sparkv1.ApplicationStateSummary) (lifecycle.Outcome, bool) 
 // takesOver reports whether another operator wrote a state into the status, so that this operator has to take over.
 func takesOver(s *sparkv1.ApplicationStatus) bool { return s.Operator == nil && current(s) != "" }
 
-// foreign reports whether another operator wrote a state that this version of the API does not have. The operator
-// cannot decide about such a status.
-func foreign(s *sparkv1.ApplicationStatus) bool {
+// holdOf returns whether an application is held, and why.
+func holdOf(app *sparkv1.SparkApplication) apache.Hold {
+	s := &app.Status
 	_, known := adopted[current(s)]
-	return s.Operator == nil && !known
+	return apache.HoldOf(apache.Resource{Suspend: app.Spec.Suspend, State: string(current(s)), Known: known, Ours: s.Operator != nil,
+		Deleting: app.DeletionTimestamp != nil, Conditions: s.Conditions})
 }
 
 // takeOver returns the memory of an application. If another operator wrote the status, takeOver computes the memory
 // from this status and from the pods. Otherwise it returns the stored memory.
 func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
 	s := &app.Status
-	if !takesOver(s) || foreign(s) {
+	if !takesOver(s) {
 		return decodeMemory(s)
 	}
 	m := adopted[current(s)]
@@ -158,10 +159,8 @@ func takenOver(before sparkv1.ApplicationStateSummary, m lifecycle.Memory) lifec
 		Message: fmt.Sprintf("taken over from another operator, which left it in state %s in attempt %d", before, attemptInfoID(m)+1)}}
 }
 
-// encodeForeign sets the condition Ready, whose message says why the operator does nothing. It changes no other part of
-// the status.
-func encodeForeign(app *sparkv1.SparkApplication, now time.Time) {
-	set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: dialect.ReasonOtherOperator,
-		Message: fmt.Sprintf("another operator left the application in state %q, which this operator does not support: let the other operator finish it, "+
-			"or delete it and create it again", current(&app.Status))}, now)
+// encodeHold sets the condition Ready, whose message says why the application is held. It changes no other part of the
+// status.
+func encodeHold(app *sparkv1.SparkApplication, hold apache.Hold, now time.Time) {
+	set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: hold.Cause.Reason, Message: hold.Cause.Message}, now)
 }

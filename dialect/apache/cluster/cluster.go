@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
@@ -53,8 +55,12 @@ const maxClusterWarnings = 5
 // the state machine again with the new state of the objects. The status of a cluster that is being deleted does not
 // change.
 func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	memory, hold := decodeCluster(sc, seen), holdOf(sc)
+	if hold.Frozen {
+		setCluster(sc, dialect.ConditionReady, metav1.ConditionFalse, *hold.Cause, now)
+		return lifecycle.Plan{Notices: hold.Notices()}
+	}
 	want, made, _ := c.want(sc)
-	memory := decodeCluster(sc, seen)
 	plan := cluster.Step(want, memory, seen, knownObjects(sc), now)
 	if want.Deleting {
 		return asPlan(plan)
@@ -77,6 +83,9 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
 			Message: "the cluster continues; " + what + ": " + outlived.Message}})
 	}
+	if hold.Cause != nil && plan.Next.Wants() {
+		notices = append(notices, hold.Notices()...)
+	}
 	plan.Notices = append(notices, plan.Notices...)
 	defaults := c.settings(sc)
 	c.encode(sc, want, plan, seen, knownObjects(sc), now)
@@ -97,7 +106,7 @@ func asPlan(plan cluster.Plan) lifecycle.Plan {
 // want returns the desired state of the cluster and the rendered objects. It returns the objects in two forms: as a
 // struct with a field for each object (made), and as a list (all). If the spec is invalid, both are empty.
 func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
-	want = cluster.Cluster{Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, RestartRequest: lifecycle.RestartRequest(sc.Annotations), Start: c.MasterStart}
+	want = cluster.Cluster{Hold: holdOf(sc).Cause, Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, RestartRequest: lifecycle.RestartRequest(sc.Annotations), Start: c.MasterStart}
 	if want.Deleting {
 		return want, made, nil
 	}
@@ -138,13 +147,13 @@ func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
 // AuxiliaryObjects returns the objects that a cluster should have according to the status that Decide wrote. In phases
 // in which the cluster's objects must exist (Memory.Wants), these are all objects of the spec. In other phases the set
 // is empty, so the operator deletes all objects. If an edited spec is invalid, the operator does not change the objects
-// of a running cluster.
+// of a running cluster. If the cluster is held, it changes nothing either.
 //
 // Inherited StatefulSets are kept, because their selectors are equal to those of the wanted StatefulSets. Their pods
 // run unchanged until the cluster is edited. If a StatefulSet cannot be updated to match an edit, another StatefulSet
 // with the same name replaces it and takes over its pods.
 func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Observed) dialect.AuxiliaryObjects {
-	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil {
+	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || holdOf(sc).Frozen {
 		return dialect.AuxiliaryObjects{Unsettled: true}
 	}
 	if !decodeCluster(sc, seen).Wants() {
@@ -154,8 +163,8 @@ func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Obse
 		}}
 	}
 	want, _, made := c.want(sc)
-	if want.Invalid != nil {
-		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports the fault
+	if want.Invalid != nil || want.Hold != nil {
+		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports the fault or the hold
 	}
 	var all []submit.Object
 	for _, object := range made {

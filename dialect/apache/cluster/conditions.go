@@ -78,7 +78,11 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 		why = *want.Invalid
 	}
 	setCluster(sc, ConditionProgressing, progress, why, now)
-	encodeClusterReady(sc, m, why, now)
+	if want.Hold != nil && m.Wants() {
+		setCluster(sc, dialect.ConditionReady, metav1.ConditionFalse, *want.Hold, now)
+	} else {
+		encodeClusterReady(sc, m, why, now)
+	}
 	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
 }
 

@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,6 +29,17 @@ func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Me
 		Phase: phase, Since: dialect.DecodeTime(o.Since), Attempt: clusterAttempt(&sc.Status), Generation: o.Generation, RestartRequest: o.RestartRequest, Adopted: o.Adopted,
 		Begun: dialect.DecodeTime(o.BegunAt), Complete: dialect.DecodeTime(o.CompleteAt), Cause: dialect.DecodeCause(o.Cause),
 	}
+}
+
+// holdOf returns whether a cluster is held, and why.
+func holdOf(sc *sparkv1.SparkCluster) apache.Hold {
+	s, state := &sc.Status, sparkv1.ClusterStateSummary("")
+	if s.CurrentState != nil {
+		state = s.CurrentState.CurrentStateSummary
+	}
+	known := state == "" || slices.Contains(slices.Collect(maps.Values(clusterStates)), state)
+	return apache.HoldOf(apache.Resource{Suspend: sc.Spec.Suspend, State: string(state), Known: known, Ours: s.Operator != nil,
+		Deleting: sc.DeletionTimestamp != nil, Conditions: s.Conditions})
 }
 
 // clusterAttempt returns the number of the current attempt, counted from 1. The status of this API counts attempts from

@@ -5,6 +5,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
 )
@@ -93,6 +94,8 @@ var badNews = map[string]string{
 	cluster.ReasonRolloutTimedOut: EventClusterRolloutTimedOut,
 	EventClusterInvalid:           EventClusterInvalid,
 	EventClusterWarning:           EventClusterWarning,
+	apache.ReasonSuspendHeld:      apache.ReasonSuspendHeld,
+	dialect.ReasonOtherOperator:   dialect.ReasonOtherOperator,
 }
 
 // clusterNotice returns the event for a notice.

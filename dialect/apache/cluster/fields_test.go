@@ -36,11 +36,12 @@ var clusterSamples = map[string]string{
 	"workerSpec.serviceSpec":                        `workerSpec: {serviceSpec: {ports: [{name: a, port: 1}]}}`,
 	"workerSpec.serviceMetadata":                    `workerSpec: {serviceMetadata: {annotations: {NAME: v}}}`,
 	"workerSpec.horizontalPodAutoscalerSpec":        `workerSpec: {horizontalPodAutoscalerSpec: {metrics: []}}`,
+	"suspend":                                       `suspend: true`,
 	"sparkConf":                                     `sparkConf: {spark.NAME: v}`,
 }
 
 // vainOfClusters lists the fields of a cluster's spec that have no effect on any object.
-var vainOfClusters = []string{"runtimeVersions.scalaVersion", "runtimeVersions.jdkVersion"}
+var vainOfClusters = []string{"runtimeVersions.scalaVersion", "runtimeVersions.jdkVersion", "suspend"}
 
 // TestFieldsDocument compares the part of docs/fields-apache.md about clusters with the code, or writes it with
 // -update.

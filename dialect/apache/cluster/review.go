@@ -8,6 +8,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
@@ -27,7 +28,7 @@ func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
 	if faults := c.ruleFaults(sc, made); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	return dialect.Review{Warnings: clusterWarnings(sc, made), Pods: func() []dialect.Pods { return podsOf(made) }}
+	return dialect.Review{Warnings: append(clusterWarnings(sc, made), apache.SuspendWarnings(sc.Spec.Suspend)...), Pods: func() []dialect.Pods { return podsOf(made) }}
 }
 
 // podsOf returns the pods of a cluster: its master, and its minimum number of workers.

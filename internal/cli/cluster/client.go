@@ -54,6 +54,25 @@ func New(rc *rest.Config, namespace string) (*Client, error) {
 	return &Client{WithWatch: c, core: core, host: rc.Host, config: rc, Namespace: namespace}, nil
 }
 
+// strict makes the API server refuse a field that the kind's installed definition does not have. Without it the API
+// server would drop the field, so that, for example, an object with spec.suspend would start.
+const strict = client.FieldValidation(metav1.FieldValidationStrict)
+
+// Create creates an object, with strict validation as kubectl requests it.
+func (c *Client) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	return c.WithWatch.Create(ctx, object, append(options, strict)...)
+}
+
+// Update updates an object, with strict validation.
+func (c *Client) Update(ctx context.Context, object client.Object, options ...client.UpdateOption) error {
+	return c.WithWatch.Update(ctx, object, append(options, strict)...)
+}
+
+// Patch changes an object, with strict validation.
+func (c *Client) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	return c.WithWatch.Patch(ctx, object, patch, append(options, strict)...)
+}
+
 // Config returns the configuration of the connection. It is for clients of resources that this package does not read.
 func (c *Client) Config() *rest.Config { return rest.CopyConfig(c.config) }
 

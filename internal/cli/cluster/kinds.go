@@ -24,10 +24,10 @@ type Kind struct {
 	schema.GroupVersionKind
 	// Resource is the plural name of the kind in URLs and RBAC rules.
 	Resource string
-	// Suspends is true if the kind has the field spec.suspend.
-	Suspends bool
-	create   func() client.Object
-	list     func() client.ObjectList
+	// Stops is true if spec.suspend stops a running object of the kind. All kinds have the field.
+	Stops  bool
+	create func() client.Object
+	list   func() client.ObjectList
 }
 
 // Kinds are the five kinds, in the order of their display.

@@ -48,7 +48,7 @@ func toApache(o launch.Operator, app *v1beta2.SparkApplication) (Result, error) 
 	out := &sparkv1.SparkApplication{ObjectMeta: metadata(app)}
 	out.SetGroupVersionKind(sparkv1.SchemeGroupVersion.WithKind("SparkApplication"))
 	var n notes
-	out.Spec.RuntimeVersions.SparkVersion = spec.SparkVersion
+	out.Spec.RuntimeVersions.SparkVersion, out.Spec.Suspend = spec.SparkVersion, spec.Suspend
 	out.Spec.DriverArgs, out.Spec.ProxyUser = s.Arguments, s.ProxyUser
 	apacheConf(o, app, s.Conf)
 	apacheProgram(&out.Spec, &s)
@@ -176,7 +176,6 @@ func apacheComments(app *v1beta2.SparkApplication, n *notes) {
 		scheduler = *spec.BatchScheduler
 	}
 	n.dropped(
-		droppedField{spec.Suspend != nil && *spec.Suspend, "spec", "spec.suspend", "this application starts at once; create it when it is to run"},
 		droppedField{spec.Mode == v1beta2.DeployModeClient, "spec", "spec.mode", "none is needed: in both API groups the driver runs in its own pod"},
 		droppedField{spec.FailureRetries != nil, "spec", "spec.failureRetries", "it has no effect in the source either"},
 		droppedField{spec.RetryInterval != nil, "spec", "spec.retryInterval", "it has no effect in the source either"},

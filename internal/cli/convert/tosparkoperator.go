@@ -44,6 +44,9 @@ func toSparkOperator(o launch.Operator, source *sparkv1.SparkApplication) (Resul
 	out := made.Application
 	out.ObjectMeta = metadata(app)
 	spec := &out.Spec
+	if suspend := app.Spec.Suspend; suspend != nil && *suspend {
+		spec.Suspend = suspend
+	}
 	if driver != nil && driver.onlyEscalation() {
 		spec.Driver.SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}
 	} else if driver != nil && !driver.plain() {

@@ -15,7 +15,8 @@ import (
 func (r *verbs) suspendCommand() *cobra.Command {
 	return r.suspension("suspend", true, "Stop objects until they are resumed",
 		"Sets spec.suspend. A running application or Connect server ends, and starts anew once it is resumed. A suspended schedule\n"+
-			"starts no runs; runs that are active continue. On a terminal, the verb asks for a confirmation first.")
+			"starts no runs; runs that are active continue. On a terminal, the verb asks for a confirmation first.\n\n"+
+			"The verb refuses the kinds of spark.apache.org: there spec.suspend holds an object before its start, and stops nothing.")
 }
 
 func (r *verbs) resumeCommand() *cobra.Command {
@@ -27,7 +28,7 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 	var selector string
 	var yes bool
 	cmd := &cobra.Command{
-		Use: verb + " NAME|KIND/NAME ...", Short: shortText, Long: longText + "\n\nThe kinds of spark.apache.org have no such field.",
+		Use: verb + " NAME|KIND/NAME ...", Short: shortText, Long: longText,
 		Example: "  sparkctl " + verb + " spark-pi\n  sparkctl " + verb + " schedule/nightly",
 	}
 	connect := connection(cmd.Flags())
@@ -42,8 +43,8 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 			return err
 		}
 		for _, object := range objects {
-			if kind := cluster.KindOf(object); !kind.Suspends {
-				return exit.Errorf(exit.Usage, "%s cannot be suspended, because %s has no field suspend; delete the object instead", screen.Title(object), kind.FullName())
+			if kind := cluster.KindOf(object); suspend && !kind.Stops {
+				return exit.Errorf(exit.Usage, "%s cannot be suspended, because spec.suspend stops no running object of %s; delete the object instead", screen.Title(object), kind.FullName())
 			}
 		}
 		if err := r.confirm(verb, objects, yes || !suspend); err != nil {

@@ -15,6 +15,8 @@ type ApplicationSpecApplyConfiguration struct {
 	MainClass *string `json:"mainClass,omitempty"`
 	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions *RuntimeVersionsApplyConfiguration `json:"runtimeVersions,omitempty"`
+	// Holds the application: while true, no attempt starts. An attempt that runs continues.
+	Suspend *bool `json:"suspend,omitempty"`
 	// The application's jar and, separated by commas, further jars (spark.jars, unless sparkConf sets it). Takes
 	// precedence over pyFiles and sparkRFiles.
 	Jars *string `json:"jars,omitempty"`
@@ -70,6 +72,14 @@ func (b *ApplicationSpecApplyConfiguration) WithMainClass(value string) *Applica
 // If called multiple times, the RuntimeVersions field is set to the value of the last call.
 func (b *ApplicationSpecApplyConfiguration) WithRuntimeVersions(value *RuntimeVersionsApplyConfiguration) *ApplicationSpecApplyConfiguration {
 	b.RuntimeVersions = value
+	return b
+}
+
+// WithSuspend sets the Suspend field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Suspend field is set to the value of the last call.
+func (b *ApplicationSpecApplyConfiguration) WithSuspend(value bool) *ApplicationSpecApplyConfiguration {
+	b.Suspend = &value
 	return b
 }
 

@@ -14,6 +14,8 @@ import (
 type ApplicationStateApplyConfiguration struct {
 	// The state.
 	CurrentStateSummary *sparkv1.ApplicationStateSummary `json:"currentStateSummary,omitempty"`
+	// Why the state is Suspended.
+	SuspendReason *sparkv1.SuspendReason `json:"suspendReason,omitempty"`
 	// When the application entered the state, in the form of RFC 3339 with fractions of a second.
 	LastTransitionTime *string `json:"lastTransitionTime,omitempty"`
 	// The reason, as a sentence.
@@ -34,6 +36,14 @@ func ApplicationState() *ApplicationStateApplyConfiguration {
 // If called multiple times, the CurrentStateSummary field is set to the value of the last call.
 func (b *ApplicationStateApplyConfiguration) WithCurrentStateSummary(value sparkv1.ApplicationStateSummary) *ApplicationStateApplyConfiguration {
 	b.CurrentStateSummary = &value
+	return b
+}
+
+// WithSuspendReason sets the SuspendReason field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SuspendReason field is set to the value of the last call.
+func (b *ApplicationStateApplyConfiguration) WithSuspendReason(value sparkv1.SuspendReason) *ApplicationStateApplyConfiguration {
+	b.SuspendReason = &value
 	return b
 }
 

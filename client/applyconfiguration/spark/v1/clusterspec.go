@@ -9,6 +9,8 @@ package v1
 type ClusterSpecApplyConfiguration struct {
 	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions *RuntimeVersionsApplyConfiguration `json:"runtimeVersions,omitempty"`
+	// Holds the cluster: while true, none of its objects is created or changed. A cluster that runs continues.
+	Suspend *bool `json:"suspend,omitempty"`
 	// The number of workers.
 	ClusterTolerations *ClusterTolerationsApplyConfiguration `json:"clusterTolerations,omitempty"`
 	// The master.
@@ -31,6 +33,14 @@ func ClusterSpec() *ClusterSpecApplyConfiguration {
 // If called multiple times, the RuntimeVersions field is set to the value of the last call.
 func (b *ClusterSpecApplyConfiguration) WithRuntimeVersions(value *RuntimeVersionsApplyConfiguration) *ClusterSpecApplyConfiguration {
 	b.RuntimeVersions = value
+	return b
+}
+
+// WithSuspend sets the Suspend field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Suspend field is set to the value of the last call.
+func (b *ClusterSpecApplyConfiguration) WithSuspend(value bool) *ClusterSpecApplyConfiguration {
+	b.Suspend = &value
 	return b
 }
 

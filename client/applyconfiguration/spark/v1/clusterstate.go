@@ -13,6 +13,8 @@ import (
 type ClusterStateApplyConfiguration struct {
 	// The state.
 	CurrentStateSummary *sparkv1.ClusterStateSummary `json:"currentStateSummary,omitempty"`
+	// Why the state is Suspended.
+	SuspendReason *sparkv1.SuspendReason `json:"suspendReason,omitempty"`
 	// When the cluster entered the state, in the form of RFC 3339 with fractions of a second.
 	LastTransitionTime *string `json:"lastTransitionTime,omitempty"`
 	// The reason, as a sentence.
@@ -30,6 +32,14 @@ func ClusterState() *ClusterStateApplyConfiguration {
 // If called multiple times, the CurrentStateSummary field is set to the value of the last call.
 func (b *ClusterStateApplyConfiguration) WithCurrentStateSummary(value sparkv1.ClusterStateSummary) *ClusterStateApplyConfiguration {
 	b.CurrentStateSummary = &value
+	return b
+}
+
+// WithSuspendReason sets the SuspendReason field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SuspendReason field is set to the value of the last call.
+func (b *ClusterStateApplyConfiguration) WithSuspendReason(value sparkv1.SuspendReason) *ClusterStateApplyConfiguration {
+	b.SuspendReason = &value
 	return b
 }
 
