@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +23,19 @@ type Server struct {
 	server   *http.Server
 	delay    time.Duration
 	stopping atomic.Bool
+
+	bound       *bound   // of connections
+	connections sync.Map // net.Conn -> *connection
 }
+
+// connection is a client's connection, and its share of the bound of connections. While the client's request has a
+// slot, the bound does not count the connection, so that it is not closed.
+type connection struct {
+	bound *bound
+	share
+}
+
+type connectionKey struct{}
 
 // NewServer returns a server that serves a handler at an address. It opens the address at once, so that an operator
 // whose address is in use does not even start. When the context of Serve ends, the server continues for the given
@@ -34,8 +47,11 @@ func NewServer(address string, handler http.Handler, serving *certs.Serving, del
 	}
 	// API servers call the webhooks of Services over HTTP/1.1, so nothing needs the larger attack surface of HTTP/2.
 	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: serving.Certificate}
-	s := &Server{listener: tls.NewListener(listener, secure), delay: delay}
-	s.server = &http.Server{Handler: s.closing(handler), ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 1 << 20}
+	s := &Server{listener: tls.NewListener(listener, secure), delay: delay, bound: &bound{limit: maxConnections}}
+	s.server = &http.Server{
+		Handler: s.closing(handler), ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
+		ConnContext: s.accept, ConnState: s.track,
+	}
 	return s, nil
 }
 
@@ -54,6 +70,28 @@ func (s *Server) Serve(ctx context.Context) error {
 		return fmt.Errorf("webhook: %w", err)
 	}
 	return <-stopped
+}
+
+// accept stores a new connection in its context.
+func (s *Server) accept(ctx context.Context, conn net.Conn) context.Context {
+	c := &connection{s.bound, share{address: host(conn.RemoteAddr().String()), drop: func() {
+		_ = conn.(*tls.Conn).NetConn().Close() // without a message of TLS, for which a client could let us wait
+	}}}
+	s.connections.Store(conn, c)
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// track counts a connection in the bound. A connection whose state changes becomes the youngest. So the bound closes
+// those first whose client has sent nothing for the longest time.
+func (s *Server) track(conn net.Conn, state http.ConnState) {
+	found, _ := s.connections.Load(conn)
+	c := found.(*connection)
+	s.bound.release(&c.share)
+	if state == http.StateClosed {
+		s.connections.Delete(conn)
+		return
+	}
+	_ = s.bound.grow(&c.share, 1) // a connection that is closed here ends by an error of its reads
 }
 
 // closing returns a handler that closes connections when the server is about to stop. The API server reuses its

@@ -2,7 +2,10 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,12 +20,16 @@ import (
 )
 
 const (
-	// maxReviews is the largest number of reviews at the same time. maxBytes is the largest size of a review. The API
-	// server accepts objects of up to 3 MiB, and the review of an update contains the old and the new object.
+	// maxReviews is the largest number of requests of one class that are answered at the same time. maxBytes is the
+	// largest size of a request. The API server accepts objects of up to 3 MiB, and the review of an update contains the
+	// old and the new object.
 	maxReviews = 8
 	maxBytes   = 7<<20 - 1
-	// readTimeout limits how long a client may take to send a review. During this time, the review occupies one of the
-	// slots.
+	// maxConnections and maxHeld limit what all clients together occupy before their requests have slots: connections,
+	// and bytes of requests that are read or wait.
+	maxConnections = 512
+	maxHeld        = 32 << 20
+	// readTimeout limits how long a client may take to send a request. The request takes a slot only afterwards.
 	readTimeout = 10 * time.Second
 	idleTimeout = 90 * time.Second
 )
@@ -34,56 +41,72 @@ func Path(kind schema.GroupVersionKind) string {
 }
 
 // Handler returns the HTTP handler for the reviews of several kinds. Unless executors is nil, the HTTP handler also
-// serves the webhook that changes executor pods. The two have separate limits of concurrent requests: the API server
-// creates no executor pod until its request is answered, so these requests must not wait for reviews.
+// serves the webhook that changes executor pods. The API server creates no executor pod until its request is answered,
+// so these requests have slots of their own and do not wait for reviews.
 func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) {
 	mux := http.NewServeMux()
-	add := func(path string, handler admission.Handler, log logr.Logger, slots chan struct{}) error {
+	memory := &bound{limit: maxHeld}
+	add := func(path string, handler admission.Handler, log logr.Logger, class *slots) error {
 		hook, err := admission.StandaloneWebhook(&admission.Webhook{Handler: handler}, admission.StandaloneOptions{Logger: log, MetricsPath: path})
 		if err != nil {
 			return fmt.Errorf("webhook %s: %w", path, err)
 		}
-		mux.Handle("POST "+path, few(slots, hook))
+		mux.Handle("POST "+path, few(memory, class, hook))
 		return nil
 	}
-	slots := make(chan struct{}, maxReviews)
+	reviews := newSlots(maxReviews)
 	for _, reviewer := range reviewers {
-		if err := add(Path(reviewer.Kind.Kind), reviewer, reviewer.Log, slots); err != nil {
+		if err := add(Path(reviewer.Kind.Kind), reviewer, reviewer.Log, reviews); err != nil {
 			return nil, err
 		}
 	}
 	if executors == nil {
 		return mux, nil
 	}
-	return mux, add(ExecutorPath, executors, executors.Log, make(chan struct{}, maxReviews))
+	return mux, add(ExecutorPath, executors, executors.Log, newSlots(maxReviews))
 }
 
-// few returns a handler that limits the number of concurrent requests: it waits for a free slot before it passes a
-// request to the handler next. It rejects a request that is too large, or that is not an AdmissionReview of a supported
-// version.
-func few(slots chan struct{}, next http.Handler) http.Handler {
+// few returns a handler that limits the number of concurrent requests. It reads a request, waits for a free slot, and
+// passes the request to the handler next. A client that sends slowly, or nothing, occupies no slot.
+func few(memory *bound, class *slots, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		case <-req.Context().Done():
-			return
-		}
-		body, err := io.ReadAll(http.MaxBytesReader(out, req.Body, maxBytes))
-		if err != nil {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		held := &share{address: host(req.RemoteAddr), drop: func() {
+			cancel()
+			_ = http.NewResponseController(out).SetReadDeadline(time.Now()) // ends the read; a ResponseRecorder has none
+		}}
+		defer memory.release(held)
+		body, err := io.ReadAll(&counted{http.MaxBytesReader(out, req.Body, maxBytes), memory, held})
+		var tooLarge *http.MaxBytesError
+		switch {
+		case errors.As(err, &tooLarge):
 			http.Error(out, err.Error(), http.StatusRequestEntityTooLarge)
 			return
-		}
-		var review metav1.TypeMeta
-		if err := json.Unmarshal(body, &review); err != nil {
-			http.Error(out, "the body is not an AdmissionReview: "+err.Error(), http.StatusBadRequest)
+		case err != nil || !class.take(ctx, held.address):
+			http.Error(out, cmp.Or(err, errDropped).Error(), http.StatusServiceUnavailable)
 			return
 		}
-		if version := admissionv1.SchemeGroupVersion.String(); review.APIVersion != version {
-			http.Error(out, fmt.Sprintf("the webhook does not support AdmissionReview version %.100q; send %s", review.APIVersion, version), http.StatusBadRequest)
-			return
+		defer class.give()
+		memory.release(held) // from here on, the number of slots limits the memory
+		if connection, found := ctx.Value(connectionKey{}).(*connection); found {
+			connection.bound.release(&connection.share)
 		}
-		req.Body = io.NopCloser(bytes.NewReader(body))
-		next.ServeHTTP(out, req)
+		answer(out, req, body, next)
 	})
+}
+
+// answer passes a request to the handler next. It rejects a body that is not an AdmissionReview of a supported version.
+func answer(out http.ResponseWriter, req *http.Request, body []byte, next http.Handler) {
+	var review metav1.TypeMeta
+	if err := json.Unmarshal(body, &review); err != nil {
+		http.Error(out, "the body is not an AdmissionReview: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if version := admissionv1.SchemeGroupVersion.String(); review.APIVersion != version {
+		http.Error(out, fmt.Sprintf("the webhook does not support AdmissionReview version %.100q; send %s", review.APIVersion, version), http.StatusBadRequest)
+		return
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	next.ServeHTTP(out, req)
 }
