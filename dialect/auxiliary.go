@@ -19,9 +19,9 @@ type AuxiliaryObjects struct {
 	// Unsettled means that this pass changes none of the objects, for example because the custom resource is
 	// being deleted or its spec is invalid.
 	Unsettled bool
-	// KeepServices means that existing Services are kept although Objects is empty. They are deleted later, together
-	// with the driver pod. Ingresses and routes are deleted at once, because the next application may need the same
-	// address.
+	// KeepServices means that existing Services are kept although Objects does not contain them: the Services of a
+	// driver that has ended, which are deleted later, together with its pod, or the Service whose new spec is invalid.
+	// Ingresses and routes are deleted at once, because the next application may need the same address.
 	KeepServices bool
 	// ReadAddresses contains the names of Services in Objects whose addresses are missing in the status.
 	ReadAddresses []string

@@ -19,6 +19,8 @@ type draft struct {
 	// conf is the user's configuration without the keys that users cannot set.
 	conf  *conf.Conf
 	ports []port
+	// named are the numbers of the template's ports by name. Only steps that build or check the Service set it.
+	named map[string][]int32
 	warns conf.Warnings
 }
 

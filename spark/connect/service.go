@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -37,7 +38,8 @@ func ServiceName(name string, base *corev1.Service) string {
 //   - Labels of the Request override labels of base.
 //   - If a port of base has the name or the number of the clients' port, the clients' port gets its nodePort and its
 //     appProtocol. The rest of that port of base has no effect.
-//   - Ports that lead to the RPC port or the block manager are dropped.
+//   - Ports that lead to the RPC port or the block manager are dropped. They may lead there by a name that
+//     ServerTemplate gives to a port.
 //   - Additional ports of base without a name get a name, since a Service with several ports needs names.
 //
 // ServiceWarnings reports settings that have no effect. The error is a *submit.Error; if base is at fault, its Field is
@@ -69,6 +71,7 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 		Spec: *base.Spec.DeepCopy(),
 	}
 	service.Spec.Selector = merged(r.Selector, map[string]string{submit.RoleLabel: RoleServer})
+	d.named = d.namedPorts()
 	service.Spec.Ports = d.servicePorts(base.Spec.Ports)
 	return service, nil
 }
@@ -119,6 +122,7 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	if len(base.Spec.Selector) > 0 && !maps.Equal(base.Spec.Selector, service.Spec.Selector) {
 		d.warns.OfField("Service", "spec.selector has no effect: the operator sets a selector for the current server; remove the field")
 	}
+	d.named = d.namedPorts()
 	d.portWarnings(base, service.Spec.Ports[0])
 	return d.warns
 }
@@ -134,10 +138,10 @@ func (d *draft) portWarnings(base *corev1.Service, mine corev1.ServicePort) {
 				d.warns.OfField("Service", "spec.ports[%d]: name, port and targetPort have no effect: port %d is %s and leads to port %s of the server; "+
 					"give an additional port another name and number", i, mine.Port, mine.Name, mine.TargetPort.String())
 			}
-		case isExecutorPort(d.ports, b):
+		case d.isExecutorPort(b):
 			d.warns.OfField("Service", "spec.ports[%d] is left out: clients that reach the server's RPC port or block manager can run code as the server, and "+
 				"executors do not need a Service; remove it", i)
-		case outside && leadsTo(uiPort(d.ports), b):
+		case outside && d.leadsTo(uiPort(d.ports), b):
 			d.warns.OfField("Service", "spec.ports[%d]: a Service of type %s exposes the web UI, which has no authentication, outside the cluster; "+
 				"remove the port, and use spec.ui with an Ingress that authenticates users", i, base.Spec.Type)
 		}
@@ -158,25 +162,39 @@ func overrides(user, clients corev1.ServicePort) bool {
 // isExecutorPort reports whether b, a port of the user's Service, leads to a port of the server that only executors
 // use. Manifests for the kubeflow operator may list such ports by name, because the kubeflow operator writes these
 // ports into its own Service.
-func isExecutorPort(ports []port, b corev1.ServicePort) bool {
-	for _, p := range ports[:innerPorts] {
-		if b.Name == p.name || leadsTo(p, b) {
-			return true
-		}
-	}
-	return false
+func (d *draft) isExecutorPort(b corev1.ServicePort) bool {
+	return slices.ContainsFunc(d.ports[:innerPorts], func(p port) bool { return b.Name == p.name || d.leadsTo(p, b) })
 }
 
 // leadsTo reports whether b, a port of a Service, leads to the port p of the server.
-func leadsTo(p port, b corev1.ServicePort) bool {
+func (d *draft) leadsTo(p port, b corev1.ServicePort) bool {
 	switch target := b.TargetPort; {
 	case cmp.Or(b.Protocol, corev1.ProtocolTCP) != corev1.ProtocolTCP:
 		return false
 	case target.Type == intstr.String:
-		return target.StrVal == p.container
+		return target.StrVal == p.container || slices.Contains(d.named[target.StrVal], p.number)
 	default:
 		return cmp.Or(target.IntVal, b.Port) == p.number
 	}
+}
+
+// namedPorts returns the numbers of the TCP ports in the server's template by their names. All containers count,
+// because the containers of a pod share one network. If two of them use one name, Kubernetes takes the port of the
+// first, but each of them counts here.
+func (d *draft) namedPorts() map[string][]int32 {
+	t, err := podtemplate.Read(d.r.ServerTemplate)
+	if err != nil {
+		return nil // no server is built from it
+	}
+	named := map[string][]int32{}
+	for _, c := range slices.Concat(t.Pod.Spec.Containers, t.Pod.Spec.InitContainers) {
+		for _, p := range c.Ports {
+			if cmp.Or(p.Protocol, corev1.ProtocolTCP) == corev1.ProtocolTCP {
+				named[p.Name] = append(named[p.Name], p.ContainerPort)
+			}
+		}
+	}
+	return named
 }
 
 // servicePorts returns the clients' port, followed by the additional ports of base. It leaves out ports that lead to
@@ -193,7 +211,7 @@ func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 			mine.NodePort = cmp.Or(mine.NodePort, b.NodePort)
 			mine.AppProtocol = cmp.Or(b.AppProtocol, mine.AppProtocol)
 			continue
-		case isExecutorPort(d.ports, b):
+		case d.isExecutorPort(b):
 			continue
 		}
 		more := *b.DeepCopy()

@@ -190,6 +190,38 @@ func TestServiceWarnsOfExposedPorts(t *testing.T) {
 	}
 }
 
+// TestPortsByName checks that a port of the user's Service does not reach the RPC port or the block manager by a name
+// that the template gives to such a port, in any container. Such ports used to be passed on without a warning.
+func TestPortsByName(t *testing.T) {
+	r := minimal("spark.driver.port", "9000")
+	r.ServerTemplate = []byte(`
+spec:
+  initContainers:
+    - {name: proxy, image: proxy, restartPolicy: Always, ports: [{name: native, containerPort: 9000}]}
+  containers:
+    - {name: spark-kubernetes-driver, ports: [{name: jmx, containerPort: 8090}, {name: rpc, containerPort: 9000}, {name: twice, containerPort: 1}, {name: udp, containerPort: 7079, protocol: UDP}]}
+    - {name: sidecar, image: sidecar, ports: [{name: blocks, containerPort: 7079}, {name: twice, containerPort: 9000}, {name: old, containerPort: 7078}]}
+`)
+	var pod []string
+	for _, p := range build(t, r).Server.Spec.Containers[0].Ports {
+		pod = append(pod, fmt.Sprintf("%s=%d", p.Name, p.ContainerPort))
+	}
+	if got := strings.Join(pod, " "); got != "jmx=8090 rpc=9000 twice=1 udp=7079 blockmanager=7079 web-ui=4040 spark-connect=15002" {
+		t.Fatalf("the pod has the ports %s", got) // the names of the test are those that a Service finds
+	}
+	for name, left := range map[string]bool{
+		"jmx": false, "rpc": true, "blocks": true, "native": true, "twice": true, "driver-rpc": true, "blockmanager": true, "udp": false, "old": false, "unknown": false,
+	} {
+		base := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromString(name)}}}}
+		if got := len(service(t, r, base).Spec.Ports) == 1; got != left {
+			t.Errorf("%s: left out: %t, want %t", name, got, left)
+		}
+		if warnings := ServiceWarnings(r, base); (len(warnings) == 1 && strings.HasPrefix(warnings[0].Text, "spec.ports[0] is left out")) != left {
+			t.Errorf("%s: the warnings are %+v", name, warnings)
+		}
+	}
+}
+
 func TestServiceRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		r     func(*Request)

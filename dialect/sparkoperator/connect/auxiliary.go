@@ -28,32 +28,33 @@ const reasonInvalidService = "InvalidService"
 // The Service for clients exists in every phase, so that its address stays the same if the server is replaced or
 // missing. The other objects are the web UI's Service, the Ingress and route that the spec requests for the UI, and the
 // NetworkPolicy. If the spec of the Service is invalid, the existing Service stays, because clients may be connected
-// through it.
+// through it, and the other objects are ensured. Above all, the NetworkPolicy protects the server also in this case.
 func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) dialect.AuxiliaryObjects {
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
 		return dialect.AuxiliaryObjects{Unsettled: true}
 	}
 	c, restore := c.asLaunched(sc)
 	defer restore()
-	service, err := c.service(sc)
+	policy, err := connect.Policy(c.standingRequest(sc), c.Policy == ClientsNamespace)
 	if err != nil {
-		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports it
+		return dialect.AuxiliaryObjects{Unsettled: true} // the name or a port of the server is invalid; Decide reports it
 	}
-	e := c.exposure(sc, service.Name)
-	objects := append([]submit.Object{service}, e.Objects...)
+	name := connect.ServiceName(sc.Name, sc.Spec.Server.Service)
+	e := c.exposure(sc, name)
+	objects := slices.Clone(e.Objects)
+	service, err := c.service(sc)
+	if err == nil { // otherwise Decide reports it
+		objects = slices.Insert(objects, 0, submit.Object(service))
+	}
 	if c.Policy != "" {
-		policy, err := connect.Policy(c.standingRequest(sc), c.Policy == ClientsNamespace)
-		if err != nil {
-			return dialect.AuxiliaryObjects{Unsettled: true} // like the Service, the policy depends on the ports
-		}
 		objects = append(objects, policy)
 	}
 	for _, object := range objects {
 		dialect.MarkContent(object)
 	}
-	return dialect.AuxiliaryObjects{Objects: objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) (notices []dialect.Event) {
+	return dialect.AuxiliaryObjects{Objects: objects, KeepServices: err != nil, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) (notices []dialect.Event) {
 		stampChange(sc, now, func() {
-			notices = slices.Concat(recordService(sc, service.Name, live, now), recordServerExposed(sc, e, live, now))
+			notices = slices.Concat(recordService(sc, name, live, now), recordServerExposed(sc, e, live, now))
 		})
 		return notices
 	}}

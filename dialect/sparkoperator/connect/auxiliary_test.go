@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -75,9 +76,9 @@ func TestAuxiliaryObjectsAreUnsettled(t *testing.T) {
 		"no decision yet":           {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Status.Operator = nil }, true},
 		"a deletion":                {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.DeletionTimestamp = new(metav1.NewTime(connectBegan)) }, true},
 		"a spec that is not read":   {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.OutOfBounds = "spec: is too long" }, true},
-		"an invalid name":           {Connects{}, withService(corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B"}}), true},
-		"an external IP":            {Connects{}, withService(corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}), true},
-		"the type ExternalName":     {Connects{}, withService(corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}), true},
+		"an invalid name":           {withPolicy, withService(corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B"}}), false},
+		"an external IP":            {withPolicy, withService(corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}), false},
+		"the type ExternalName":     {withPolicy, withService(corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}), false},
 		"an invalid port":           {withPolicy, func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.port": "0"} }, true},
 		"an invalid size of a pod":  {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("x") }, false},
 		"an invalid address of UIs": {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{IngressURLFormat: "x y"} }, false},
@@ -126,6 +127,36 @@ func TestNetworkPolicyOfServers(t *testing.T) {
 		}
 		if got := strings.Join(kinds, " "); got != want {
 			t.Errorf("%q: objects %s, want %s", policy, got, want)
+		}
+	}
+}
+
+// TestServerWithAnInvalidServiceHasItsPolicy checks that a server whose Service is refused has its NetworkPolicy and
+// its web UI, that its existing Services stay, and that a review warns in the words of the pass. Such a server used to
+// run with an open RPC port, and lint reported nothing.
+func TestServerWithAnInvalidServiceHasItsPolicy(t *testing.T) {
+	for name, service := range map[string]corev1.Service{
+		"a name":             {ObjectMeta: metav1.ObjectMeta{Name: "A B"}},
+		"an external IP":     {Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}},
+		"an external name":   {Spec: corev1.ServiceSpec{ExternalName: "example.com"}},
+		"the type":           {Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}},
+		"an operator's mark": {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"sparkoperator.dev/attempt": "1"}}},
+		"a label of Spark":   {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"spark-role": "driver"}}},
+	} {
+		c, sc := Connects{Options{Policy: ClientsAnywhere, UI: sparkoperator.UI{Service: true}}}, aConnect(withService(service))
+		warnings := c.Review(sc).Warnings
+		c.Decide(sc, lifecycle.Observed{Confirmed: true}, connectBegan)
+		wanted, got := c.AuxiliaryObjects(sc), ""
+		for _, object := range wanted.Objects {
+			got += object.GetObjectKind().GroupVersionKind().Kind + "/" + object.GetName() + " "
+		}
+		if got != "Service/hub-server-ui-svc NetworkPolicy/hub-server " || !wanted.KeepServices {
+			t.Errorf("%s: the objects are %s, Services stay: %t", name, got, wanted.KeepServices)
+		}
+		wanted.Record(nil, connectBegan)
+		reported := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
+		if reported == nil || reported.Reason != reasonInvalidService || !slices.Contains(warnings, reported.Message) {
+			t.Errorf("%s: the condition is %+v, the warnings are %q", name, reported, warnings)
 		}
 	}
 }

@@ -515,7 +515,7 @@ func TestConnectServiceInside(t *testing.T) {
 	} {
 		other := sc.DeepCopy()
 		change(&other.Spec.Server.Service.Spec)
-		if _, err := outside.service(other); err == nil || !strings.Contains(err.Error(), field) || !outside.AuxiliaryObjects(other).Unsettled {
+		if _, err := outside.service(other); err == nil || !strings.Contains(err.Error(), field) || !outside.AuxiliaryObjects(other).KeepServices {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -92,7 +92,7 @@ func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Requ
 	r := c.standingRequest(sc)
 	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(attempt))
 	c.uiPath(sc, r.Conf)
-	r.ServerTemplate, r.ExecutorTemplate = dialect.RawBytes(sc.Spec.Server.Template), dialect.RawBytes(sc.Spec.Executor.Template)
+	r.ExecutorTemplate = dialect.RawBytes(sc.Spec.Executor.Template)
 	return r
 }
 
@@ -102,7 +102,8 @@ func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
 	selector := map[string]string{sparkoperator.LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{
 		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.StringValue(sc.Spec.Image), Master: cmp.Or(c.Master, submit.DefaultMaster), Conf: connectConf(sc),
-		Owner: serverOwner(sc), Selector: selector, Reserved: dialect.OwnPrefix,
+		ServerTemplate: dialect.RawBytes(sc.Spec.Server.Template), // names ports to which a Service can lead
+		Owner:          serverOwner(sc), Selector: selector, Reserved: dialect.OwnPrefix,
 		Labels: map[string]string{
 			sparkoperator.LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",
 		},

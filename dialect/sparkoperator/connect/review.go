@@ -20,6 +20,9 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	for _, notice := range c.serviceWarnings(sc) {
 		warnings = append(warnings, notice.Cause.Message)
 	}
+	if _, err := c.service(sc); err != nil {
+		warnings = append(warnings, err.Error()) // a pass creates the server without the Service
+	}
 	return dialect.Review{Warnings: warnings, Pods: func() []dialect.Pods {
 		pods := []dialect.Pods{{Role: "server", Pod: made.Server, Count: 1}}
 		c, sc := c.launching(sc)

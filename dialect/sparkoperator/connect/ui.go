@@ -69,12 +69,15 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 }
 
 // rejectOutside adds a problem if the operator's configuration does not allow the type of the Service for clients, or
-// if the rules of the platform do not allow its annotations.
+// if the rules of the platform do not allow its annotations. No configuration allows ExternalName, which makes the
+// Service invalid.
 func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
-	if base := sc.Spec.Server.Service; base != nil {
-		e.AllowedService("spec.server.service.metadata.annotations", base.Annotations)
+	base := sc.Spec.Server.Service
+	if base == nil {
+		return
 	}
-	if base := sc.Spec.Server.Service; base != nil && !c.UI.Outside && !expose.IsInternal(base.Spec.Type) {
+	e.AllowedService("spec.server.service.metadata.annotations", base.Annotations)
+	if !c.UI.Outside && !expose.IsInternal(base.Spec.Type) && base.Spec.Type != corev1.ServiceTypeExternalName {
 		e.AddProblem(dialect.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
 	}
 }
