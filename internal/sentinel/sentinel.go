@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
@@ -36,6 +38,14 @@ const (
 
 // Is reports whether an object is a sentinel.
 func Is(object metav1.Object) bool { return object.GetLabels()[Label] == "true" }
+
+// Exempt reports whether the webhook admits an object without a review, because it is a sentinel of the operator's own:
+// probes are on, the kind has sentinels, and the object is in their namespace. A label alone exempts nothing, because
+// any user may set it and remove it later.
+func Exempt(cfg config.Configuration, group string, object metav1.Object) bool {
+	own := cmp.Or(cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace)
+	return Is(object) && group == sparkv1.GroupVersion.Group && cfg.Apache.Sentinels.Enabled && own == object.GetNamespace()
+}
 
 // Set holds the sentinels of all kinds.
 type Set struct {

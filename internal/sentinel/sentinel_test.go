@@ -50,6 +50,34 @@ func newProbed() *probed {
 	return p
 }
 
+// TestExemptFromReviews checks which labelled objects the webhook admits without a review. The label alone used to
+// suffice, in any namespace and for kinds that have no sentinels.
+func TestExemptFromReviews(t *testing.T) {
+	for _, test := range []struct {
+		name, label, group, namespace string
+		enabled                       bool
+		own, configured               string
+		want                          bool
+	}{
+		{"a sentinel of the operator", "true", "spark.apache.org", "release", true, "release", "", true},
+		{"in the configured namespace", "true", "spark.apache.org", "jobs", true, "release", "jobs", true},
+		{"in another namespace", "true", "spark.apache.org", "jobs", true, "release", "", false},
+		{"in the release's namespace, if another is configured", "true", "spark.apache.org", "release", true, "release", "jobs", false},
+		{"while probes are off", "true", "spark.apache.org", "release", false, "release", "", false},
+		{"a kind without sentinels", "true", "sparkoperator.k8s.io", "release", true, "release", "", false},
+		{"another value of the label", "false", "spark.apache.org", "release", true, "release", "", false},
+		{"no label", "", "spark.apache.org", "release", true, "release", "", false},
+		{"an operator that does not know its namespace", "true", "spark.apache.org", "jobs", true, "", "", false},
+	} {
+		cfg := config.Default()
+		cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace = test.enabled, test.configured, test.own
+		object := &metav1.ObjectMeta{Namespace: test.namespace, Labels: map[string]string{Label: test.label}}
+		if got := Exempt(cfg, test.group, object); got != test.want {
+			t.Errorf("%s: exempt: %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
 // TestSentinelThatIsLost checks which outstanding writes count as lost, and which do not.
 func TestSentinelThatIsLost(t *testing.T) {
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "sparkapplications"}, "c")

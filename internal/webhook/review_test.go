@@ -359,10 +359,12 @@ func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 		change func(*hooked)
 		object *unstructured.Unstructured
 	}{
-		"another namespace":    {func(h *hooked) { h.served = false }, invalid},
-		"a kind that is off":   {func(h *hooked) { h.cfg.SparkOperator.Enabled = new(false) }, invalid},
-		"another selector":     {func(h *hooked) { h.cfg.Apache.LabelSelector = "team=a" }, cluster},
-		"a sentinel":           {func(*hooked) {}, labelled},
+		"another namespace":  {func(h *hooked) { h.served = false }, invalid},
+		"a kind that is off": {func(h *hooked) { h.cfg.SparkOperator.Enabled = new(false) }, invalid},
+		"another selector":   {func(h *hooked) { h.cfg.Apache.LabelSelector = "team=a" }, cluster},
+		"a sentinel": {func(h *hooked) {
+			h.cfg.Apache.Sentinels.Enabled, h.cfg.Apache.Sentinels.Namespace = true, h.Namespace
+		}, labelled},
 		"an unknown namespace": {func(h *hooked) { h.broken = errors.New("no cache") }, invalid},
 	} {
 		h.change(func(h *hooked) { h.cfg, h.served, h.broken = schedulersEnabled(), true, nil; c.change(h) })
@@ -374,6 +376,10 @@ func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 		if (name == "an unknown namespace") != strings.Contains(got, "the object was not checked") {
 			t.Errorf("%s: warnings %q", name, got)
 		}
+	}
+	h.change(func(h *hooked) { h.cfg, h.broken = schedulersEnabled(), nil })
+	if err := h.dryRun(labelled); !byWebhook(err) {
+		t.Errorf("an object with the label of sentinels, while probes are off: %v", err)
 	}
 }
 
