@@ -5,57 +5,156 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedadmissionv1 "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	typeddiscoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // expiresSoon is the remaining validity of a certificate below which doctor warns. The operator replaces its own
 // certificates much earlier.
 const expiresSoon = 3 * 24 * time.Hour
 
-// checkAdmission checks this operator's validating webhook and its certificates. It also looks for mutating webhooks of
-// another operator that is not running.
+// ownSuffix ends the names of this operator's webhook configurations. The kubeflow operator's names end in "-webhook".
+const ownSuffix = "-admission"
+
+// hooks is the configuration of one or more webhooks, of either kind.
+type hooks struct {
+	*metav1.ObjectMeta
+	kind, effect string
+	level        Level
+	client       admissionv1.WebhookClientConfig // of the first webhook
+}
+
+// belongsTo reports whether the configuration is that of an operator of this project.
+func (h *hooks) belongsTo(o *Operator) bool {
+	return !o.Other && strings.HasSuffix(h.Name, ownSuffix) && h.Labels[instanceLabel] == o.Release && (h.client.Service == nil || h.client.Service.Namespace == o.Namespace)
+}
+
+// checkAdmission checks the webhooks of this project's operators: that those exist that an operator's configuration
+// needs, and that the API server reaches and trusts them. It also looks for webhooks that change pods, and whose
+// operator is gone.
 func (d *doctor) checkAdmission(ctx context.Context) {
+	found, err := d.readHooks(ctx)
+	if err != nil {
+		d.unchecked("admission", d.Explain(err))
+		return
+	}
+	for i := range d.operators {
+		if o := &d.operators[i]; !o.Other {
+			d.checkWanted(ctx, o, found)
+		}
+	}
+	for i := range found {
+		h := &found[i]
+		at := slices.IndexFunc(d.operators, func(o Operator) bool { return h.belongsTo(&o) })
+		switch own := strings.HasSuffix(h.Name, ownSuffix); {
+		case at >= 0:
+			d.checkWebhook(ctx, &d.operators[at], h)
+		case h.kind == mutating && d.operatorsKnown && (own || !d.otherServes()) && !d.answered(ctx, h.client.Service):
+			d.add(Warning, "admission", "kubectl delete mutatingwebhookconfiguration "+h.Name,
+				"the webhook %s still changes pods or applications, but the operator to which it belongs is not running", h.Name)
+		}
+	}
+}
+
+const (
+	validating    = "ValidatingWebhookConfiguration"
+	mutating      = "MutatingWebhookConfiguration"
+	instanceLabel = "app.kubernetes.io/instance"
+)
+
+// readHooks reads the webhook configurations of all Spark operators.
+func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 	admission, err := typedadmissionv1.NewForConfig(d.Config())
+	if err != nil {
+		return nil, err
+	}
+	selector := metav1.ListOptions{LabelSelector: operatorLabels}
+	validators, err := admission.ValidatingWebhookConfigurations().List(ctx, selector)
+	if err != nil {
+		return nil, err
+	}
+	mutators, err := admission.MutatingWebhookConfigurations().List(ctx, selector)
+	if err != nil {
+		return nil, err
+	}
+	for i := range validators.Items {
+		c := &validators.Items[i]
+		if len(c.Webhooks) == 0 {
+			continue
+		}
+		h := hooks{&c.ObjectMeta, validating, "manifests are stored without validation", Warning, c.Webhooks[0].ClientConfig}
+		if policy := c.Webhooks[0].FailurePolicy; policy != nil && *policy == admissionv1.Fail {
+			h.level, h.effect = Error, "no manifest can be stored"
+		}
+		found = append(found, h)
+	}
+	for i := range mutators.Items {
+		if c := &mutators.Items[i]; len(c.Webhooks) > 0 {
+			found = append(found, hooks{&c.ObjectMeta, mutating, "executors with settings that Spark overwrites cannot be created", Error, c.Webhooks[0].ClientConfig})
+		}
+	}
+	return found, nil
+}
+
+// checkWanted checks that the webhook configurations exist that an operator's configuration file needs.
+func (d *doctor) checkWanted(ctx context.Context, o *Operator, found []hooks) {
+	var file struct {
+		Webhook struct {
+			BindAddress string
+			Executors   struct{ Webhook bool }
+		}
+	}
+	core, err := typedcorev1.NewForConfig(d.Config())
 	if err != nil {
 		d.unchecked("admission", err)
 		return
 	}
-	selector := metav1.ListOptions{LabelSelector: operatorLabels}
-	validating, err := admission.ValidatingWebhookConfigurations().List(ctx, selector)
-	if err != nil {
+	switch stored, err := core.ConfigMaps(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{}); {
+	case apierrors.IsNotFound(err): // not installed by the chart
+		return
+	case err != nil:
 		d.unchecked("admission", d.Explain(err))
 		return
-	}
-	found := false
-	for i := range validating.Items {
-		configuration := &validating.Items[i]
-		if !strings.HasSuffix(configuration.Name, "-admission") || len(configuration.Webhooks) == 0 {
-			continue // a webhook of the kubeflow operator
-		}
-		found = true
-		d.checkWebhook(ctx, configuration.Name, &configuration.Webhooks[0])
-	}
-	if !found && d.own() != nil {
-		d.add(Note, "admission", d.upgrade("webhook.enable=true"), "no webhook validates manifests, so errors in manifests are reported only in the status")
-	}
-	mutating, err := admission.MutatingWebhookConfigurations().List(ctx, selector)
-	if err != nil {
-		d.unchecked("admission", d.Explain(err))
+	case yaml.Unmarshal([]byte(stored.Data["config.yaml"]), &file) != nil: // the operator itself reports it
 		return
 	}
-	for i := range mutating.Items {
-		if !d.otherServes() {
-			d.add(Warning, "admission", "kubectl delete mutatingwebhookconfiguration "+mutating.Items[i].Name,
-				"the webhook %s still changes pods or applications, but the operator to which it belongs is not running", mutating.Items[i].Name)
+	on := file.Webhook.BindAddress != "" && file.Webhook.BindAddress != "0"
+	need := func(kind, lost string) {
+		if !slices.ContainsFunc(found, func(h hooks) bool { return h.kind == kind && h.belongsTo(o) }) {
+			d.add(Error, "admission", upgrade(o, "webhook.enable=true"), "%s serves a webhook, but its %s is missing, so %s", o, kind, lost)
 		}
 	}
+	const late = "errors in manifests are reported only in the status"
+	if !on {
+		d.add(Note, "admission", upgrade(o, "webhook.enable=true"), "no webhook of %s validates manifests, so %s", o, late)
+		return
+	}
+	need(validating, late)
+	if file.Webhook.Executors.Webhook {
+		need(mutating, "executors silently lack the settings that Spark overwrites")
+	}
+}
+
+// answered reports whether a pod of any operator answers a webhook's Service. It also returns true if that is unknown.
+func (d *doctor) answered(ctx context.Context, service *admissionv1.ServiceReference) bool {
+	discovery, err := typeddiscoveryv1.NewForConfig(d.Config())
+	if err != nil || service == nil {
+		return true
+	}
+	list, err := discovery.EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service.Name})
+	return err != nil || slices.ContainsFunc(list.Items, func(s discoveryv1.EndpointSlice) bool {
+		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready })
+	})
 }
 
 func (d *doctor) otherServes() bool {
@@ -67,21 +166,14 @@ func (d *doctor) otherServes() bool {
 	return false
 }
 
-// checkWebhook checks the Service and the certificates of a webhook.
-func (d *doctor) checkWebhook(ctx context.Context, name string, hook *admissionv1.ValidatingWebhook) {
-	service := hook.ClientConfig.Service
+// checkWebhook checks the Service and the certificates of an operator's webhook.
+func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
+	service := h.client.Service
 	if service == nil {
-		d.add(OK, "admission", "", "%s calls %s", name, *hook.ClientConfig.URL)
+		d.add(OK, "admission", "", "%s %s calls %s", h.kind, h.Name, *h.client.URL)
 		return
 	}
-	restart := fmt.Sprintf("kubectl -n %s rollout restart deployment -l app.kubernetes.io/name=spark-operator", service.Namespace)
-	if o := d.own(); o != nil {
-		restart = fmt.Sprintf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name)
-	}
-	level, effect := Warning, "manifests are stored without validation"
-	if hook.FailurePolicy != nil && *hook.FailurePolicy == admissionv1.Fail {
-		level, effect = Error, "no manifest can be stored"
-	}
+	restart := fmt.Sprintf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name)
 	core, err := typedcorev1.NewForConfig(d.Config())
 	if err != nil {
 		d.unchecked("admission", err)
@@ -89,16 +181,16 @@ func (d *doctor) checkWebhook(ctx context.Context, name string, hook *admissionv
 	}
 	switch _, err := core.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
-		d.add(level, "admission", d.upgrade("webhook.enable=true"), "%s calls the Service %s/%s, which does not exist, so %s", name, service.Namespace, service.Name, effect)
+		d.add(h.level, "admission", upgrade(o, "webhook.enable=true"), "%s %s calls the Service %s/%s, which does not exist, so %s", h.kind, h.Name, service.Namespace, service.Name, h.effect)
 		return
 	case err != nil:
 		d.unchecked("admission", d.Explain(err))
-	case d.own() != nil && d.own().Ready == 0:
-		d.add(level, "admission", restart, "no operator answers %s, so %s", name, effect)
+	case o.Ready == 0:
+		d.add(h.level, "admission", restart, "no operator answers %s %s, so %s", h.kind, h.Name, h.effect)
 	default:
-		d.add(OK, "admission", "", "%s calls %s/%s", name, service.Namespace, service.Name)
+		d.add(OK, "admission", "", "%s %s calls %s/%s", h.kind, h.Name, service.Namespace, service.Name)
 	}
-	d.checkCertificates(name, hook.ClientConfig.CABundle, level, effect, restart)
+	d.checkCertificates(h.kind+" "+h.Name, h.client.CABundle, h.level, h.effect, restart)
 }
 
 // checkCertificates checks the certificates with which the API server verifies a webhook.

@@ -25,8 +25,10 @@ type doctor struct {
 	// namespace is the namespace whose applications are checked; empty means all.
 	namespace string
 	operators []Operator
-	groups    map[string]bool // the API groups that the API server serves
-	objects   []client.Object // the custom resources in the namespace
+	// operatorsKnown is true if operators contains all operators of the cluster.
+	operatorsKnown bool
+	groups         map[string]bool // the API groups that the API server serves
+	objects        []client.Object // the custom resources in the namespace
 }
 
 // Command returns the command sparkctl doctor.
@@ -90,7 +92,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		return err
 	}
 	operators, err := Operators(ctx, d.Client)
-	if d.operators = operators; err != nil {
+	if d.operators, d.operatorsKnown = operators, err == nil; err != nil {
 		d.unchecked("operator", err)
 	} else {
 		d.checkOperators(ctx)
@@ -149,9 +151,11 @@ func (d *doctor) own() *Operator {
 }
 
 // upgrade returns the Helm command that changes values of the operator's release.
-func (d *doctor) upgrade(values string) string {
+func (d *doctor) upgrade(values string) string { return upgrade(d.own(), values) }
+
+func upgrade(o *Operator, values string) string {
 	release, namespace := "spark-operator", "spark-operator"
-	if o := d.own(); o != nil && o.Release != "" {
+	if o != nil && o.Release != "" {
 		release, namespace = o.Release, o.Namespace
 	}
 	return fmt.Sprintf("helm upgrade --install %s charts/spark-operator -n %s --create-namespace --reset-then-reuse-values --set %s", release, namespace, values)
