@@ -101,8 +101,8 @@ func begin(conn net.Conn, path string, length int, part []byte) (*tls.Conn, erro
 	return secure, err
 }
 
-// TestClientsThatOccupyTheWebhook opens many connections that send nothing, little, slowly, or a lot, from the address of
-// the API server and from another one. The API server must still get its answer for an executor in time.
+// TestClientsThatOccupyTheWebhook opens many connections that send nothing, little, slowly, or a lot, from the address
+// of the API server and from another one. The API server must still get its answer for an executor in time.
 //
 // Requests used to take a slot before they were read, so 8 slow clients stopped the webhook, and 64 for 80 seconds.
 func TestClientsThatOccupyTheWebhook(t *testing.T) {
@@ -124,7 +124,11 @@ func TestClientsThatOccupyTheWebhook(t *testing.T) {
 	}
 	for name, attack := range attacks {
 		for _, from := range []string{"127.0.0.1", "127.0.0.2"} {
-			for _, n := range []int{64, 500, maxConnections + 100} {
+			sizes := []int{64, 500}
+			if name == "half a request" {
+				sizes = append(sizes, maxConnections+100)
+			}
+			for _, n := range sizes {
 				t.Run(fmt.Sprintf("%d clients at %s send %s", n, from, name), func(t *testing.T) {
 					address := serveIntake(t)
 					var group atomic.Int32
@@ -152,8 +156,8 @@ func TestClientsThatOccupyTheWebhook(t *testing.T) {
 	}
 }
 
-// TestMemoryOfUnansweredRequests checks that the server ends requests that together hold more than maxHeld, and keeps the
-// ones that fit.
+// TestMemoryOfUnansweredRequests checks that the server ends requests that together hold more than maxHeld, and keeps
+// the ones that fit.
 func TestMemoryOfUnansweredRequests(t *testing.T) {
 	address := serveIntake(t)
 	const size, clients = 4 << 20, 20

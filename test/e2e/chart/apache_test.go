@@ -250,7 +250,7 @@ func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 // They must have the sentinel label, and be in the namespace that the operator's configuration names.
 func TestSentinelsAreInTheirNamespaces(t *testing.T) {
 	for namespaces, want := range map[string]string{"[default]": "default", "[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
-		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + "}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})
+		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + ", allowReleaseNamespace: true}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})
 		if got := configOf(t, r).Apache.Sentinels.Namespace; got != want {
 			t.Errorf("%s: the operator may write to sentinels of %s, want %s", namespaces, got, want)
 		}

@@ -69,9 +69,11 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ServiceAccount default/spark-operator-spark",
 			"ServiceAccount default/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
+			"ValidatingAdmissionPolicy /spark-operator-admission-ca",
+			"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
 			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
-		{"another release in a job namespace", install{release: "team", namespace: "ops", values: "spark: {jobNamespaces: [ops, jobs, jobs]}"}, []string{
+		{"another release in a job namespace", install{release: "team", namespace: "ops", values: "spark: {jobNamespaces: [ops, jobs, jobs], allowReleaseNamespace: true}"}, []string{
 			"ClusterRole /team-spark-operator-admission",
 			"ClusterRoleBinding /team-spark-operator-admission",
 			"ConfigMap ops/team-spark-operator-controller",
@@ -100,6 +102,8 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ServiceAccount ops/team-spark-operator-controller",
 			"ServiceAccount ops/team-spark-operator-spark",
 			"ServiceAccount ops/team-spark-operator-submit",
+			"ValidatingAdmissionPolicy /team-spark-operator-admission-ca",
+			"ValidatingAdmissionPolicyBinding /team-spark-operator-admission-ca",
 			"ValidatingWebhookConfiguration /team-spark-operator-admission",
 		}},
 		{"every namespace, and accounts in one", install{values: `{spark: {jobNamespaces: ["", jobs]}, fullnameOverride: so}`}, []string{
@@ -123,6 +127,8 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ServiceAccount jobs/so-spark",
 			"ServiceAccount jobs/so-submit",
 			"ServiceAccount spark-operator/so-controller",
+			"ValidatingAdmissionPolicy /so-admission-ca",
+			"ValidatingAdmissionPolicyBinding /so-admission-ca",
 			"ValidatingWebhookConfiguration /so-admission",
 		}},
 		{"namespaces by label, and one by name", install{values: `spark: {jobNamespaces: [jobs], jobNamespaceSelector: "spark=enabled"}`}, []string{
@@ -146,6 +152,8 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ServiceAccount jobs/spark-operator-spark",
 			"ServiceAccount jobs/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
+			"ValidatingAdmissionPolicy /spark-operator-admission-ca",
+			"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
 			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
 		{"objects that the user creates are left out", install{values: `
@@ -157,6 +165,8 @@ crds: {install: false}`}, []string{
 			"MutatingWebhookConfiguration /spark-operator-admission",
 			"Secret spark-operator/spark-operator-admission-certs",
 			"Service spark-operator/spark-operator-admission-svc",
+			"ValidatingAdmissionPolicy /spark-operator-admission-ca",
+			"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
 			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
 		{"all optional objects", install{values: `
@@ -186,6 +196,8 @@ spark: {serviceAccount: {create: false}, rbac: {create: false}}`, apis: monitori
 			"Service spark-operator/spark-operator-admission-svc",
 			"Service spark-operator/spark-operator-controller-svc",
 			"ServiceAccount spark-operator/spark-operator-controller",
+			"ValidatingAdmissionPolicy /spark-operator-admission-ca",
+			"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
 			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
 	} {
@@ -702,16 +714,25 @@ func TestNetworkPolicySelectsTheController(t *testing.T) {
 	}
 	r := mustRender(t, install{values: `
 controller:
-  networkPolicy: {enable: true, metricsFrom: [{namespaceSelector: {matchLabels: {a: b}}}]}
+  networkPolicy: {enable: true, metricsFrom: [{namespaceSelector: {matchLabels: {a: b}}}], webhookFrom: [{ipBlock: {cidr: 10.0.0.1/32}}]}
   pprof: {enable: true}`})
 	policy := objectOf[*networkingv1.NetworkPolicy](t, r).Spec
 	pod := objectOf[*appsv1.Deployment](t, r).Spec.Template
 	if !labels.SelectorFromSet(policy.PodSelector.MatchLabels).Matches(labels.Set(pod.Labels)) {
 		t.Errorf("it selects %v", policy.PodSelector)
 	}
-	if len(policy.Ingress) != 2 || len(policy.Ingress[0].Ports) != 2 || policy.Ingress[0].Ports[0].Port.IntVal != 8081 || policy.Ingress[0].Ports[1].Port.IntVal != 9443 || len(policy.Ingress[0].From) != 0 ||
-		len(policy.Ingress[1].Ports) != 1 || policy.Ingress[1].Ports[0].Port.IntVal != 8080 || len(policy.Ingress[1].From) != 1 || len(policy.PolicyTypes) != 1 {
-		t.Errorf("it is %+v", policy)
+	got := ""
+	for _, rule := range policy.Ingress {
+		for _, port := range rule.Ports {
+			got += fmt.Sprintf("%d from %d, ", port.Port.IntVal, len(rule.From))
+		}
+	}
+	if got != "8081 from 0, 9443 from 1, 8080 from 1, " || len(policy.PolicyTypes) != 1 {
+		t.Errorf("it is %s %+v", got, policy)
+	}
+	open := objectOf[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true}}"})).Spec.Ingress
+	if len(open) != 3 || len(open[1].From) != 0 {
+		t.Errorf("without webhookFrom it is %+v", open)
 	}
 	out := objectOf[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true, egress: [{ports: [{port: 6443}]}]}}"})).Spec
 	if len(out.PolicyTypes) != 2 || len(out.Egress) != 1 {

@@ -71,6 +71,8 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"a certificate from two sources", "{webhook: {certificate: {secret: s, caBundle: c}}, certManager: {enable: true}}", "two sources"},
 		{"a certificate without a CA bundle", "webhook: {certificate: {secret: s}}", "webhook.certificate.caBundle"},
 		{"namespaces that a webhook cannot select", "spark: {jobNamespaces: [], jobNamespaceSelector: 'priority > 3'}", "spark.jobNamespaceSelector"},
+		{"jobs in the release's namespace", "spark: {jobNamespaces: [jobs, spark-operator]}", "spark.allowReleaseNamespace"},
+		{"jobs in all namespaces, and accounts in the release's", "spark: {jobNamespaces: ['', spark-operator]}", "spark.allowReleaseNamespace"},
 		{"monitor without metrics", "prometheus: {podMonitor: {create: true}, metrics: {enable: false}}", "prometheus.metrics.enable"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -363,6 +365,7 @@ func TestChangedConfigurationRollsThePods(t *testing.T) {
 func TestNotesNameServedNamespacesAndAccounts(t *testing.T) {
 	const account, dynamic = "serviceAccount: spark-operator-spark", "controller: {dynamicConfig: {enable: true, create: true, " +
 		"data: {spark.kubernetes.operator.watchedNamespaces: %q}}}\nspark: {jobNamespaces: [jobs, other]}"
+	const runNoJobs = "WARNING: run no jobs in namespace spark-operator"
 	for _, test := range []struct {
 		name, values string
 		want, not    []string
@@ -370,11 +373,12 @@ func TestNotesNameServedNamespacesAndAccounts(t *testing.T) {
 		{"defaults", "", []string{account, "created in: default."}, []string{"WARNING", "SERVICE_ACCOUNT", "In other served namespaces"}},
 		{"one namespace", "spark: {jobNamespaces: [jobs]}", []string{"kubectl --namespace jobs get sparkapplications", account}, []string{"every namespace"}},
 		{"all namespaces", "spark: {jobNamespaces: []}",
-			[]string{"every namespace", "namespace: default", "serviceAccount: SERVICE_ACCOUNT", "together with the empty name"}, []string{"created in", account}},
+			[]string{"every namespace", "namespace: default", "serviceAccount: SERVICE_ACCOUNT", "together with the empty name", runNoJobs}, []string{"created in", account}},
+		{"the release's own namespace", "spark: {jobNamespaces: [spark-operator], allowReleaseNamespace: true}", []string{runNoJobs, "namespace: spark-operator"}, nil},
 		{"all namespaces, and accounts in one", "spark: {jobNamespaces: ['', jobs]}",
 			[]string{"every namespace.", "created in: jobs.", "namespace: jobs", account, "together with the empty name"}, []string{"SERVICE_ACCOUNT"}},
 		{"by label", "spark: {jobNamespaces: [jobs], jobNamespaceSelector: spark=enabled}",
-			[]string{"labels spark=enabled, and of: jobs.", "namespace: jobs", account, "add the namespace to spark.jobNamespaces."}, []string{"WARNING", "empty name"}},
+			[]string{"labels spark=enabled, and of: jobs.", "namespace: jobs", account, "add the namespace to spark.jobNamespaces.", runNoJobs}, []string{"empty name"}},
 		{"by label alone", "spark: {jobNamespaces: [], jobNamespaceSelector: spark=enabled}",
 			[]string{"labels spark=enabled.", "namespace: NAMESPACE", "serviceAccount: SERVICE_ACCOUNT", "add the namespace to spark.jobNamespaces."},
 			[]string{"created in", "namespace: default", account, "empty name", "every namespace."}},
@@ -389,7 +393,7 @@ func TestNotesNameServedNamespacesAndAccounts(t *testing.T) {
 		{"dynamic settings name all namespaces", fmt.Sprintf(dynamic, "*"), []string{"every namespace.", "namespace: jobs", account}, []string{"SERVICE_ACCOUNT"}},
 		{"dynamic settings that the operator ignores", fmt.Sprintf(dynamic, "team-a,No_Good"), []string{"applications of: jobs, other."}, []string{"team-a."}},
 		{"dynamic settings without namespaces", "controller: {dynamicConfig: {enable: true}}",
-			[]string{"applications of: default.", "can change these namespaces"}, []string{"SERVICE_ACCOUNT"}},
+			[]string{"applications of: default.", "can change these namespaces", runNoJobs}, []string{"SERVICE_ACCOUNT"}},
 		{"definitions are not kept", "crds: {keep: false}", []string{"A first application"}, []string{"keeps the custom resource definitions"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -67,7 +67,7 @@ func (r *release) values(text string) map[string]any {
 		r.t.Fatal(err)
 	}
 	values["crds"] = map[string]any{"install": false}
-	values["spark"] = map[string]any{"jobNamespaces": []any{r.namespace}}
+	values["spark"] = map[string]any{"jobNamespaces": []any{r.namespace}, "allowReleaseNamespace": true}
 	return values
 }
 
