@@ -20,6 +20,9 @@ import (
 // connectServiceField is the field that contains the spec of a SparkConnect's Service.
 const connectServiceField = "spec.server.service.spec"
 
+// connectAnnotationsField is the field that contains the annotations of that Service.
+const connectAnnotationsField = "spec.server.service.metadata.annotations"
+
 // reasonInvalidService is the reason of the condition ServiceReady if the spec describes no valid Service.
 const reasonInvalidService = "InvalidService"
 
@@ -66,6 +69,12 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName {
 		if field, why := expose.ServiceFault(&base.Spec); field != "" {
 			return nil, &dialect.FieldError{Field: connectServiceField + "." + field, Message: why}
+		}
+	}
+	if base := sc.Spec.Server.Service; base != nil {
+		// An edit of the Service does not replace the server, so the spec as a whole may not be checked again.
+		if faults := dialect.ServiceFaults(c.Rules, connectAnnotationsField, base.Annotations); len(faults) > 0 {
+			return nil, faults[0]
 		}
 	}
 	service, err := connect.Service(c.standingRequest(sc), sc.Spec.Server.Service)

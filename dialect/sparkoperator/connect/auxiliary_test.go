@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // TestServiceThatServes checks that the condition Ready and the Service's name in the status describe the Service in
@@ -157,6 +158,35 @@ func TestServerWithAnInvalidServiceHasItsPolicy(t *testing.T) {
 		reported := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
 		if reported == nil || reported.Reason != reasonInvalidService || !slices.Contains(warnings, reported.Message) {
 			t.Errorf("%s: the condition is %+v, the warnings are %q", name, reported, warnings)
+		}
+	}
+}
+
+// TestRefusedAnnotationsOfTheService checks that a Service with annotations that a rule does not allow is not written,
+// and that a running server keeps its policy and its existing Service.
+func TestRefusedAnnotationsOfTheService(t *testing.T) {
+	rules := ruleSet{
+		faults: func(*dialect.Subject) []*dialect.FieldError { return nil },
+		exposures: func(asked *dialect.Exposing) []*dialect.FieldError {
+			return []*dialect.FieldError{{Field: asked.AnnotationsField + "[a]", Message: "is not allowed"}}
+		},
+	}
+	c, sc := Connects{Options{Policy: ClientsAnywhere, Rules: rules}}, aConnect()
+	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+	for _, refused := range []bool{false, true} {
+		if refused {
+			withService(corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}}})(sc)
+		}
+		c.encodeService(sc, connectBegan)
+		reported := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
+		if got := reported != nil && reported.Message == "spec.server.service.metadata.annotations[a]: is not allowed"; got != refused {
+			t.Errorf("refused: %t: the condition is %+v", refused, reported)
+		}
+		wanted := c.AuxiliaryObjects(sc)
+		services := slices.ContainsFunc(wanted.Objects, func(o submit.Object) bool { _, is := o.(*corev1.Service); return is })
+		policies := slices.ContainsFunc(wanted.Objects, func(o submit.Object) bool { _, is := o.(*networkingv1.NetworkPolicy); return is })
+		if services == refused || !policies || wanted.KeepServices != refused {
+			t.Errorf("refused: %t: Services %t, policies %t, Services stay: %t", refused, services, policies, wanted.KeepServices)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkCon
 	if base == nil {
 		return
 	}
-	e.AllowedService("spec.server.service.metadata.annotations", base.Annotations)
+	e.AllowedService(connectAnnotationsField, base.Annotations)
 	if !c.UI.Outside && !expose.IsInternal(base.Spec.Type) && base.Spec.Type != corev1.ServiceTypeExternalName {
 		e.AddProblem(dialect.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
 	}
