@@ -18,14 +18,15 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // Standard is the file name that stands for the standard input.
 const Standard = "-"
 
-// maxFile is the largest number of bytes that are read from a file. For comparison, the API server stores at most 1.5
-// MB in one object.
-const maxFile = 32 << 20
+// maxDocuments is the largest number of documents of a file. A parser takes some kilobytes for an empty document.
+const maxDocuments = 1_000
 
 // Place is a place in a file. Line and Column count from 1.
 type Place struct {
@@ -87,7 +88,7 @@ func Files(names []string) ([]string, error) {
 	return files, nil
 }
 
-// Load reads a file.
+// Load reads a file, but not more of it than Read accepts.
 func Load(file string, in io.Reader) ([]byte, error) {
 	if file != Standard {
 		opened, err := os.Open(file)
@@ -97,24 +98,23 @@ func Load(file string, in io.Reader) ([]byte, error) {
 		defer opened.Close()
 		in = opened
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(data) > maxFile:
-		return nil, fmt.Errorf("%s: the file has more than %d MB; split it into smaller files", file, maxFile>>20)
-	}
-	return data, nil
+	return io.ReadAll(io.LimitReader(in, bounds.MaxYAMLBytes+1))
 }
 
 // Read splits a file into documents. For a document that cannot be read, Read returns a fault, and still returns the
-// other documents. It leaves out documents without content.
+// other documents. It leaves out documents without content. It reads nothing of a file that is too large to be parsed.
 func Read(file string, data []byte) (documents []Document, faults []*Fault) {
-	for _, part := range split(data) {
+	if err := bounds.CheckYAML(data); err != nil {
+		return nil, []*Fault{{Place{file, 1, 1}, err.Error()}}
+	}
+	parts := split(data)
+	if len(parts) > maxDocuments {
+		return nil, []*Fault{{Place{file, 1, 1}, fmt.Sprintf("has more than %d documents; split it into smaller files", maxDocuments)}}
+	}
+	for _, part := range parts {
 		document := Document{File: file, line: part.line}
-		var node yamlv3.Node
-		err := yamlv3.Unmarshal(part.text, &node)
-		if err == nil && empty(&node) {
+		node, err := bounds.ReadYAML(part.text)
+		if errors.Is(err, io.EOF) || err == nil && empty(node) {
 			continue
 		}
 		if err == nil {
@@ -148,13 +148,15 @@ var separator = regexp.MustCompile(`^---(\s|$)`)
 // split splits a file at its document separators. A separator may be followed by content on the same line.
 func split(data []byte) []part {
 	parts := []part{{}}
-	for i, line := range bytes.SplitAfter(data, []byte("\n")) {
+	begin, end, i := 0, 0, 0
+	for line := range bytes.Lines(data) {
 		last := &parts[len(parts)-1]
 		if separator.Match(line) && len(bytes.TrimSpace(last.text)) > 0 {
 			parts = append(parts, part{line: i})
-			last = &parts[len(parts)-1]
+			last, begin = &parts[len(parts)-1], end
 		}
-		last.text = append(last.text, line...)
+		end, i = end+len(line), i+1
+		last.text = data[begin:end]
 	}
 	return parts
 }

@@ -2,6 +2,8 @@ package render
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -91,6 +94,9 @@ func redactFile(name, text string) string {
 		return text
 	}
 	var tree map[string]any
+	if _, err := bounds.ReadYAML([]byte(text)); err != nil && !errors.Is(err, io.EOF) {
+		return conf.Redacted // nobody knows what it contains
+	}
 	if yaml.Unmarshal([]byte(text), &tree) != nil || !redactEnv(tree) {
 		return text
 	}

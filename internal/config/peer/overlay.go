@@ -2,7 +2,9 @@ package peer
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
@@ -57,6 +60,9 @@ func readOverlay(path string) (overlay, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	if _, err := bounds.ReadYAML(data); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
 	if err := yaml.UnmarshalStrict(data, &file); err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)

@@ -1,0 +1,114 @@
+package bounds
+
+import (
+	"bytes"
+	"fmt"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// The limits of a YAML or JSON text that a program reads on the word of somebody else, such as a manifest. A field or
+// an item of a list takes at most a kilobyte while a text is parsed, so a text within the limits takes 64 MB at most.
+const (
+	// MaxYAMLBytes is the maximum size of a text, and of the same text as JSON with each alias written out. The API
+	// server accepts no larger request.
+	MaxYAMLBytes = 3 << 20
+	// MaxYAMLValues is the maximum number of fields, items and other values of a text. It also limits the values of a
+	// document in which each alias is written out.
+	MaxYAMLValues = 50_000
+)
+
+// CheckYAML returns an error if a text is too large to be parsed as YAML. The text of the error continues a sentence
+// that begins with the name of the text.
+//
+// The values are not counted exactly, because that takes a parser. Each value follows one of the indicators of YAML,
+// and one indicator introduces at most two values, a key and its value. Texts that contain indicators count as well.
+func CheckYAML(text []byte) error {
+	if len(text) > MaxYAMLBytes {
+		return fmt.Errorf("has more than %d MB; split it into smaller files", MaxYAMLBytes>>20)
+	}
+	marks := 0
+	for i, c := range text {
+		switch c {
+		case ',', ':', '[', '{', '?':
+			marks++
+		case '-':
+			if i+1 == len(text) || text[i+1] <= ' ' {
+				marks++
+			}
+		}
+	}
+	if marks > MaxYAMLValues {
+		return fmt.Errorf("has more than %d fields and list items; split it into smaller files", MaxYAMLValues)
+	}
+	return nil
+}
+
+// ReadYAML parses the first document of a text. It returns an error if the text is too large, is nested too deeply, or
+// would be too large if each alias were written out. The parsers that decode YAML write aliases out, so a few lines of
+// aliases to aliases could fill the memory.
+func ReadYAML(text []byte) (*yaml.Node, error) {
+	if err := CheckYAML(text); err != nil {
+		return nil, err
+	}
+	var document yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&document); err != nil {
+		return &document, err
+	}
+	m := measure{sizes: map[*yaml.Node]extent{}}
+	_, err := m.of(&document)
+	return &document, err
+}
+
+// extent is the size of a YAML node in which all aliases are written out.
+type extent struct{ values, bytes, depth int }
+
+// measure computes extents. The map contains those of the nodes that have an anchor; the zero value marks a node that is
+// being measured.
+type measure struct{ sizes map[*yaml.Node]extent }
+
+func (m measure) of(node *yaml.Node) (extent, error) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if known, ok := m.sizes[node]; ok && known == (extent{}) {
+		return known, fmt.Errorf("line %d: has an alias to a value that contains the alias; write out the value", node.Line)
+	} else if ok {
+		return known, nil
+	}
+	if node.Anchor != "" {
+		m.sizes[node] = extent{}
+	}
+	size := extent{values: 1, bytes: len(node.Value) + escapes(node.Value)}
+	for _, child := range node.Content {
+		below, err := m.of(child)
+		if err != nil {
+			return size, err
+		}
+		size = extent{size.values + below.values, size.bytes + below.bytes, max(size.depth, below.depth+1)}
+		switch {
+		case size.values > MaxYAMLValues || size.bytes > MaxYAMLBytes:
+			return size, fmt.Errorf("line %d: has more than %d values or %d MB as JSON, in which aliases are written out; use fewer of them, or split the file",
+				node.Line, MaxYAMLValues, MaxYAMLBytes>>20)
+		case size.depth > 2*MaxDepth:
+			return size, fmt.Errorf("line %d: is nested more than %d lists and objects deep; use fewer levels", node.Line, 2*MaxDepth)
+		}
+	}
+	if node.Anchor != "" {
+		m.sizes[node] = size
+	}
+	return size, nil
+}
+
+// escapes returns the number of bytes by which an encoder of JSON lengthens a text, or a few more.
+func escapes(text string) (n int) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '\n', c == '\t', c == '\r', c == '"', c == '\\':
+			n++
+		case c < ' ', c == '<', c == '>', c == '&':
+			n += len(`\u0000`) - 1
+		}
+	}
+	return n
+}
