@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -174,6 +175,12 @@ func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 // server stores it, and changes only if the condition's status (True or False) changes.
 func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation int64, now time.Time) {
 	c.LastTransitionTime, c.ObservedGeneration = metav1.NewTime(now.Truncate(time.Second)), generation
+	PutCondition(conditions, c)
+}
+
+// PutCondition sets a condition. Characters of its reason and message that cannot be printed are replaced by escapes.
+func PutCondition(conditions *[]metav1.Condition, c metav1.Condition) {
+	c.Reason, c.Message = bounds.Line(c.Reason), bounds.Text(c.Message)
 	meta.SetStatusCondition(conditions, c)
 }
 
@@ -196,5 +203,5 @@ func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase,
 	if old := meta.FindStatusCondition(before, held.Type); old != nil && old.Reason == held.Reason {
 		held.Message = old.Message
 	}
-	meta.SetStatusCondition(conditions, held)
+	PutCondition(conditions, held)
 }

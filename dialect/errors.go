@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -13,8 +14,9 @@ type FieldError struct {
 	Message string
 }
 
-// Error returns the field's path and the message.
-func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
+// Error returns the field's path and the message as one line. Characters that cannot be printed are replaced by escapes,
+// because the path and the message may contain names and values of the user.
+func (e *FieldError) Error() string { return bounds.Line(e.Field + ": " + e.Message) }
 
 // Statement returns the error's text without the advice what to do. The advice is the part of the message after the
 // last semicolon.
@@ -23,7 +25,7 @@ func (e *FieldError) Statement() string {
 	if i := strings.LastIndex(message, "; "); i > 0 {
 		message = message[:i]
 	}
-	return e.Field + ": " + message
+	return bounds.Line(e.Field + ": " + message)
 }
 
 // AsFaults converts an error of rendering to a list of faults. It returns nil if err is nil.

@@ -53,10 +53,10 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
 		// A spec may request many objects, and the API server's answers may be long.
 		if len(message) > lifecycle.MaxMessage {
-			message = lifecycle.Cause{Message: message}.Bounded().Message
 			break
 		}
 	}
+	message = lifecycle.Cause{Message: message}.Bounded().Message
 	condition := metav1.Condition{
 		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: e.Generation,
@@ -82,7 +82,7 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 	}
 	before := meta.FindStatusCondition(*conditions, ConditionExposed)
 	changed := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
-	meta.SetStatusCondition(conditions, condition)
+	PutCondition(conditions, condition)
 	if !changed {
 		return nil
 	}

@@ -1,14 +1,19 @@
 package lifecycle
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sparkoperator/spark-operator/bounds"
+)
 
 // MaxMessage is the maximum length of a cause's message, in bytes, without the CutMark of a cut message. The API server
 // accepts at most 32768 characters in the message of a condition, and would reject a status with a longer message.
 const MaxMessage = 4096
 
-// Bounded returns the cause with a message that is cut to MaxMessage. Any status can store it. A message that was cut
-// before is not changed again.
+// Bounded returns the cause with a message that is cut to MaxMessage. Any status can store it, and any terminal can show
+// it: characters that cannot be printed are replaced by escapes. A cause that was bounded before is not changed again.
 func (c Cause) Bounded() Cause {
+	c.Reason, c.Message = bounds.Line(c.Reason), bounds.Text(c.Message)
 	if len(strings.TrimSuffix(c.Message, CutMark)) > MaxMessage {
 		c.Message = Cut(c.Message, MaxMessage)
 	}

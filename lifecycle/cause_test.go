@@ -19,7 +19,9 @@ func TestBoundedMessages(t *testing.T) {
 		"a character at the limit":  {x(4095) + "é" + x(10), x(4095) + "..."},
 		"a character in the limit":  {x(4094) + "é" + x(10), x(4094) + "é..."},
 		"a wide character":          {x(4094) + "漢" + x(10), x(4094) + "..."},
-		"not UTF-8":                 {"\xff" + x(4096), x(4095) + "..."},
+		"not UTF-8":                 {"\xff" + x(4096), `\xff` + x(4092) + "..."},
+		"an escape sequence":        {"a\x1b[2Jb\n\tc\u202e", `a\x1b[2Jb` + "\n\tc" + `\u202e`},
+		"cut in an escape":          {x(4094) + "\x1b" + x(10), x(4094) + `\x` + "..."},
 		"cut before":                {x(4096) + "...", x(4096) + "..."},
 		"cut before in a character": {x(4095) + "...", x(4095) + "..."},
 	} {

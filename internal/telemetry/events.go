@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // Component is the source component of the operator's Events.
@@ -105,14 +107,11 @@ func (r *Recorder) leave(who waiter) {
 }
 
 func newEvent(ref corev1.ObjectReference, now time.Time, kind, reason, message string) *corev1.Event {
-	message = truncate(message, maxMessage)
+	reason, message = bounds.Line(reason), truncate(bounds.Text(message), maxMessage)
 	digest := sha256.Sum256([]byte(string(ref.UID) + "\x00" + kind + "\x00" + reason + "\x00" + message))
 	at := metav1.NewTime(now)
 	return &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: ref.Namespace,
-			Name:      truncate(ref.Name, 253-17) + "." + hex.EncodeToString(digest[:8]),
-		},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: ref.Namespace, Name: truncate(ref.Name, 253-17) + "." + hex.EncodeToString(digest[:8])},
 		InvolvedObject:      ref,
 		Type:                kind,
 		Reason:              reason,
@@ -127,13 +126,7 @@ func newEvent(ref corev1.ObjectReference, now time.Time, kind, reason, message s
 
 // truncate shortens s to at most n bytes without cutting a character.
 func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return strings.ToValidUTF8(s[:min(len(s), n)], "")
 }
 
 // Start writes Events until ctx ends, and then drains the queues for at most drainTimeout. Events that are queued after

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // NewLogger returns a logger that writes one record per line to w.
@@ -24,11 +26,19 @@ func NewLogger(w io.Writer, level, format string) (logr.Logger, error) {
 	options := &slog.HandlerOptions{Level: threshold, ReplaceAttr: plainAttr}
 	switch format {
 	case "json":
-		return logr.FromSlogHandler(slog.NewJSONHandler(w, options)), nil
+		return logr.FromSlogHandler(slog.NewJSONHandler(printable{w}, options)), nil
 	case "text":
 		return logr.FromSlogHandler(slog.NewTextHandler(w, options)), nil
 	}
 	return logr.Logger{}, fmt.Errorf("log format %q: use json or text", format)
+}
+
+// printable escapes what slog's JSON encoder leaves as it is, such as U+202E. It receives whole records.
+type printable struct{ w io.Writer }
+
+func (p printable) Write(record []byte) (int, error) {
+	_, err := io.WriteString(p.w, bounds.Text(string(record)))
+	return len(record), err
 }
 
 // plainAttr returns an attribute in a form that log stores can read.

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -43,7 +44,7 @@ func (e *Executors) Handle(_ context.Context, req admission.Request) (response a
 	}
 	before, after, err := changeExecutor(req.Object.Raw)
 	if err != nil {
-		return admission.Errored(http.StatusUnprocessableEntity, err)
+		return admission.Errored(http.StatusUnprocessableEntity, errors.New(bounds.Line(err.Error())))
 	}
 	return admission.PatchResponseFromRaw(before, after)
 }

@@ -12,9 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -202,7 +200,7 @@ func refused(req admission.Request, faults []*dialect.FieldError) admission.Resp
 	}
 	for _, fault := range faults[:min(len(faults), maxCauses)] {
 		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{
-			Type: metav1.CauseTypeFieldValueInvalid, Field: fault.Field, Message: conf.HideAddresses(fault.Message),
+			Type: metav1.CauseTypeFieldValueInvalid, Field: bounds.Line(fault.Field), Message: bounds.Line(conf.HideAddresses(fault.Message)),
 		})
 	}
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}
@@ -215,19 +213,14 @@ func unchecked(reason string) admission.Response {
 }
 
 // readable returns the warnings in a form that the API server accepts. It keeps at most maxWarnings, and adds a line
-// with the number of the others. It replaces control characters with spaces.
+// with the number of the others. It replaces characters that cannot be printed by escapes.
 func readable(warnings []string) []string {
 	if more := len(warnings) - maxWarnings; more > 0 {
 		warnings = append(warnings[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more", more))
 	}
 	var out []string
 	for _, warning := range warnings {
-		out = append(out, strings.Map(func(c rune) rune {
-			if unicode.IsControl(c) {
-				return ' '
-			}
-			return c
-		}, conf.HideAddresses(warning)))
+		out = append(out, bounds.Line(conf.HideAddresses(warning)))
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -68,7 +67,7 @@ func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycl
 		case ConditionSparkVersionMismatch:
 			reason, message = reasonAnotherVersion, mismatch
 		}
-		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+		dialect.PutCondition(&s.Conditions, metav1.Condition{
 			Type: h.Type, Status: h.Status, Reason: reason, Message: message,
 			LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
 		})
@@ -78,7 +77,7 @@ func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycl
 // encodeForeign sets the condition Ready, which explains why the operator ignores the application. It changes nothing
 // else in the status.
 func encodeForeign(app *v1beta2.SparkApplication, now time.Time) {
-	meta.SetStatusCondition(&app.Status.Conditions, metav1.Condition{
+	dialect.PutCondition(&app.Status.Conditions, metav1.Condition{
 		Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: dialect.ReasonOtherOperator,
 		Message: fmt.Sprintf("another operator left the application in state %q, which this operator does not support: "+
 			"let the other operator finish it, or delete it and create it again", app.Status.AppState.State),

@@ -98,6 +98,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		st.ScheduleState, st.Reason = v1beta2.ScheduleStateFailedValidation, m.Cause.Message
 	}
 	for _, doubt := range doubts {
+		doubt = doubt.Bounded()
 		if reported := meta.FindStatusCondition(st.Conditions, dialect.ConditionDegraded); reported == nil || !strings.Contains(reported.Message, doubt.Message) {
 			notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: doubt})
 		}
@@ -114,7 +115,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 			c.Message = old.Message
 		}
 		c.Reason, c.LastTransitionTime, c.ObservedGeneration = dialect.UsableReason(c.Reason), metav1.NewTime(now), s.Generation
-		meta.SetStatusCondition(&st.Conditions, c)
+		dialect.PutCondition(&st.Conditions, c)
 	}
 	return notices
 }
