@@ -4,10 +4,14 @@ package main
 
 import (
 	"context"
+	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // schedules name time zones, and a machine may lack the IANA database
+
+	"k8s.io/klog/v2"
 
 	"github.com/sparkoperator/spark-operator/internal/cli"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -17,5 +21,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second Ctrl-C ends a process that does not stop.
 	context.AfterFunc(ctx, stop)
-	os.Exit(int(cli.Main(ctx, os.Args, terminal.Standard())))
+	streams := terminal.Standard()
+	// Libraries log texts of the API server, too.
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(streams.Err, nil)))
+	log.SetOutput(streams.Err)
+	os.Exit(int(cli.Main(ctx, os.Args, streams)))
 }

@@ -35,6 +35,7 @@ type root struct {
 
 // Main runs the program and returns its exit code. The first element of args is the path of the binary.
 func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Code {
+	streams = streams.Safe()
 	cmd := Command(streams, nameOf(args[0]))
 	cmd.SetArgs(args[1:])
 	err := cmd.ExecuteContext(ctx)
@@ -75,6 +76,7 @@ func messageOf(err error) string {
 
 // Command returns the command with all verbs. The argument name is the name of the program in usage texts.
 func Command(streams terminal.Streams, name string) *cobra.Command {
+	streams = streams.Safe()
 	r := &root{Streams: streams}
 	top := &cobra.Command{
 		Use:   strings.ReplaceAll(name, " ", "-"),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/target"
@@ -55,7 +56,7 @@ func (r *root) versionCommand() *cobra.Command {
 			"  sparkctl version --client -o json",
 		Args: cobra.NoArgs,
 	}
-	connect := target.Connection(cmd.Flags())
+	connect := target.Connection(cmd.Flags(), r.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		b := currentBuild()
 		if output != "" && output != "json" {
@@ -98,7 +99,7 @@ func (r *root) printVersions(b build, operators []doctor.Operator, output string
 	}
 	for i := range operators {
 		o := &operators[i]
-		fmt.Fprintf(r.Out, "operator %s %s (image %s, %d of %d replicas ready)\n", o, o.Version, o.Image, o.Ready, o.Wanted)
+		fmt.Fprintln(r.Out, bounds.Line(fmt.Sprintf("operator %s %s (image %s, %d of %d replicas ready)", o, o.Version, o.Image, o.Ready, o.Wanted)))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // Load reads, decodes and validates the file at path and sets the defaults. An empty path means an empty file.
@@ -52,7 +52,7 @@ var removed = map[string]string{
 // decode decodes YAML strictly. It converts the YAML to JSON first, because the JSON decoder names an unknown field by
 // its whole path.
 func decode(data []byte, c *Configuration) error {
-	if _, err := bounds.ReadYAML(data); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := podtemplate.ReadYAML(data); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(data)

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -43,7 +42,7 @@ func FromFile(data []byte) ([]byte, error) {
 
 // parseFile parses JSON or YAML. Numbers are of type json.Number. Text that begins with a brace may be YAML too.
 func parseFile(data []byte) (tree any, isJSON bool, err error) {
-	if err := bounds.CheckYAML(data); err != nil {
+	if err := CheckYAML(data); err != nil {
 		return nil, false, err
 	}
 	if !json.Valid(data) {

@@ -1,10 +1,12 @@
-package bounds
+package podtemplate
 
 import (
 	"bytes"
 	"fmt"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // The limits of a YAML or JSON text that a program reads on the word of somebody else, such as a manifest. A field or
@@ -90,8 +92,8 @@ func (m measure) of(node *yaml.Node) (extent, error) {
 		case size.values > MaxYAMLValues || size.bytes > MaxYAMLBytes:
 			return size, fmt.Errorf("line %d: has more than %d values or %d MB as JSON, in which aliases are written out; use fewer of them, or split the file",
 				node.Line, MaxYAMLValues, MaxYAMLBytes>>20)
-		case size.depth > 2*MaxDepth:
-			return size, fmt.Errorf("line %d: is nested more than %d lists and objects deep; use fewer levels", node.Line, 2*MaxDepth)
+		case size.depth > 2*bounds.MaxDepth:
+			return size, fmt.Errorf("line %d: is nested more than %d lists and objects deep; use fewer levels", node.Line, 2*bounds.MaxDepth)
 		}
 	}
 	if node.Anchor != "" {

@@ -12,7 +12,6 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -27,7 +26,7 @@ import (
 // errors too, because a reader would not notice that one of the two is ignored. The text of an error continues a
 // sentence that begins with the name of the text's source.
 func parseYAML(data []byte) (any, error) {
-	if err := bounds.CheckYAML(data); err != nil {
+	if err := CheckYAML(data); err != nil {
 		return nil, err
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(withoutVersion(data)))

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -334,7 +335,7 @@ func (c *Client) MainPod(ctx context.Context, object client.Object) (*corev1.Pod
 	}
 	s := Summarize(object)
 	text := fmt.Sprintf("%s %s/%s has no running driver, server or master; its state is %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
-	return nil, exit.Errorf(exit.Cluster, "%s; sparkctl explain %s/%s says why", text, s.Kind.Name, s.Name)
+	return nil, exit.Errorf(exit.Cluster, "%s; %s says why", text, terminal.Commandf("sparkctl explain %s/%s", s.Kind.Name, s.Name))
 }
 
 // Events returns the Events about an object and its pods, oldest first.

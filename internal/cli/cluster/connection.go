@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -46,8 +48,9 @@ func (f *Flags) config() (clientcmd.ClientConfig, error) {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides), nil
 }
 
-// Connect returns a client for the cluster that kubectl would use with the same flags. It sends no request.
-func (f *Flags) Connect() (*Client, error) {
+// Connect returns a client for the cluster that kubectl would use with the same flags. It sends no request. The client
+// prints the API server's warnings, such as those of a webhook, to the given output.
+func (f *Flags) Connect(warnings io.Writer) (*Client, error) {
 	config, err := f.config()
 	if err != nil {
 		return nil, err
@@ -60,5 +63,6 @@ func (f *Flags) Connect() (*Client, error) {
 	if err != nil {
 		return nil, explain(err, "")
 	}
+	rc.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
 	return New(rc, namespace)
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,7 @@ func parsed(t *testing.T, args ...string) (*rest.Config, string, error) {
 	if err := set.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	c, err := f.Connect()
+	c, err := f.Connect(io.Discard)
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // resourceError is the error of a request for objects of one kind.
@@ -123,9 +124,9 @@ func missingRight(err error) error {
 	}
 	where, flag := "in all namespaces", " -A"
 	if namespace != "" {
-		where, flag = "in namespace "+namespace, " -n "+namespace
+		where, flag = "in namespace "+namespace, terminal.Commandf(" -n %s", namespace)
 	}
-	check := fmt.Sprintf("kubectl auth can-i %s %s%s", verb, resource, flag)
+	check := terminal.Commandf("kubectl auth can-i %s %s", verb, resource) + flag
 	return &rightError{fmt.Errorf("you are not allowed to %s %s %s; ask an administrator for a Role that allows it, and check with: %s", verb, resource, where, check), check}
 }
 

@@ -14,7 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -148,7 +150,7 @@ func noPod(s *Summary, o LogOptions) error {
 	if s.Result == Pending || s.Result == Suspended {
 		return exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())
 	}
-	return exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; sparkctl status %s/%s shows the result", text, s.Kind.Name, s.Name)
+	return exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; %s shows the result", text, terminal.Commandf("sparkctl status %s/%s", s.Kind.Name, s.Name))
 }
 
 // logged returns the pods whose logs the options select, the newest last.
@@ -257,9 +259,9 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 			}
 			seen[string(pod.UID)] = true
 			running.Go(func() {
-				prefix := "[" + pod.Name + "] "
+				prefix := "[" + bounds.Line(pod.Name) + "] "
 				if err := c.stream(ctx, &pod, o, prefix, shared); err != nil && ctx.Err() == nil {
-					fmt.Fprintf(shared, "%slog ended: %v\n", prefix, err)
+					fmt.Fprintf(shared, "%slog ended: %s\n", prefix, bounds.Line(err.Error()))
 				}
 			})
 		}

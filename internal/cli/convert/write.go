@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // commentWidth is the number of columns of a comment, without its indentation.
@@ -31,6 +32,7 @@ func (r *Result) YAML() ([]byte, error) {
 		if i > 0 {
 			out.WriteString("---\n")
 		}
+		terminal.QuoteYAML(root)
 		encoder := yamlv3.NewEncoder(&out)
 		encoder.SetIndent(2)
 		if err := encoder.Encode(root); err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,12 +12,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // driverRights are the rights that the chart gives to drivers. Spark needs all of them and no others.
@@ -55,9 +56,13 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 		return
 	}
 	for _, a := range accounts {
+		if len(validation.IsDNS1123Subdomain(a.name)) > 0 { // it could be an option of kubectl
+			d.add(Error, "accounts", "", "an application in the namespace %s names the service account %q, which is not a valid name", a.namespace, a.name)
+			continue
+		}
 		switch _, err := core.ServiceAccounts(a.namespace).Get(ctx, a.name, metav1.GetOptions{}); {
 		case apierrors.IsNotFound(err):
-			d.add(Error, "accounts", fmt.Sprintf("kubectl -n %s create serviceaccount %s", a.namespace, a.name),
+			d.add(Error, "accounts", terminal.Commandf("kubectl -n %s create serviceaccount %s", a.namespace, a.name),
 				"the service account %s/%s of drivers does not exist", a.namespace, a.name)
 		case err != nil:
 			d.unchecked("accounts", d.Explain(err))
@@ -153,7 +158,7 @@ func (d *doctor) checkRights(ctx context.Context, a account) {
 
 // grant returns the command that gives a service account the rights of a driver.
 func grant(a account) string {
-	return fmt.Sprintf("kubectl -n %[1]s create role spark-driver --verb=get,list,watch,create,patch,delete,deletecollection "+
+	return terminal.Commandf("kubectl -n %[1]s create role spark-driver --verb=get,list,watch,create,patch,delete,deletecollection "+
 		"--resource=pods,configmaps,services,persistentvolumeclaims && "+
 		"kubectl -n %[1]s create rolebinding spark-driver-%[2]s --role=spark-driver --serviceaccount=%[1]s:%[2]s", a.namespace, a.name)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,8 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	typeddiscoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // expiresSoon is the remaining validity of a certificate below which doctor warns. The operator replaces its own
@@ -173,7 +174,7 @@ func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 		d.add(OK, "admission", "", "%s %s calls %s", h.kind, h.Name, *h.client.URL)
 		return
 	}
-	restart := fmt.Sprintf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name)
+	restart := terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name)
 	core, err := typedcorev1.NewForConfig(d.Config())
 	if err != nil {
 		d.unchecked("admission", err)

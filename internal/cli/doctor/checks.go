@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // checkOperators checks that this project's operators are healthy, and that no two operators serve the same API group.
@@ -20,12 +20,12 @@ func (d *doctor) checkOperators(ctx context.Context) {
 	for i := range d.operators {
 		o := &d.operators[i]
 		if o.Wanted == 0 {
-			d.add(Note, "operator", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", o.Namespace, o.Name), "%s is scaled to 0 replicas", o)
+			d.add(Note, "operator", terminal.Commandf("kubectl -n %s scale deployment %s --replicas=1", o.Namespace, o.Name), "%s is scaled to 0 replicas", o)
 			continue
 		}
 		for _, group := range o.Groups {
 			if before := served[group]; before != nil {
-				d.add(Warning, "operator", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", o.Namespace, o.Name),
+				d.add(Warning, "operator", terminal.Commandf("kubectl -n %s scale deployment %s --replicas=0", o.Namespace, o.Name),
 					"%s (%s) and %s (%s) both serve %s; two operators must not serve the same namespaces", before, before.Image, o, o.Image, group)
 			}
 			served[group] = o
@@ -35,9 +35,9 @@ func (d *doctor) checkOperators(ctx context.Context) {
 		}
 		switch {
 		case o.Ready == 0:
-			d.add(Error, "operator", fmt.Sprintf("kubectl -n %s logs deployment/%s --tail=20", o.Namespace, o.Name), "%s: no replica of version %s is ready", o, o.Version)
+			d.add(Error, "operator", terminal.Commandf("kubectl -n %s logs deployment/%s --tail=20", o.Namespace, o.Name), "%s: no replica of version %s is ready", o, o.Version)
 		case o.Ready < o.Wanted:
-			d.add(Warning, "operator", fmt.Sprintf("kubectl -n %s describe deployment %s", o.Namespace, o.Name), "%s: %d of %d replicas are ready", o, o.Ready, o.Wanted)
+			d.add(Warning, "operator", terminal.Commandf("kubectl -n %s describe deployment %s", o.Namespace, o.Name), "%s: %d of %d replicas are ready", o, o.Ready, o.Wanted)
 		default:
 			d.add(OK, "operator", "", "%s: version %s, %d of %d replicas are ready", o, o.Version, o.Ready, o.Wanted)
 		}
@@ -69,11 +69,11 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	}
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		d.add(Error, "leader", fmt.Sprintf("kubectl -n %s get lease %s -o yaml", o.Namespace, lease.Name), "no replica of %s holds the lease of the leader", o)
+		d.add(Error, "leader", terminal.Commandf("kubectl -n %s get lease %s -o yaml", o.Namespace, lease.Name), "no replica of %s holds the lease of the leader", o)
 		return
 	}
 	if age := time.Since(spec.RenewTime.Time); age > leases*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
-		d.add(Error, "leader", fmt.Sprintf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name),
+		d.add(Error, "leader", terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name),
 			"the leader of %s, %s, has not renewed its lease for %s", o, *spec.HolderIdentity, age.Round(time.Second))
 		return
 	}
@@ -132,7 +132,7 @@ func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
 	name := found.Metadata.Name
 	for _, condition := range found.Status.Conditions {
 		if condition.Type == "Established" && condition.Status != metav1.ConditionTrue {
-			d.add(Error, "definitions", "kubectl describe crd "+name, "%s is not served: %s", name, condition.Message)
+			d.add(Error, "definitions", terminal.Commandf("kubectl describe crd %s", name), "%s is not served: %s", name, condition.Message)
 			return
 		}
 	}

@@ -46,7 +46,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 			"  sparkctl doctor -A -o json",
 		Args: cobra.NoArgs,
 	}
-	connect := target.Connection(cmd.Flags())
+	connect := target.Connection(cmd.Flags(), streams.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if output != "" && output != "json" {
 			return exit.Usagef("-o %s: the formats are: json", output)
@@ -78,7 +78,7 @@ func (d *doctor) print(streams terminal.Streams, output string) error {
 		}
 		fmt.Fprintln(streams.Out, string(text))
 	} else {
-		d.write(streams.Out, streams.Colours(), streams.Width)
+		d.write(streams)
 	}
 	if n := d.count(Error); n > 0 {
 		return exit.Errorf(exit.Cluster, "doctor found %d errors and %d warnings", n, d.count(Warning))
@@ -158,5 +158,5 @@ func upgrade(o *Operator, values string) string {
 	if o != nil && o.Release != "" {
 		release, namespace = o.Release, o.Namespace
 	}
-	return fmt.Sprintf("helm upgrade --install %s charts/spark-operator -n %s --create-namespace --reset-then-reuse-values --set %s", release, namespace, values)
+	return terminal.Commandf("helm upgrade --install %s charts/spark-operator -n %s --create-namespace --reset-then-reuse-values --set %s", release, namespace, values)
 }

@@ -2,9 +2,9 @@ package doctor
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -51,12 +51,12 @@ func (r *report) count(level Level) (n int) {
 const indent = 22
 
 // write prints the findings. Texts are wrapped, but commands are not, so that users can copy them.
-func (r *report) write(out io.Writer, paint terminal.Paint, width int) {
+func (r *report) write(streams terminal.Streams) {
 	for _, f := range r.findings {
-		text := terminal.Wrap(fmt.Sprintf("%-8s %-12s ", f.Level, f.Check), f.Text, width)
-		fmt.Fprintln(out, strings.Replace(text, string(f.Level), paint.Level(string(f.Level)), 1))
+		text := terminal.Wrap(fmt.Sprintf("%-8s %-12s ", f.Level, f.Check), f.Text, streams.Width)
+		streams.Paint(text+"\n", string(f.Level), string(f.Level))
 		if f.Fix != "" {
-			fmt.Fprintf(out, "%sfix: %s\n", strings.Repeat(" ", indent), f.Fix)
+			fmt.Fprintf(streams.Out, "%sfix: %s\n", strings.Repeat(" ", indent), bounds.Line(f.Fix))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // certificate returns a PEM certificate that is valid for the given time.
@@ -66,11 +67,12 @@ func TestOldDefinition(t *testing.T) {
 
 // TestFindingsAsText checks the layout of the findings. On a narrow terminal, texts are wrapped and commands are not.
 func TestFindingsAsText(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
 	d := &doctor{}
 	d.add(OK, "operator", "", "spark-operator/spark-operator-controller: version 0.1.0, 1 of 1 replicas are ready")
 	d.add(Error, "accounts", "kubectl -n jobs create serviceaccount spark", "the service account jobs/spark of drivers does not exist")
 	var b strings.Builder
-	d.write(&b, false, 60)
+	d.write(terminal.Streams{Out: &b, Width: 60})
 	const want = "ok       operator     spark-operator/spark-operator-controller:\n" +
 		"                      version 0.1.0, 1 of 1 replicas are\n" +
 		"                      ready\n" +

@@ -50,7 +50,7 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 			"  sparkctl connect spark-connect --shell",
 		Args: cobra.ExactArgs(1),
 	}
-	connection := target.Connection(cmd.Flags())
+	connection := target.Connection(cmd.Flags(), streams.Err)
 	cmd.ValidArgsFunction = target.CompleteNames(connection, "connect")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, object, err := target.Named(cmd, connection, args)
@@ -122,7 +122,7 @@ func runShell(streams terminal.Streams, program []string, address string) error 
 		argument = fmt.Sprintf(sessionCode, address)
 	}
 	process := exec.Command(program[0], append(program[1:], argument)...) //nolint:noctx // it continues after Ctrl-C
-	process.Stdin, process.Stdout, process.Stderr = streams.In, streams.Out, streams.Err
+	process.Stdin, process.Stdout, process.Stderr = streams.In, terminal.Direct(streams.Out), terminal.Direct(streams.Err)
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt) // the shell gets Ctrl-C too, and handles it
 	defer signal.Stop(interrupts)

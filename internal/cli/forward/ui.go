@@ -56,7 +56,7 @@ func uiCommand(streams terminal.Streams) *cobra.Command {
 			"  sparkctl ui spark-pi --history-server http://history.example.com:18080",
 		Args: cobra.ExactArgs(1),
 	}
-	connect := target.Connection(cmd.Flags())
+	connect := target.Connection(cmd.Flags(), u.Err)
 	cmd.ValidArgsFunction = target.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, object, err := target.Named(cmd, connect, args)

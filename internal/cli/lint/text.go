@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -13,8 +14,8 @@ func (r *Report) Text(width int) string {
 	var b strings.Builder
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		place := fmt.Sprintf("%s:%d:%d: %s: ", f.File, f.Line, f.Column, f.Severity)
-		line := place + f.text()
+		place := bounds.Line(fmt.Sprintf("%s:%d:%d: %s: ", f.File, f.Line, f.Column, f.Severity))
+		line := place + bounds.Line(f.text())
 		if width > 0 && len(line) > width {
 			line = place + "\n" + terminal.Wrap("    ", f.text(), width)
 		}

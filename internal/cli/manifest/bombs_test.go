@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 const head = "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: a}\nspec:\n"
@@ -32,11 +32,11 @@ var bombs = map[string]struct {
 	"many short keys":          {head + "  a: {" + numbered(40_000, "%d,") + "}\n", false},
 	"many entries":             {head + "  a: {" + numbered(20_000, "k%d: v,") + "}\n", true},
 	"many lines":               {head + "  a:\n" + strings.Repeat("  -\n", 900_000), false},
-	"a long text":              {head + "  a: " + strings.Repeat("x", bounds.MaxYAMLBytes-200) + "\n", true},
-	"a long text that escapes": {head + "  a: \"" + strings.Repeat("<", bounds.MaxYAMLBytes-200) + "\"\n", false},
+	"a long text":              {head + "  a: " + strings.Repeat("x", podtemplate.MaxYAMLBytes-200) + "\n", true},
+	"a long text that escapes": {head + "  a: \"" + strings.Repeat("<", podtemplate.MaxYAMLBytes-200) + "\"\n", false},
 	"a long block":             {head + "  a: |\n" + strings.Repeat("   x\n", 500_000), true},
 	"a long comment":           {head + "  a: b\n" + strings.Repeat("  # x\n", 500_000), true},
-	"a longer file":            {strings.Repeat("x", bounds.MaxYAMLBytes+1), false},
+	"a longer file":            {strings.Repeat("x", podtemplate.MaxYAMLBytes+1), false},
 	"anchors as people use":    {head + "  driver: &pod {cores: 1, env: [{name: A, value: b}]}\n  executor: {<<: *pod, instances: 2}\n", true},
 }
 

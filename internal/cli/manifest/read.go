@@ -19,7 +19,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // Standard is the file name that stands for the standard input.
@@ -98,13 +98,13 @@ func Load(file string, in io.Reader) ([]byte, error) {
 		defer opened.Close()
 		in = opened
 	}
-	return io.ReadAll(io.LimitReader(in, bounds.MaxYAMLBytes+1))
+	return io.ReadAll(io.LimitReader(in, podtemplate.MaxYAMLBytes+1))
 }
 
 // Read splits a file into documents. For a document that cannot be read, Read returns a fault, and still returns the
 // other documents. It leaves out documents without content. It reads nothing of a file that is too large to be parsed.
 func Read(file string, data []byte) (documents []Document, faults []*Fault) {
-	if err := bounds.CheckYAML(data); err != nil {
+	if err := podtemplate.CheckYAML(data); err != nil {
 		return nil, []*Fault{{Place{file, 1, 1}, err.Error()}}
 	}
 	parts := split(data)
@@ -113,7 +113,7 @@ func Read(file string, data []byte) (documents []Document, faults []*Fault) {
 	}
 	for _, part := range parts {
 		document := Document{File: file, line: part.line}
-		node, err := bounds.ReadYAML(part.text)
+		node, err := podtemplate.ReadYAML(part.text)
 		if errors.Is(err, io.EOF) || err == nil && empty(node) {
 			continue
 		}

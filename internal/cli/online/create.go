@@ -38,7 +38,7 @@ func (r *verbs) createCommand() *cobra.Command {
 			"  sparkctl create -f app.yaml --dry-run",
 		Args: cobra.NoArgs,
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if len(files) == 0 {
 			return exit.Usagef("name the files with -f")
@@ -106,9 +106,10 @@ func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Obje
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return exit.Errorf(exit.Cluster, "%s exists already; delete it with sparkctl delete %s/%s, or choose another name", screen.Title(object), kind.Name, object.GetName())
+		return exit.Errorf(exit.Cluster, "%s exists already; delete it with %s, or choose another name", screen.Title(object),
+			terminal.Commandf("sparkctl delete %s/%s", kind.Name, object.GetName()))
 	case apierrors.IsNotFound(err) && isNamespace(err):
-		return exit.Errorf(exit.Cluster, "namespace %s does not exist; create it with: kubectl create namespace %s", object.GetNamespace(), object.GetNamespace())
+		return exit.Errorf(exit.Cluster, "namespace %s does not exist; create it with: %s", object.GetNamespace(), terminal.Commandf("kubectl create namespace %s", object.GetNamespace()))
 	case err != nil:
 		return c.ExplainFor(err, kind)
 	}

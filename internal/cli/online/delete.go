@@ -29,7 +29,7 @@ func (r *verbs) deleteCommand() *cobra.Command {
 		Example: "  sparkctl delete spark-pi --wait\n" +
 			"  sparkctl delete -l team=data --yes",
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := connect()

@@ -33,7 +33,7 @@ func (r *verbs) diffCommand() *cobra.Command {
 		Example: "  sparkctl diff -f app.yaml",
 		Args:    cobra.NoArgs,
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

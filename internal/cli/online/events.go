@@ -16,7 +16,7 @@ func (r *verbs) eventsCommand() *cobra.Command {
 		Long:    "Shows the Events about an object and its pods, oldest first. Kubernetes keeps Events for an hour by default.",
 		Args:    cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, object, err := named(cmd, connect, args)

@@ -22,7 +22,7 @@ func (r *verbs) explainCommand() *cobra.Command {
 		Example: "  sparkctl explain spark-pi",
 		Args:    cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

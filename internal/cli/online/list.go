@@ -3,7 +3,6 @@ package online
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
@@ -43,7 +43,7 @@ func (r *verbs) listCommand() *cobra.Command {
 			"  sparkctl list --kind app,apache-app -o name",
 		Args: cobra.NoArgs,
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := connect()
 		if err != nil {
@@ -158,7 +158,7 @@ func (r *verbs) printList(rows []listed, o *listOptions) error {
 	case "", "wide":
 	case "name":
 		for _, row := range rows {
-			fmt.Fprintf(r.Out, "%s/%s\n", strings.ToLower(row.Kind.Kind)+"."+row.Kind.Group, row.Name)
+			fmt.Fprintf(r.Out, "%s/%s\n", strings.ToLower(row.Kind.Kind)+"."+row.Kind.Group, bounds.Line(row.Name))
 		}
 		return nil
 	default:
@@ -172,8 +172,16 @@ func (r *verbs) printList(rows []listed, o *listOptions) error {
 	for _, row := range rows {
 		table.Rows = append(table.Rows, cellsOf(&row.Summary, o))
 	}
-	_, err := io.WriteString(r.Out, r.painted(table.String(r.Width), rows))
-	return err
+	i := -1
+	for line := range strings.Lines(table.String(r.Width)) {
+		if i < 0 {
+			fmt.Fprint(r.Out, line)
+		} else {
+			r.Paint(line, rows[i].State, string(rows[i].Result))
+		}
+		i++
+	}
+	return nil
 }
 
 // listTable returns a table with the columns that the verb list prints, and without rows.
@@ -197,18 +205,6 @@ func cellsOf(s *cluster.Summary, o *listOptions) []string {
 	return cells
 }
 
-// painted adds colours to a table if the terminal supports them. The colour of a state depends on the result in the
-// same row.
-func (r *verbs) painted(table string, rows []listed) string {
-	paint := r.Colours()
-	lines := strings.SplitAfter(table, "\n")
-	for i := range rows {
-		s := &rows[i].Summary
-		lines[i+1] = strings.Replace(lines[i+1], s.State, paint.As(string(s.Result), s.State), 1)
-	}
-	return strings.Join(lines, "")
-}
-
 // printChange prints the row of a changed object if the object passes the filters. A deleted object has the state
 // DELETED. The caller passes the layout of the previous row, or nil for the first row. The result is the layout for the
 // next row.
@@ -227,8 +223,7 @@ func (r *verbs) printChange(change cluster.Change, o *listOptions, layout *termi
 		table.Rows = [][]string{cellsOf(&s, o)}
 		return table.Layout(r.Width)
 	}
-	line := strings.Replace(layout.Line(cellsOf(&s, o)), s.State, r.Colours().As(string(s.Result), s.State), 1)
-	fmt.Fprint(r.Out, line)
+	r.Paint(layout.Line(cellsOf(&s, o)), s.State, string(s.Result))
 	return layout
 }
 

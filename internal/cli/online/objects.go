@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // printObjects prints the complete objects as a list in one of kubectl's output formats: json, yaml or
@@ -33,7 +34,10 @@ func printObjects(out io.Writer, rows []listed, output string) error {
 	case output == "json":
 		text = append(text, '\n')
 	case output == "yaml":
-		if text, err = yaml.JSONToYAML(text); err != nil {
+		if text, err = yaml.JSONToYAML(text); err == nil {
+			text, err = terminal.YAML(text)
+		}
+		if err != nil {
 			return err
 		}
 	case format == "jsonpath" && template != "":

@@ -27,7 +27,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 		Example: "  sparkctl scale cluster/spark --replicas 5",
 		Args:    cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.Flags().Int32Var(&replicas, "replicas", -1, "`number` of workers or executors")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")

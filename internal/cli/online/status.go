@@ -18,7 +18,7 @@ func (r *verbs) statusCommand() *cobra.Command {
 			"  sparkctl status apache-app/pi -n jobs",
 		Args: cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, object, err := named(cmd, connect, args)

@@ -30,7 +30,7 @@ type submitOptions struct {
 func (r *verbs) submitCommand() *cobra.Command {
 	var o submitOptions
 	own := pflag.NewFlagSet("submit", pflag.ContinueOnError)
-	connect := connection(own)
+	connect := connection(own, r.Err)
 	own.BoolVar(&o.dryRun, "dry-run", false, "print the manifest and create nothing; needs no cluster")
 	own.BoolVar(&o.wait, "wait", false, "wait until the application ended; the exit code is 1 if it fails")
 	own.BoolVar(&o.log, "log", false, "print the driver's log until the application ended")
@@ -175,7 +175,10 @@ func (r *verbs) printManifest(app *v1beta2.SparkApplication) error {
 		return err
 	}
 	delete(tree, "status")
-	if text, err = yaml.Marshal(tree); err != nil {
+	if text, err = yaml.Marshal(tree); err == nil {
+		text, err = terminal.YAML(text)
+	}
+	if err != nil {
 		return err
 	}
 	_, err = r.Out.Write(text)

@@ -31,7 +31,7 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 		Use: verb + " NAME|KIND/NAME ...", Short: shortText, Long: longText,
 		Example: "  sparkctl " + verb + " spark-pi\n  sparkctl " + verb + " schedule/nightly",
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := connect()

@@ -23,7 +23,7 @@ func (r *verbs) triggerCommand() *cobra.Command {
 		Example: "  sparkctl trigger nightly",
 		Args:    cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, object, err := named(cmd, connect, args)

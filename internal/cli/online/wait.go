@@ -23,7 +23,7 @@ func (r *verbs) waitCommand() *cobra.Command {
 		Example: "  sparkctl wait spark-pi --for=succeeded --timeout=30m",
 		Args:    cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags())
+	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(cluster.Goals, goal) {

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // Redacted returns copies of the objects without secrets. It redacts the data of Secrets, and those values in the Spark
@@ -94,7 +94,7 @@ func redactFile(name, text string) string {
 		return text
 	}
 	var tree map[string]any
-	if _, err := bounds.ReadYAML([]byte(text)); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := podtemplate.ReadYAML([]byte(text)); err != nil && !errors.Is(err, io.EOF) {
 		return conf.Redacted // nobody knows what it contains
 	}
 	if yaml.Unmarshal([]byte(text), &tree) != nil || !redactEnv(tree) {

@@ -10,6 +10,9 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // The output formats.
@@ -28,9 +31,12 @@ func Write(out io.Writer, objects []client.Object, format string) error {
 		}
 		switch format {
 		case Name:
-			text = []byte(strings.ToLower(object.GetObjectKind().GroupVersionKind().Kind) + "/" + object.GetName())
+			text = []byte(strings.ToLower(object.GetObjectKind().GroupVersionKind().Kind) + "/" + bounds.Line(object.GetName()))
 		case YAML:
-			if text, err = yaml.JSONToYAML(text); err != nil {
+			if text, err = yaml.JSONToYAML(text); err == nil {
+				text, err = terminal.YAML(text)
+			}
+			if err != nil {
 				return err
 			}
 			text = append([]byte("---\n"), strings.TrimRight(string(text), "\n")...)

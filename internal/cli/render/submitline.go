@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -217,27 +217,21 @@ func (l Line) Redacted() Line {
 func (l Line) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(l.Files)) {
-		fmt.Fprintf(&b, "cat > %s <<'END_OF_FILE'\n%s\nEND_OF_FILE\n", quote(name), strings.TrimRight(string(l.Files[name]), "\n"))
+		text, end := strings.TrimRight(string(l.Files[name]), "\n"), "END_OF_FILE"
+		for strings.Contains(text, end) { // the rest of the file would be commands
+			end += "_"
+		}
+		fmt.Fprintf(&b, "cat > %s <<'%s'\n%s\n%[2]s\n", terminal.Quote(name), end, text)
 	}
 	b.WriteString("spark-submit")
 	for i := 0; i < len(l.Args); i++ {
-		b.WriteString(" \\\n  " + quote(l.Args[i]))
+		b.WriteString(" \\\n  " + terminal.Quote(l.Args[i]))
 		if strings.HasPrefix(l.Args[i], "--") && i+1 < len(l.Args) && i < endOfOptions(l.Args) {
 			i++
-			b.WriteString(" " + quote(l.Args[i]))
+			b.WriteString(" " + terminal.Quote(l.Args[i]))
 		}
 	}
 	return b.String() + "\n"
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
-
-// quote quotes a word for a shell.
-func quote(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // Namespaced sets the namespace of an object that has none.

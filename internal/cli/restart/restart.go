@@ -44,7 +44,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 		Example: "  sparkctl restart spark-pi --wait\n" +
 			"  sparkctl restart -l team=data --yes",
 	}
-	connect := target.Connection(cmd.Flags())
+	connect := target.Connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = target.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := connect()
@@ -70,7 +70,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 func (r *verb) restart(cmd *cobra.Command, c *cluster.Client, objects []client.Object) error {
 	for _, object := range objects {
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
-			return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; sparkctl trigger %s starts a run now", screen.Title(object), object.GetName())
+			return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; sparkctl trigger %s starts a run now", screen.Title(object), terminal.Quote(object.GetName()))
 		}
 	}
 	if err := target.Confirm(r.Streams, "restart", objects, r.yes); err != nil {

@@ -46,7 +46,8 @@ func (b *progressBar) show(f *localFile, stored int64, existed bool) {
 		full := barWidth * percent / 100
 		line := fmt.Sprintf("%s%s %3d%% ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), percent)
 		// The last column stays empty, because some terminals break the line there.
-		fmt.Fprint(out, "\r"+line+shortened(label, b.streams.Width-len(line)-1))
+		terminal.Send(out, terminal.LineStart)
+		fmt.Fprint(out, line+shortened(label, b.streams.Width-len(line)-1))
 		if stored == f.Size {
 			b.end()
 		}
@@ -65,7 +66,7 @@ func (b *progressBar) end() {
 // drawsOn reports whether an output can redraw a line. A plain file cannot. The standard error can be a file even if
 // the standard output is a terminal.
 func drawsOn(out io.Writer) bool {
-	file, ok := out.(*os.File)
+	file, ok := terminal.Direct(out).(*os.File)
 	return !ok || term.IsTerminal(int(file.Fd()))
 }
 

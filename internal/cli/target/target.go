@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -24,11 +25,12 @@ import (
 // Connect is a function that returns a client for the cluster that a verb's flags choose. It sends no request.
 type Connect func() (*cluster.Client, error)
 
-// Connection adds kubectl's connection flags to a verb, and returns a function that connects to the cluster.
-func Connection(flags *pflag.FlagSet) Connect {
+// Connection adds kubectl's connection flags to a verb, and returns a function that connects to the cluster. The API
+// server's warnings are printed to the given output.
+func Connection(flags *pflag.FlagSet, warnings io.Writer) Connect {
 	var connection cluster.Flags
 	connection.AddTo(flags)
-	return connection.Connect
+	return func() (*cluster.Client, error) { return connection.Connect(warnings) }
 }
 
 // completionTimeout bounds the time for which a shell waits for names to complete.
@@ -143,7 +145,7 @@ func Detached(err error, object client.Object, goal string) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
 	}
-	name := fmt.Sprintf("%s/%s -n %s", cluster.KindOf(object).Name, object.GetName(), object.GetNamespace())
+	name := terminal.Commandf("%s/%s -n %s", cluster.KindOf(object).Name, object.GetName(), object.GetNamespace())
 	return exit.Detached("interrupted: detached from %s, which continues\nto come back: sparkctl wait %s --for=%s, or sparkctl log %s -f",
 		screen.Title(object), name, goal, name)
 }

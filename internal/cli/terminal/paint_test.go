@@ -1,6 +1,9 @@
 package terminal
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestColoursOnlyOnATerminal checks that words are coloured only on a terminal that can show colours, and never with
 // NO_COLOR.
@@ -14,11 +17,12 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 	} {
 		t.Setenv("NO_COLOR", test.noColour)
 		t.Setenv("TERM", test.kind)
-		if got := (Streams{Width: test.width}).Colours().Level("failed"); got != test.want {
-			t.Errorf("%+v: %q", test, got)
+		var out strings.Builder
+		streams := Streams{Out: &out, Width: test.width}.Safe()
+		streams.Paint("it failed, failed\n", "failed", "failed")
+		streams.Paint("it failed\n", "failed", "unknown")
+		if want := "it " + test.want + ", failed\nit failed\n"; out.String() != want {
+			t.Errorf("%+v: %q", test, out.String())
 		}
-	}
-	if got := Paint(true).As("unknown", "text"); got != "text" {
-		t.Errorf("a word without a colour: %q", got)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // Column describes a column of a table.
@@ -17,7 +19,7 @@ type Column struct {
 // gap separates two columns.
 const gap = "   "
 
-// Table is a table with one line for each row.
+// Table is a table with one line for each row. Characters that cannot be printed are shown as escapes.
 type Table struct {
 	Columns []Column
 	Rows    [][]string
@@ -33,7 +35,7 @@ func (t Table) String(width int) string {
 		header[i] = column.Header
 	}
 	for _, row := range append([][]string{header}, t.Rows...) {
-		b.WriteString(line(row, l.kept, l.widths) + "\n")
+		b.WriteString(line(printable(row), l.kept, l.widths) + "\n")
 	}
 	return b.String()
 }
@@ -72,6 +74,7 @@ func (l *Layout) shrink() {
 
 // Line returns one more row of the table. A longer cell widens its column, if the terminal has the space.
 func (l *Layout) Line(row []string) string {
+	row = printable(row)
 	for _, i := range l.kept {
 		l.widths[i] = max(l.widths[i], utf8.RuneCountInString(row[i]))
 	}
@@ -84,10 +87,18 @@ func (t Table) widths() []int {
 	for i, column := range t.Columns {
 		widths[i] = utf8.RuneCountInString(column.Header)
 		for _, row := range t.Rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			widths[i] = max(widths[i], utf8.RuneCountInString(bounds.Line(row[i])))
 		}
 	}
 	return widths
+}
+
+func printable(row []string) []string {
+	shown := make([]string, len(row))
+	for i, cell := range row {
+		shown[i] = bounds.Line(cell)
+	}
+	return shown
 }
 
 func total(widths, kept []int) int {

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // minWidth is the smallest width to which the output adapts. A narrower terminal breaks the lines itself.
@@ -38,13 +40,14 @@ func Standard() Streams {
 		}
 		s.Width = max(s.Width, minWidth)
 	}
-	return s
+	return s.Safe()
 }
 
 // Wrap breaks a text into lines of at most the given width, at blanks. The first line begins with the given prefix, and
 // each further line is indented by the length of the prefix. A word that is longer than a line gets its own line. A
-// width of 0 means no limit.
+// width of 0 means no limit. Line breaks and other characters that cannot be printed are shown as escapes.
 func Wrap(first, text string, width int) string {
+	first, text = bounds.Line(first), bounds.Line(text)
 	if width == 0 || utf8.RuneCountInString(first)+utf8.RuneCountInString(text) <= width {
 		return first + text
 	}

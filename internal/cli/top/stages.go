@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -112,7 +113,7 @@ func (s *stage) line(width int) string {
 		text += fmt.Sprintf(", %d failed", s.Failed)
 	}
 	name, _, _ := strings.Cut(s.Name, "\n")
-	text += "  " + name
+	text += "  " + bounds.Line(name)
 	if letters := []rune(text); width > 0 && len(letters) > width {
 		text = string(letters[:width-2]) + ".."
 	}

@@ -37,7 +37,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 			"  sparkctl top spark-pi --watch",
 		Args: cobra.ExactArgs(1),
 	}
-	connect := target.Connection(cmd.Flags())
+	connect := target.Connection(cmd.Flags(), streams.Err)
 	cmd.ValidArgsFunction = target.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, object, err := target.Named(cmd, connect, args)
@@ -53,7 +53,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 				return err
 			}
 			if watch && streams.Width > 0 {
-				text = clearScreen + text
+				terminal.Send(streams.Out, terminal.ClearScreen)
 			}
 			if _, err := io.WriteString(streams.Out, text); err != nil || !watch {
 				return err
@@ -68,9 +68,6 @@ func Command(streams terminal.Streams) *cobra.Command {
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show the page again every two seconds, until Ctrl-C or the end of the pods")
 	return cmd
 }
-
-// clearScreen is the text that clears a terminal and moves the cursor to its beginning.
-const clearScreen = "\x1b[H\x1b[2J"
 
 // page returns the text that the verb top shows at this moment.
 func page(ctx context.Context, c *cluster.Client, object client.Object, width int) (string, error) {

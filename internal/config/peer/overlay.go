@@ -12,8 +12,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // overlay is a part of a configuration file, as a tree of maps.
@@ -61,7 +61,7 @@ func readOverlay(path string) (overlay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
-	if _, err := bounds.ReadYAML(data); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := podtemplate.ReadYAML(data); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
 	if err := yaml.UnmarshalStrict(data, &file); err != nil {
