@@ -429,3 +429,66 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyTheUserChoosesTheProfile checks that removeFiles uses no profile, file or other setting of the user that the
+// application's annotation names, but those in the URL of the user's own store, and that no application keeps them.
+func TestOnlyTheUserChoosesTheProfile(t *testing.T) {
+	signers := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, after, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+		signer, _, _ := strings.Cut(after, "/")
+		signers += signer + " "
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer server.Close()
+	home := write(t, map[string]string{"credentials": "[default]\naws_access_key_id = USER\naws_secret_access_key = a\n[admin]\naws_access_key_id = ADMIN\naws_secret_access_key = b\n"})
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(home, "credentials"))
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	at := "?region=us-east-1&use_path_style=true&endpoint=" + server.URL
+	remove := func(store string) error {
+		signers = ""
+		app := appWith("", "local:///app.py", v1beta2.Dependencies{})
+		text, err := json.Marshal(staged{Store: store, Keys: []string{"files/jobs/" + strings.Repeat("0", 32) + "/c.txt"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.Annotations = map[string]string{filesAnnotation: string(text)}
+		_, err = removeFiles(t.Context(), app, nil)
+		return err
+	}
+
+	t.Setenv(storeVariable, "s3://bucket/files"+at)
+	if err := remove("s3://bucket/files" + at); err != nil || signers != "USER USER " {
+		t.Errorf("without a profile: %v, signed by %s", err, signers)
+	}
+	for _, parameter := range []string{
+		"profile=admin", "ssetype=aws:kms", "kmskeyid=k", "accelerate=true", "anonymous=true", "fips=true", "dualstack=true", "disable_https=true",
+		"awssdk=v2", "hostname_immutable=true", "rate_limiter_capacity=0", "request_checksum_calculation=when_required", "Profile=admin", "new=1",
+	} {
+		if err := remove("s3://bucket/files" + at + "&" + parameter); err == nil || !strings.Contains(err.Error(), "only you may choose") || signers != "" {
+			t.Errorf("%s: %v, signed by %s", parameter, err, signers)
+		}
+	}
+	for _, store := range []string{
+		"file:///tmp?secret_key_path=/etc/passwd", "file:///tmp?base_url=http://x", "file:///tmp?create_dir=true", "gs://b/p?access_id=x", "gs://b/p?private_key_path=/etc/passwd",
+		"gs://b/p?universe_domain=x", "azblob://c/p?storage_account=a&domain=x", "azblob://c/p?storage_account=a&protocol=http", "azblob://c/p?cdn=true", "azblob://c/p?localemu=true",
+	} {
+		if err := remove(store); err == nil || !strings.Contains(err.Error(), "only you may choose") {
+			t.Errorf("%s: %v", store, err)
+		}
+	}
+	mine := "s3://bucket/files" + at + "&profile=admin&ssetype=AES256"
+	t.Setenv(storeVariable, mine)
+	if err := remove("s3://bucket/files" + at); err != nil || signers != "ADMIN ADMIN " {
+		t.Errorf("with the user's profile: %v, signed by %s", err, signers)
+	}
+	store, err := openStore(t.Context(), mine, "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if strings.Contains(store.url, "admin") || strings.Contains(store.url, "AES") || !strings.Contains(store.url, "region=us-east-1") {
+		t.Errorf("the application keeps the URL %s", store.url)
+	}
+}

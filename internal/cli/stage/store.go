@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -64,7 +65,7 @@ func openStore(ctx context.Context, store, readAs string, create bool) (*objectS
 	if err != nil {
 		return nil, err
 	}
-	s := &objectStore{url: store, readAs: strings.TrimSuffix(readAs, "/")}
+	s := &objectStore{url: recorded(store), readAs: strings.TrimSuffix(readAs, "/")}
 	target := *u
 	if u.Scheme == "file" {
 		query := u.Query()
@@ -210,10 +211,11 @@ func removeFiles(ctx context.Context, app *v1beta2.SparkApplication, remaining [
 	if !ok {
 		return 0, nil
 	}
-	if err := checkServer(record.Store); err != nil {
+	store, err := trusted(record.Store)
+	if err != nil {
 		return 0, err
 	}
-	s, err := openStore(ctx, record.Store, "", false)
+	s, err := openStore(ctx, store, "", false)
 	if err != nil {
 		return 0, explained(err)
 	}
@@ -221,25 +223,55 @@ func removeFiles(ctx context.Context, app *v1beta2.SparkApplication, remaining [
 	return s.remove(ctx, app, record.Keys, remaining)
 }
 
-// checkServer returns an error if the URL of an application's store names a server, and the user's own store is not on
-// this server. Everybody who may write the application can write this URL. The S3 client would send signed requests and
-// the user's session token to the server.
-func checkServer(store string) error {
-	server, own := endpoint(store), endpoint(os.Getenv(storeVariable))
-	if server == "" || server == own {
-		return nil
-	}
-	return fmt.Errorf("sparkctl does not send your credentials to the server %s, because only the application names this server; "+
-		"if you trust the server, delete the files yourself, and set %s to the URL of the store, so that sparkctl can delete the files of other applications", server, storeVariable)
+// parameters maps the scheme of a store's URL to the parameters that an application keeps. All others choose what is
+// the user's alone, such as the profile of the AWS command line (profile), or a file of the user's machine.
+var parameters = map[string][]string{
+	"s3": {"endpoint", "region", "use_path_style", "s3ForcePathStyle"}, "gs": {anonymousParameter}, "azblob": {accountParameter},
 }
 
-// endpoint returns the server that a store's URL names, or an empty string if it names none.
-func endpoint(store string) string {
+// recorded returns the URL of a store as an application keeps it.
+func recorded(store string) string {
 	u, err := url.Parse(store)
 	if err != nil {
-		return ""
+		return store
 	}
-	return u.Query().Get("endpoint")
+	query := u.Query()
+	maps.DeleteFunc(query, func(name string, _ []string) bool { return !slices.Contains(parameters[u.Scheme], name) })
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// trusted returns the URL of an application's store, with the parameters that only the user may choose from the URL of
+// the user's own store. Everybody who may write the application can write its URL. Therefore trusted returns an error if
+// the URL has such parameters, or names a server on which the user's own store is not: the S3 client would send signed
+// requests and the user's session token to the server.
+func trusted(store string) (string, error) {
+	u, err := url.Parse(store)
+	if err != nil {
+		return "", errors.New("the URL of the application's store is invalid")
+	}
+	own, err := url.Parse(os.Getenv(storeVariable))
+	if err != nil {
+		own = &url.URL{}
+	}
+	query, kept := u.Query(), parameters[u.Scheme]
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(kept, name) {
+			return "", fmt.Errorf("the application's annotation %s sets the parameter %s of the store, which only you may choose; delete the files yourself", filesAnnotation, name)
+		}
+	}
+	server := query.Get("endpoint")
+	if server == "" || server == own.Query().Get("endpoint") {
+		for name, values := range own.Query() {
+			if own.Scheme == u.Scheme && !slices.Contains(kept, name) {
+				query[name] = values
+			}
+		}
+		u.RawQuery = query.Encode()
+		return u.String(), nil
+	}
+	return "", fmt.Errorf("sparkctl does not send your credentials to the server %s, because only the application names this server; "+
+		"if you trust the server, delete the files yourself, and set %s to the URL of the store, so that sparkctl can delete the files of other applications", server, storeVariable)
 }
 
 // remove deletes the files with the given keys, and returns the number of deleted files. It keeps files that another
@@ -247,7 +279,7 @@ func endpoint(store string) string {
 func (s *objectStore) remove(ctx context.Context, app *v1beta2.SparkApplication, keys []string, remaining []*v1beta2.SparkApplication) (int, error) {
 	var inUse []string
 	for _, other := range remaining {
-		if kept, ok := recordOf(other); ok && (app.UID == "" || other.UID != app.UID) && kept.Store == s.url {
+		if kept, ok := recordOf(other); ok && (app.UID == "" || other.UID != app.UID) && recorded(kept.Store) == s.url {
 			inUse = append(inUse, kept.Keys...)
 		}
 	}
