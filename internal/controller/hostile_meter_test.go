@@ -248,6 +248,7 @@ func (l *hostileLife) pass(o *outcome) error {
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
 	}
+	observed("status", patch)
 	l.spent.Written += len(patch)
 	for _, event := range append(l.kind.Events(o.object, o.plan), o.events...) {
 		l.spent.Written += len(event.Message)
@@ -344,12 +345,15 @@ func runningFacts(at time.Time) lifecycle.Observed {
 	return seen
 }
 
+// failure is the message of the failed driver.
+var failure = "exit code 1"
+
 // failedFacts returns the facts of runningFacts after the driver failed.
 func failedFacts(at time.Time) lifecycle.Observed {
 	seen := runningFacts(at)
 	driver := &seen.Drivers[0]
 	driver.Phase, driver.Ready, driver.EndedAt, driver.ExitCode, driver.HasExit = lifecycle.DriverFailed, false, at.Add(time.Minute), 1, true
-	driver.Why = lifecycle.Cause{Reason: "Error", Message: "exit code 1"}
+	driver.Why = lifecycle.Cause{Reason: "Error", Message: failure}
 	seen.Executors[0].Phase = lifecycle.DriverFailed
 	seen.Runs[0].Outcome, seen.Runs[0].EndedAt = lifecycle.Failed, at.Add(time.Minute)
 	return seen

@@ -49,6 +49,9 @@ func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 	return out
 }
 
+// observed receives the texts that the operator writes about an object: the answers to reviews, and status patches.
+var observed = func(what string, text []byte) {}
+
 // post sends one review to a handler, in the form in which the API server sends it.
 func post(handler http.Handler, path string, object, old []byte) error {
 	var body bytes.Buffer
@@ -65,6 +68,7 @@ func post(handler http.Handler, path string, object, old []byte) error {
 	req.Header.Set("Content-Type", "application/json")
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, req)
+	observed("review", answer.Body.Bytes())
 	if answer.Code != http.StatusOK || !bytes.Contains(answer.Body.Bytes(), []byte(`"uid":"u"`)) || bytes.Contains(answer.Body.Bytes(), []byte("the object was not checked")) {
 		return fmt.Errorf("review: %d %.300s", answer.Code, answer.Body)
 	}

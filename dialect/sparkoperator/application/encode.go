@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -61,7 +62,7 @@ func driverPodName(app *v1beta2.SparkApplication, known string) string {
 	if app.OutOfBounds != "" && known != "" {
 		return known
 	}
-	return DriverPodName(app)
+	return bounds.Line(DriverPodName(app)) // an invalid name, which no pod has, is shown too
 }
 
 // encodeMemory stores the operator's memory in the status. decodeMemory reads it again.

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
@@ -66,7 +67,7 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 		Name:       s.Name,
 		UID:        string(s.UID),
 		Created:    s.CreationTimestamp.Time,
-		Key:        schedule.Key(spec.Schedule, spec.TimeZone),
+		Key:        bounds.Line(schedule.Key(spec.Schedule, spec.TimeZone)), // also of a schedule that is not valid
 		Generation: s.Generation,
 		Suspend:    spec.Suspend != nil && *spec.Suspend,
 		Successful: kept(spec.SuccessfulRunHistoryLimit),
