@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
+	"github.com/sparkoperator/spark-operator/internal/testkit/unprintable"
 )
 
 // TestMessagesArePrintable checks that no status and no answer to a review contains a character that a terminal
@@ -17,7 +18,7 @@ import (
 func TestMessagesArePrintable(t *testing.T) {
 	known := meters(t)
 	defer func(before func(string, []byte), text string) { observed, failure = before, text }(observed, failure)
-	failure = "exit code 1: " + hostile.Unprintable
+	failure = "exit code 1: " + unprintable.Text
 	cases, texts := 0, 0
 	name, fromStatus, failed := "", false, map[string]bool{}
 	observed = func(what string, text []byte) {
@@ -30,10 +31,10 @@ func TestMessagesArePrintable(t *testing.T) {
 		}
 		eachText("", tree, func(path, text string) {
 			texts++
-			if what == "status" && fromStatus && text == hostile.Unprintable {
+			if what == "status" && fromStatus && text == unprintable.Text {
 				return // the operator keeps what others wrote there
 			}
-			if found := hostile.FirstUnprintable(text); found != "" && !failed[what+path] {
+			if found := unprintable.First(text); found != "" && !failed[what+path] {
 				failed[what+path] = true
 				t.Errorf("%s: %s%s: %q", name, what, path, found)
 			}
@@ -41,7 +42,7 @@ func TestMessagesArePrintable(t *testing.T) {
 	}
 	generator := hostile.Cases(t)
 	for _, d := range generator.Definitions {
-		for c := range generator.Unprintables(d) {
+		for c := range generator.Unprintable(d) {
 			object, err := c.JSON()
 			if err != nil {
 				t.Fatal(err)

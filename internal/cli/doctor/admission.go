@@ -61,7 +61,7 @@ func (d *doctor) checkAdmission(ctx context.Context) {
 		case at >= 0:
 			d.checkWebhook(ctx, &d.operators[at], h)
 		case h.kind == mutating && d.operatorsKnown && (own || !d.otherServes()) && !d.answered(ctx, h.client.Service):
-			d.add(Warning, "admission", "kubectl delete mutatingwebhookconfiguration "+h.Name,
+			d.add(Warning, "admission", terminal.Commandf("kubectl delete mutatingwebhookconfiguration %s", h.Name),
 				"the webhook %s still changes pods or applications, but the operator to which it belongs is not running", h.Name)
 		}
 	}
