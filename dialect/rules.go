@@ -96,7 +96,8 @@ func ServiceFaults(rules Rules, field string, annotations map[string]string) []*
 }
 
 // ExecutorCount returns the maximum number of executors with a Spark configuration, and whether the number is
-// unlimited. The result key is the key that sets the maximum. The argument fallback is the number of executors if the configuration sets none.
+// unlimited. The result key is the key that sets the maximum. The argument fallback is the number of executors if the
+// configuration sets none.
 //
 // The result is never lower than the number that Spark reads, because the result is compared with a limit.
 // ExecutorCount replaces references such as ${spark.n}, as the driver does. A value that it cannot read counts as

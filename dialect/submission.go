@@ -50,3 +50,6 @@ func Runner(r submit.Request) (submit.Objects, error) {
 	}
 	return submit.Objects{Before: before, Driver: made.Pod, Warnings: made.Warnings}, nil
 }
+
+// RunnersOff is the text by which messages name the settings of the operator that switch spark-submit off.
+const RunnersOff = "submission.runners: false, or submission.mode: Native; chart: controller.submission.runners=true switches it on"

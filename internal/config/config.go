@@ -89,11 +89,22 @@ type Submission struct {
 	// driver pod if it can, and otherwise spark-submit does. SparkSubmit: always spark-submit. Native: always the
 	// operator; this value applies to all applications, and the operator then needs no right on Secrets. Default Auto.
 	Mode string `json:"mode,omitempty"`
+	// Runners allows pods that run spark-submit. If false, applications that need such a pod fail, as with the mode
+	// Native, and the operator keeps the rights on Secrets that other kinds need. Default true.
+	Runners *bool `json:"runners,omitempty"`
 	// ServiceAccount is the account of the pods that run spark-submit, in each application's namespace. With this
 	// account, spark-submit creates Secrets, Services, ConfigMaps, NetworkPolicies and the driver pod. An application
 	// can name another account by spark.kubernetes.authenticate.submission.serviceAccountName. Default: the driver's
 	// account.
 	ServiceAccount string `json:"serviceAccount,omitempty"`
+}
+
+// Effective returns the submission mode that applies: Native if there are no runners.
+func (s Submission) Effective() string {
+	if s.Runners != nil && !*s.Runners {
+		return SubmissionNative
+	}
+	return s.Mode
 }
 
 // Identity is the service account of the operator's own pods.
@@ -274,6 +285,7 @@ func (c *Configuration) applyDefaults() {
 	}
 	setDefault(&c.Application.DriverPodCreationGracePeriod.Duration, 10*time.Second)
 	setDefault(&c.Submission.Mode, SubmissionAuto)
+	setDefault(&c.Submission.Runners, new(true))
 	c.UI.applyDefaults()
 	c.ScheduledApplications.applyDefaults()
 	c.Connect.applyDefaults()

@@ -182,6 +182,9 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 	if !slices.Contains(modes, c.Submission.Mode) {
 		errs = append(errs, field.NotSupported(field.NewPath("submission", "mode"), c.Submission.Mode, modes))
 	}
+	if c.Submission.Mode == SubmissionSparkSubmit && c.Submission.Effective() != SubmissionSparkSubmit {
+		errs = append(errs, field.Invalid(field.NewPath("submission", "runners"), false, "submission.mode SparkSubmit needs runners; set it to true, or choose another mode"))
+	}
 	return append(errs, accountName(field.NewPath("submission", "serviceAccount"), c.Submission.ServiceAccount)...)
 }
 

@@ -83,7 +83,7 @@ func apacheOptions(cfg config.Configuration) apacheapp.Options {
 		MissingGrace: cfg.Apache.MissingDriverGracePeriod.Duration,
 		Trim:         *cfg.Apache.TrimHistory,
 		Run:          time.Duration(cfg.Application.Timeouts.RunSeconds) * time.Second,
-		Submission:   dialect.SubmissionMode(cfg.Submission.Mode),
+		Submission:   dialect.SubmissionMode(cfg.Submission.Effective()),
 		Authenticate: cfg.Application.Authenticate,
 		Outside:      cfg.Exposure.Enabled,
 

@@ -75,7 +75,7 @@ func SparkApplications(settings func() config.Configuration, labels NamespaceLab
 			Minor: func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
 		},
 		// Only pods that run spark-submit have Secrets.
-		Secrets: kind.Secrets{Runners: fixed.Submission != dialect.SubmissionNative},
+		Secrets: kind.Secrets{Runners: cfg.Submission.Mode != config.SubmissionNative},
 	}
 }
 
@@ -101,7 +101,7 @@ func dialectOptions(c config.Configuration) sparkapp.Options {
 		MissingGrace: cfg.DriverPodCreationGracePeriod.Duration,
 		UI:           uiOptions(c),
 		Batch:        batchOptions(c),
-		Submission:   dialect.SubmissionMode(c.Submission.Mode),
+		Submission:   dialect.SubmissionMode(c.Submission.Effective()),
 		Authenticate: cfg.Authenticate,
 
 		RunnerAccount: c.Submission.ServiceAccount, Own: ownAccount(c),

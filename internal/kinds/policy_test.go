@@ -421,4 +421,17 @@ func TestPolicyOfSparkSubmit(t *testing.T) {
 	if len(faults) != 1 || faults[0].Field != "spec.sparkConf[spark.kubernetes.authenticate.submission.serviceAccountName]" {
 		t.Errorf("the account of spark-submit: %v", faults)
 	}
+	cfg := configWithRules(t, `{name: p, serviceAccounts: {allowed: [default]}}`)
+	cfg.Submission.ServiceAccount = "spark-operator-submit" // the operator's configuration names it, and the tenant chooses the mode
+	faults = kinds.Admission(nil)[0].Review(cfg, nil, object(t, 0, bySparkSubmit), noon).Faults
+	if len(faults) != 1 || !strings.Contains(faults[0].Error(), `the service account "spark-operator-submit" is not allowed by the rule serviceAccounts of the policy p`) {
+		t.Errorf("the operator's account of spark-submit: %v", faults)
+	}
+	cfg.Submission.Runners = new(false)
+	for i, piece := range map[int]string{0: bySparkSubmit, 3: `spec: {sparkConf: {spark.kubernetes.file.upload.path: "s3a://b/u"}, files: /tmp/a}`} {
+		faults = kinds.Admission(nil)[i].Review(cfg, nil, object(t, i, piece), noon).Faults
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), dialect.RunnersOff) {
+			t.Errorf("without runners: %v", faults)
+		}
+	}
 }

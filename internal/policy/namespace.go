@@ -125,7 +125,7 @@ func ownedBy(owner string) string {
 
 // oneOf returns the advice about a refused value: a list of the allowed patterns. If no pattern is allowed, it returns
 // the text in the second parameter. If a spelling of the value would match a pattern whose stars stand for slashes too,
-// as they did in earlier versions, it says so.
+// as in earlier versions, the advice explains the difference.
 func oneOf(allowed patterns, otherwise string, spellings ...string) string {
 	if len(allowed) == 0 {
 		return otherwise

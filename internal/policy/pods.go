@@ -43,7 +43,7 @@ func (r *refusals) pods(subject *dialect.Subject) {
 	r.amounts(pods, subject)
 }
 
-// pod checks one pod, whoever creates it.
+// pod checks one pod.
 func (r *refusals) pod(pod *dialect.Pod) {
 	r.images(pod)
 	r.account(pod)

@@ -86,7 +86,7 @@ type Rules struct {
 }
 
 // Allowed lists the patterns of allowed values. An empty list allows no value. In a pattern, ** stands for any
-// characters. So do * and, for one character, ?, except that in patterns of images and repositories they stand for no
+// characters, * for any characters, and ? for one. In patterns of images and repositories, * and ? do not stand for a
 // slash. A pattern that begins with "regexp:" is a regular expression for the whole value.
 type Allowed struct {
 	Allowed []string `json:"allowed"`
@@ -147,8 +147,8 @@ func (p Policy) NeedsNamespaceLabels() bool {
 	return false
 }
 
-// SegmentPatterns returns the patterns of images and repositories that matched more values in earlier versions, in which
-// * also stood for slashes.
+// SegmentPatterns returns the patterns of images and repositories that matched more values in earlier versions. There *
+// also stood for slashes.
 func (p Policy) SegmentPatterns() (texts []string) {
 	for _, s := range p.compiled {
 		for _, list := range []*patterns{s.images, s.repositories} {

@@ -206,7 +206,7 @@ func TestUserNamespaces(t *testing.T) {
 }
 
 // TestSegments checks with generated patterns and values that in patterns of images and repositories * and ? stand for
-// no slash, that ** stands for anything, and that a value that matches also matches with the meaning of earlier versions.
+// no slash, and that ** stands for anything. A value that matches must also match with the meaning of earlier versions.
 func TestSegments(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(36, 2))

@@ -42,7 +42,7 @@ func TestOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := cluster.Start(t.Context(), cluster.Options{Root: absolute, Out: t.Output(), Spark: true, Kubeconfig: kubeconfig})
+	c, err := cluster.Start(t.Context(), cluster.Options{Root: absolute, Out: t.Output(), Spark: true, Kubeconfig: kubeconfig, Values: []string{"controller.submission.runners=true"}})
 	if err != nil {
 		t.Fatal(err)
 	}

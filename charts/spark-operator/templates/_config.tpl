@@ -53,7 +53,7 @@
 {{- $_ := set $dynamic "file" "/etc/spark-operator-dynamic/spark-operator-dynamic.properties" -}}
 {{- $_ := set $dynamic "reloadInterval" $controller.dynamicConfig.reloadInterval -}}
 {{- end -}}
-{{- $submission := dict "mode" $controller.submission.mode -}}
+{{- $submission := dict "mode" $controller.submission.mode "runners" (eq (include "spark-operator.submission.runners" .) "true") -}}
 {{- with include "spark-operator.submission.serviceAccountName" . }}{{ $_ := set $submission "serviceAccount" . }}{{ end -}}
 {{- $derived := dict
   "namespaces" $namespaces

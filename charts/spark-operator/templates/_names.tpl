@@ -145,17 +145,23 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- if or (include "spark-operator.allNamespaces" .) (include "spark-operator.namespaceSelector" .) .Values.controller.dynamicConfig.enable -}}true{{- end -}}
 {{- end -}}
 
+{{/* "true" if pods may run spark-submit, else empty. */}}
+{{- define "spark-operator.submission.runners" -}}
+{{- $submission := .Values.controller.submission -}}
+{{- if or (eq $submission.mode "SparkSubmit") (and (eq $submission.mode "Auto") $submission.runners) -}}true{{- end -}}
+{{- end -}}
+
 {{/* "true" if the chart creates the service account of the pods that run spark-submit, else empty. */}}
 {{- define "spark-operator.submission.creates" -}}
 {{- $account := .Values.spark.submission.serviceAccount -}}
-{{- if and $account.create .Values.spark.rbac.create (not (has $account.name (fromJsonArray (include "spark-operator.spark.accounts" .)))) (ne .Values.controller.submission.mode "Native") (gt (len (fromJsonArray (include "spark-operator.namedNamespaces" .))) 0) -}}true{{- end -}}
+{{- if and $account.create .Values.spark.rbac.create (not (has $account.name (fromJsonArray (include "spark-operator.spark.accounts" .)))) (include "spark-operator.submission.runners" .) (gt (len (fromJsonArray (include "spark-operator.namedNamespaces" .))) 0) -}}true{{- end -}}
 {{- end -}}
 
 {{/* The service account of the pods that run spark-submit; empty if they use their drivers' accounts. */}}
 {{- define "spark-operator.submission.serviceAccountName" -}}
 {{- if include "spark-operator.submission.creates" . -}}
 {{- default (printf "%s-submit" (include "spark-operator.fullname" .)) .Values.spark.submission.serviceAccount.name -}}
-{{- else if ne .Values.controller.submission.mode "Native" -}}
+{{- else if include "spark-operator.submission.runners" . -}}
 {{- .Values.spark.submission.serviceAccount.name -}}
 {{- end -}}
 {{- end -}}

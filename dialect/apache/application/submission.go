@@ -52,7 +52,7 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 	why := asFieldError(app, refused)
 	switch {
 	case a.Submission == dialect.SubmissionNative:
-		why.Message += "; spark-submit could do it, but that is switched off by " + modeSetting + ": Native)"
+		why.Message += "; spark-submit could do it, but that is switched off by the operator's configuration (" + dialect.RunnersOff + ")"
 		return submit.Objects{}, nil, why
 	case r.DriverMaster != "":
 		why.Message += "; spark-submit could do it, but not for an application of " + confMaster + " " + r.DriverMaster

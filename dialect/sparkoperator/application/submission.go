@@ -42,7 +42,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	switch {
 	case mode == dialect.SubmissionSparkSubmit && d.Submission == dialect.SubmissionNative:
 		return submit.Objects{}, nil, &dialect.FieldError{Field: modeField,
-			Message: "SparkSubmit is switched off by the operator's configuration (submission.mode: Native); use Native, or leave the field out"}
+			Message: "SparkSubmit is switched off by the operator's configuration (" + dialect.RunnersOff + "); use Native, or leave the field out"}
 	case mode == dialect.SubmissionSparkSubmit:
 		objects, err := runner(app, r)
 		return objects, dialect.SparkSubmitCause(chosenBy), err
@@ -54,7 +54,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	case !why.notNative:
 		return submit.Objects{}, nil, why.FieldError
 	case d.Submission == dialect.SubmissionNative:
-		why.Message += "; spark-submit could do it, but that is switched off by the operator's configuration (submission.mode: Native)"
+		why.Message += "; spark-submit could do it, but that is switched off by the operator's configuration (" + dialect.RunnersOff + ")"
 		return submit.Objects{}, nil, why.FieldError
 	case mode == dialect.SubmissionNative:
 		why.Message += "; or let spark-submit do it, with " + modeField + " Auto or SparkSubmit"

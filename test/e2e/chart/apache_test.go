@@ -239,7 +239,7 @@ func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 	if diff := cmp.Diff(want, bound); diff != "" {
 		t.Errorf("bound (-want +got):\n%s", diff)
 	}
-	want = append(want, "a/spark-operator-submit", "b/spark-operator-submit", "spark-operator/spark-operator-controller")
+	want = append(want, "spark-operator/spark-operator-controller")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Errorf("made (-want +got):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -56,18 +57,15 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"MutatingWebhookConfiguration /spark-operator-admission",
 			"Role default/spark-operator-controller",
 			"Role default/spark-operator-spark",
-			"Role default/spark-operator-submit",
 			"Role spark-operator/spark-operator-admission",
 			"Role spark-operator/spark-operator-controller-lock",
 			"RoleBinding default/spark-operator-controller",
 			"RoleBinding default/spark-operator-spark",
-			"RoleBinding default/spark-operator-submit",
 			"RoleBinding spark-operator/spark-operator-admission",
 			"RoleBinding spark-operator/spark-operator-controller-lock",
 			"Secret spark-operator/spark-operator-admission-certs",
 			"Service spark-operator/spark-operator-admission-svc",
 			"ServiceAccount default/spark-operator-spark",
-			"ServiceAccount default/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
 			"ValidatingAdmissionPolicy /spark-operator-admission-ca",
 			"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
@@ -81,27 +79,21 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"MutatingWebhookConfiguration /team-spark-operator-admission",
 			"Role jobs/team-spark-operator-controller",
 			"Role jobs/team-spark-operator-spark",
-			"Role jobs/team-spark-operator-submit",
 			"Role ops/team-spark-operator-admission",
 			"Role ops/team-spark-operator-controller",
 			"Role ops/team-spark-operator-controller-lock",
 			"Role ops/team-spark-operator-spark",
-			"Role ops/team-spark-operator-submit",
 			"RoleBinding jobs/team-spark-operator-controller",
 			"RoleBinding jobs/team-spark-operator-spark",
-			"RoleBinding jobs/team-spark-operator-submit",
 			"RoleBinding ops/team-spark-operator-admission",
 			"RoleBinding ops/team-spark-operator-controller",
 			"RoleBinding ops/team-spark-operator-controller-lock",
 			"RoleBinding ops/team-spark-operator-spark",
-			"RoleBinding ops/team-spark-operator-submit",
 			"Secret ops/team-spark-operator-admission-certs",
 			"Service ops/team-spark-operator-admission-svc",
 			"ServiceAccount jobs/team-spark-operator-spark",
-			"ServiceAccount jobs/team-spark-operator-submit",
 			"ServiceAccount ops/team-spark-operator-controller",
 			"ServiceAccount ops/team-spark-operator-spark",
-			"ServiceAccount ops/team-spark-operator-submit",
 			"ValidatingAdmissionPolicy /team-spark-operator-admission-ca",
 			"ValidatingAdmissionPolicyBinding /team-spark-operator-admission-ca",
 			"ValidatingWebhookConfiguration /team-spark-operator-admission",
@@ -115,17 +107,14 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"Deployment spark-operator/so-controller",
 			"MutatingWebhookConfiguration /so-admission",
 			"Role jobs/so-spark",
-			"Role jobs/so-submit",
 			"Role spark-operator/so-admission",
 			"Role spark-operator/so-controller-lock",
 			"RoleBinding jobs/so-spark",
-			"RoleBinding jobs/so-submit",
 			"RoleBinding spark-operator/so-admission",
 			"RoleBinding spark-operator/so-controller-lock",
 			"Secret spark-operator/so-admission-certs",
 			"Service spark-operator/so-admission-svc",
 			"ServiceAccount jobs/so-spark",
-			"ServiceAccount jobs/so-submit",
 			"ServiceAccount spark-operator/so-controller",
 			"ValidatingAdmissionPolicy /so-admission-ca",
 			"ValidatingAdmissionPolicyBinding /so-admission-ca",
@@ -140,17 +129,14 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"Deployment spark-operator/spark-operator-controller",
 			"MutatingWebhookConfiguration /spark-operator-admission",
 			"Role jobs/spark-operator-spark",
-			"Role jobs/spark-operator-submit",
 			"Role spark-operator/spark-operator-admission",
 			"Role spark-operator/spark-operator-controller-lock",
 			"RoleBinding jobs/spark-operator-spark",
-			"RoleBinding jobs/spark-operator-submit",
 			"RoleBinding spark-operator/spark-operator-admission",
 			"RoleBinding spark-operator/spark-operator-controller-lock",
 			"Secret spark-operator/spark-operator-admission-certs",
 			"Service spark-operator/spark-operator-admission-svc",
 			"ServiceAccount jobs/spark-operator-spark",
-			"ServiceAccount jobs/spark-operator-submit",
 			"ServiceAccount spark-operator/spark-operator-controller",
 			"ValidatingAdmissionPolicy /spark-operator-admission-ca",
 			"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
@@ -485,7 +471,8 @@ func granted(rules []rbacv1.PolicyRule) map[string]string {
 // TestDriverRightsFollowTheValues checks the rights of drivers and of pods that run spark-submit. A driver creates and
 // deletes executors. When it stops, it deletes its objects by label, which needs the verb deletecollection (Spark's
 // KubernetesClusterSchedulerBackend). Only pods that run spark-submit have rights on Secrets and NetworkPolicies. These
-// pods have their own service account, unless the values disable it.
+// pods have their own service account, unless the values disable it. With the default values there are no such pods, so
+// there is neither the account nor its rights. A policy limits the verb patch to objects that spark-submit created.
 func TestDriverRightsFollowTheValues(t *testing.T) {
 	drivers := map[string]string{
 		"/pods": "create delete deletecollection get list patch watch", "/configmaps": "create deletecollection",
@@ -496,15 +483,19 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 		"/persistentvolumeclaims": "create patch", "networking.k8s.io/networkpolicies": "create patch",
 	}
 	for _, test := range []struct{ values, account, bound string }{
-		{"{}", "spark-operator-submit", "spark-operator-submit"},
+		{"{}", "", ""},
 		{"controller: {submission: {mode: Native}}", "", ""},
-		{"spark: {submission: {serviceAccount: {name: mine}}}", "mine", "mine"},
-		{"spark: {submission: {serviceAccount: {create: false, name: mine}}}", "mine", "mine"},
-		{"spark: {submission: {serviceAccount: {create: false}}}", "", "spark-operator-spark"},
-		{"spark: {submission: {serviceAccount: {name: spark-operator-spark}}}", "spark-operator-spark", "spark-operator-spark"},
-		{"spark: {rbac: {create: false}}", "", ""},
-		{"spark: {jobNamespaces: []}", "", ""},
-		{"spark: {jobNamespaceSelector: spark=enabled}", "spark-operator-submit", "spark-operator-submit"},
+		{"controller: {submission: {mode: Native, runners: true}}", "", ""},
+		{"spark: {submission: {serviceAccount: {name: mine}}}", "", ""},
+		{"controller: {submission: {mode: SparkSubmit}}", "spark-operator-submit", "spark-operator-submit"},
+		{"controller: {submission: {runners: true}}", "spark-operator-submit", "spark-operator-submit"},
+		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {name: mine}}}}", "mine", "mine"},
+		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {create: false, name: mine}}}}", "mine", "mine"},
+		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {create: false}}}}", "", "spark-operator-spark"},
+		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {name: spark-operator-spark}}}}", "spark-operator-spark", "spark-operator-spark"},
+		{"{controller: {submission: {runners: true}}, spark: {rbac: {create: false}}}", "", ""},
+		{"{controller: {submission: {runners: true}}, spark: {jobNamespaces: []}}", "", ""},
+		{"{controller: {submission: {runners: true}}, spark: {jobNamespaceSelector: spark=enabled}}", "spark-operator-submit", "spark-operator-submit"},
 	} {
 		r := mustRender(t, install{values: test.values})
 		rights, bound := map[string]map[string]string{}, ""
@@ -526,6 +517,15 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 				t.Errorf("%s: rights of spark-submit (-want +got):\n%s", test.values, diff)
 			}
 		}
+		limited := ""
+		for _, policy := range objectsOf[*admissionregistrationv1.ValidatingAdmissionPolicy](r) {
+			if len(policy.Spec.MatchConditions) == 1 && policy.Spec.MatchConditions[0].Name == "spark-submit" {
+				limited = policy.Spec.MatchConditions[0].Expression
+			}
+		}
+		if want := `request.userInfo.username in ["system:serviceaccount:default:` + test.bound + `"]`; test.bound != "" && limited != want || test.bound == "" && limited != "" {
+			t.Errorf("%s: the policy applies to %s, want %s", test.values, limited, want)
+		}
 		if got := configOf(t, r).Submission.ServiceAccount; got != test.account || bound != test.bound {
 			t.Errorf("%s: spark-submit runs as %q, but the account %q has the rights; want %q, %q", test.values, got, bound, test.account, test.bound)
 		}
@@ -537,7 +537,7 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 			names = append(names, account.Namespace+"/"+account.Name)
 		}
 	}
-	r := mustRender(t, install{values: "spark: {jobNamespaces: [jobs]}"})
+	r := mustRender(t, install{values: "{controller: {submission: {runners: true}}, spark: {jobNamespaces: [jobs]}}"})
 	bound := map[string]rbacv1.Subject{}
 	for _, b := range objectsOf[*rbacv1.RoleBinding](r) {
 		bound[b.Namespace+"/"+b.RoleRef.Name] = b.Subjects[0]

@@ -158,7 +158,7 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	want.Namespaces.Names = []string{"default"}
 	want.LeaderElection.Namespace = "spark-operator"
 	want.Identity = config.Identity{Namespace: "spark-operator", ServiceAccount: "spark-operator-controller"}
-	want.Submission.ServiceAccount = "spark-operator-submit"
+	want.Submission.Runners = new(false) // their account has rights on Secrets
 	want.Apache.Sentinels.Namespace = "default"
 	want.Metrics.BindAddress = ":8080" // Prometheus reads the metrics from another pod
 	want.Webhook = ownWebhook()
@@ -269,7 +269,7 @@ func TestValuesReachTheConfiguration(t *testing.T) {
 	want.Namespaces.Names = []string{"default"}
 	want.LeaderElection.Namespace = "spark-operator"
 	want.Identity = config.Identity{Namespace: "spark-operator", ServiceAccount: "spark-operator-controller"}
-	want.Submission.ServiceAccount = "spark-operator-submit"
+	want.Submission.Runners = new(false) // their account has rights on Secrets
 	want.Apache.Sentinels.Namespace = "default"
 	want.Metrics.BindAddress = ":8080" // Prometheus reads the metrics from another pod
 	want.Webhook = ownWebhook()
@@ -310,7 +310,7 @@ config:
 		{"defaultTimeToLiveSeconds", got.Application.DefaultTimeToLiveSeconds, int64(60)},
 		{"maxTrackedExecutorPerApp", *got.Application.MaxTrackedExecutorPerApp, int32(5)},
 		{"driverPodCreationGracePeriod", got.Application.DriverPodCreationGracePeriod.Duration, 3 * time.Second},
-		{"submission.mode", got.Submission.Mode, "SparkSubmit"},
+		{"submission", got.Submission, config.Submission{Mode: "SparkSubmit", Runners: new(true), ServiceAccount: "spark-operator-submit"}},
 		{"pprof", got.Pprof.BindAddress, "127.0.0.1:7000"},
 		{"metrics", got.Metrics, config.Metrics{BindAddress: ":9090", Prefix: "team-a_", Labels: &[]string{"app_type", "team"},
 			JobSubmitLatencyBuckets: []float64{0.5, 1, 2}, JobStartLatencyBuckets: []float64{30, 60}}},
