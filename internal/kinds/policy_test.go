@@ -422,7 +422,7 @@ func TestPolicyOfSparkSubmit(t *testing.T) {
 		t.Errorf("the account of spark-submit: %v", faults)
 	}
 	cfg := configWithRules(t, `{name: p, serviceAccounts: {allowed: [default]}}`)
-	cfg.Submission.ServiceAccount = "spark-operator-submit" // the operator's configuration names it, and the tenant chooses the mode
+	cfg.Submission.ServiceAccount = "spark-operator-submit"
 	faults = kinds.Admission(nil)[0].Review(cfg, nil, object(t, 0, bySparkSubmit), noon).Faults
 	if len(faults) != 1 || !strings.Contains(faults[0].Error(), `the service account "spark-operator-submit" is not allowed by the rule serviceAccounts of the policy p`) {
 		t.Errorf("the operator's account of spark-submit: %v", faults)

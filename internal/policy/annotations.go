@@ -39,8 +39,8 @@ var harmlessAnnotations = known(
 	"traefik.ingress.kubernetes.io/router.entrypoints", "traefik.ingress.kubernetes.io/router.tls", "projectcontour.io/websocket-routes", "app.kubernetes.io/*",
 )
 
-// hostAnnotations are annotations whose value lists hosts: those that a proxy serves, that a name server answers for, or
-// that a certificate is valid for.
+// hostAnnotations are annotations whose value lists hosts: those that a proxy serves, that a name server answers for,
+// or that a certificate is valid for.
 var hostAnnotations = known(
 	"*/server-alias", "*/server-alias-regex", "*/host-aliases", "*/hostname", "*/hostnames", "*/*-hostname", "*/hostname-*",
 	"dns.alpha.kubernetes.io/*", "cert-manager.io/common-name", "cert-manager.io/alt-names",

@@ -46,13 +46,15 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 		})
 	}
 	rc := testkit.Rest(t)
-	rc.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}} // only the policy may refuse it
+	// The group has all rights, so only the policy can refuse a request.
+	rc.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
 	spark, err := client.New(rc, client.Options{Scheme: w.API.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	apply := func(object *unstructured.Unstructured) error {
-		return spark.Patch(t.Context(), object.DeepCopy(), client.Apply, client.FieldOwner("fabric8"), client.ForceOwnership) //nolint:staticcheck // as Spark's client does
+	apply := func(object *unstructured.Unstructured, options ...client.PatchOption) error {
+		options = append(options, client.FieldOwner("fabric8"), client.ForceOwnership)
+		return spark.Patch(t.Context(), object.DeepCopy(), client.Apply, options...) //nolint:staticcheck // as Spark does
 	}
 	kinds := map[string]string{
 		"ConfigMap": `{data: {a: b}}`, "Secret": `{stringData: {a: b}}`, "Service": `{spec: {clusterIP: None, ports: [{port: 7078}]}}`,
@@ -78,7 +80,7 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 	w.Create(owner)
 	testkit.Wait(t, "the policy to be in force", func(context.Context) error {
 		probe.SetLabels(map[string]string{"probe": "x"})
-		if err := spark.Patch(t.Context(), probe.DeepCopy(), client.Apply, client.FieldOwner("fabric8"), client.ForceOwnership, client.DryRunAll); err == nil { //nolint:staticcheck // see above
+		if err := apply(probe, client.DryRunAll); err == nil {
 			return errors.New("the object was changed")
 		}
 		return nil
