@@ -118,6 +118,10 @@ func TestClientsThatOccupyTheWebhook(t *testing.T) {
 		"half a large request": func(conn net.Conn) (net.Conn, error) {
 			return begin(conn, ExecutorPath, 6<<20, large)
 		},
+		"a review with a long answer that they do not read": func(conn net.Conn) (net.Conn, error) {
+			body := fmt.Appendf(nil, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":%q}}`, bytes.Repeat([]byte("u"), 2<<20))
+			return begin(conn, ExecutorPath, len(body), body)
+		},
 		"half a review": func(conn net.Conn) (net.Conn, error) {
 			return begin(conn, Path(kinds.Admission(nil)[0].Kind), 1000, []byte("{"))
 		},
@@ -125,8 +129,11 @@ func TestClientsThatOccupyTheWebhook(t *testing.T) {
 	for name, attack := range attacks {
 		for _, from := range []string{"127.0.0.1", "127.0.0.2"} {
 			sizes := []int{64, 500}
-			if name == "half a request" {
+			switch {
+			case name == "half a request":
 				sizes = append(sizes, maxConnections+100)
+			case strings.Contains(name, "long answer"):
+				sizes = sizes[:1]
 			}
 			for _, n := range sizes {
 				t.Run(fmt.Sprintf("%d clients at %s send %s", n, from, name), func(t *testing.T) {

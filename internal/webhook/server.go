@@ -49,8 +49,9 @@ func NewServer(address string, handler http.Handler, serving *certs.Serving, del
 	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: serving.Certificate}
 	s := &Server{listener: tls.NewListener(listener, secure), delay: delay, bound: &bound{limit: maxConnections}}
 	s.server = &http.Server{
-		Handler: s.closing(handler), ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
-		ConnContext: s.accept, ConnState: s.track,
+		Handler: s.closing(handler), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: 16 << 10,
+		ConnContext:    s.accept, ConnState: s.track,
 	}
 	return s, nil
 }

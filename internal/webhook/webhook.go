@@ -30,8 +30,10 @@ const (
 	maxConnections = 512
 	maxHeld        = 32 << 20
 	// readTimeout limits how long a client may take to send a request. The request takes a slot only afterwards.
-	readTimeout = 10 * time.Second
-	idleTimeout = 90 * time.Second
+	// writeTimeout limits the time from the end of the headers to the end of the answer.
+	readTimeout  = 10 * time.Second
+	writeTimeout = 40 * time.Second
+	idleTimeout  = 90 * time.Second
 )
 
 // Path returns the URL path of the reviews of a kind. Kubeflow's operator uses the same paths for the kinds that both
@@ -66,15 +68,17 @@ func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) 
 	return mux, add(ExecutorPath, executors, executors.Log, newSlots(maxReviews))
 }
 
-// few returns a handler that limits the number of concurrent requests. It reads a request, waits for a free slot, and
-// passes the request to the handler next. A client that sends slowly, or nothing, occupies no slot.
+// few returns a handler that limits the number of concurrent requests. It reads a request, waits for a free slot, lets
+// the handler next answer the request, and sends the answer when the slot is free again. A client that sends slowly, or
+// that does not read its answer, occupies no slot.
 func few(memory *bound, class *slots, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		held := &share{address: host(req.RemoteAddr), drop: func() {
 			cancel()
-			_ = http.NewResponseController(out).SetReadDeadline(time.Now()) // ends the read; a ResponseRecorder has none
+			client := http.NewResponseController(out)
+			_ = errors.Join(client.SetReadDeadline(time.Now()), client.SetWriteDeadline(time.Now())) // a ResponseRecorder has none
 		}}
 		defer memory.release(held)
 		body, err := io.ReadAll(&counted{http.MaxBytesReader(out, req.Body, maxBytes), memory, held})
@@ -87,14 +91,41 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 			http.Error(out, cmp.Or(err, errDropped).Error(), http.StatusServiceUnavailable)
 			return
 		}
-		defer class.give()
-		memory.release(held) // from here on, the number of slots limits the memory
-		if connection, found := ctx.Value(connectionKey{}).(*connection); found {
-			connection.bound.release(&connection.share)
+		reply := &reply{ResponseWriter: out, status: http.StatusOK}
+		inSlot(ctx, memory, class, held, func() { answer(reply, req, body, next) })
+		if err := memory.grow(held, reply.Len()); err != nil {
+			http.Error(out, err.Error(), http.StatusServiceUnavailable)
+			return
 		}
-		answer(out, req, body, next)
+		out.WriteHeader(reply.status)
+		_, _ = out.Write(reply.Bytes()) // the client may be gone
 	})
 }
+
+// inSlot runs a function for a request that has a slot, and gives the slot back. Meanwhile the number of slots limits
+// the memory and the connections, so the bounds do not count those of the request.
+func inSlot(ctx context.Context, memory *bound, class *slots, held *share, run func()) {
+	defer class.give()
+	memory.release(held)
+	if c, found := ctx.Value(connectionKey{}).(*connection); found {
+		c.bound.release(&c.share)
+		defer func() { _ = c.bound.grow(&c.share, 1) }() // a connection that is closed here ends by an error of its writes
+	}
+	run()
+}
+
+// reply is the answer to a request before it is sent.
+type reply struct {
+	http.ResponseWriter
+	bytes.Buffer
+	status int
+}
+
+// Write appends to the body of the answer.
+func (r *reply) Write(part []byte) (int, error) { return r.Buffer.Write(part) }
+
+// WriteHeader sets the status of the answer.
+func (r *reply) WriteHeader(status int) { r.status = status }
 
 // answer passes a request to the handler next. It rejects a body that is not an AdmissionReview of a supported version.
 func answer(out http.ResponseWriter, req *http.Request, body []byte, next http.Handler) {

@@ -71,7 +71,7 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 		Spec: *base.Spec.DeepCopy(),
 	}
 	service.Spec.Selector = merged(r.Selector, map[string]string{submit.RoleLabel: RoleServer})
-	d.named = d.namedPorts()
+	d.named = d.namedPorts(base.Spec.Ports)
 	service.Spec.Ports = d.servicePorts(base.Spec.Ports)
 	return service, nil
 }
@@ -122,7 +122,7 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	if len(base.Spec.Selector) > 0 && !maps.Equal(base.Spec.Selector, service.Spec.Selector) {
 		d.warns.OfField("Service", "spec.selector has no effect: the operator sets a selector for the current server; remove the field")
 	}
-	d.named = d.namedPorts()
+	d.named = d.namedPorts(base.Spec.Ports)
 	d.portWarnings(base, service.Spec.Ports[0])
 	return d.warns
 }
@@ -178,10 +178,13 @@ func (d *draft) leadsTo(p port, b corev1.ServicePort) bool {
 	}
 }
 
-// namedPorts returns the numbers of the TCP ports in the server's template by their names. All containers count,
-// because the containers of a pod share one network. If two of them use one name, Kubernetes takes the port of the
-// first, but each of them counts here.
-func (d *draft) namedPorts() map[string][]int32 {
+// namedPorts returns the numbers of the TCP ports in the server's template by their names, if ports of a Service have
+// targets by name. All containers count, because the containers of a pod share one network. If two of them use one
+// name, Kubernetes takes the port of the first, but each of them counts here.
+func (d *draft) namedPorts(ports []corev1.ServicePort) map[string][]int32 {
+	if !slices.ContainsFunc(ports, func(b corev1.ServicePort) bool { return b.TargetPort.Type == intstr.String }) {
+		return nil // the template can be long
+	}
 	t, err := podtemplate.Read(d.r.ServerTemplate)
 	if err != nil {
 		return nil // no server is built from it
