@@ -120,8 +120,58 @@ func (d *draft) executorSteps() error {
 	return err
 }
 
+// mixingClasses are the main classes with which Spark's launcher also searches the arguments of the application for
+// options of spark-submit (SparkSubmitCommandBuilder.specialClasses).
+var mixingClasses = []string{
+	"org.apache.spark.repl.Main", "org.apache.spark.sql.application.ConnectRepl", "org.apache.spark.sql.connect.service.SparkConnectServer",
+	"org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver",
+}
+
+// OptionProblem returns the reason why the name of a file cannot be an argument of spark-submit, or "" if it can.
+// Spark-submit reads the first word that is neither an option nor an option's value as the main file. It reads all later
+// words as arguments of the application, except with mixingClasses.
+func OptionProblem(file string) string {
+	const instead = " would be read as an option by spark-submit; name a file that does not begin with a hyphen"
+	switch {
+	case strings.HasPrefix(strings.TrimLeftFunc(file, func(r rune) bool { return r < '!' || r > '~' }), "-"):
+		return conf.Quote("Resource", file) + instead
+	case strings.Contains(file, "$("):
+		return conf.Quote("Resource", file) + " has a reference to a variable, whose value could be an option of spark-submit; write the name without $("
+	}
+	return ""
+}
+
+// rejectOptions rejects texts that spark-submit would read as its own options instead of as a file or an argument of the
+// application. Such options would override the configuration.
+func (d *draft) rejectOptions() error {
+	if problem := OptionProblem(d.r.Resource); problem != "" {
+		return FieldErrorf("Resource", "%s", problem)
+	}
+	for _, key := range fileLists {
+		list, _ := d.conf.Get(key)
+		for _, uri := range conf.SplitList(list) {
+			if strings.HasPrefix(uri, "-") {
+				return KeyErrorf(key, "%s", OptionProblem(uri))
+			}
+		}
+	}
+	if d.kind != typeJava || !slices.Contains(mixingClasses, d.r.MainClass) {
+		return nil
+	}
+	for _, argument := range d.r.Arguments {
+		if strings.HasPrefix(argument, "-") && argument != "--hiveconf" || strings.Contains(argument, "$(") {
+			return FieldErrorf("Arguments", "%s could be read as an option by spark-submit, which searches the arguments of the class %s for options; set keys in the configuration instead",
+				conf.Quote("Arguments", argument), d.r.MainClass)
+		}
+	}
+	return nil
+}
+
 // rejectFiles rejects files that spark-submit would upload, and patterns that spark-submit would expand.
 func (d *draft) rejectFiles() error {
+	if err := d.rejectOptions(); err != nil {
+		return err
+	}
 	for _, key := range fileLists {
 		list, _ := d.conf.Get(key)
 		for _, uri := range conf.SplitList(list) {

@@ -91,9 +91,6 @@ func BuildRunner(r Request) (Runner, error) {
 	if wrong, ok := errors.AsType[*Error](err); err != nil && (!ok || !wrong.NotNative) {
 		return Runner{}, err
 	}
-	if strings.HasPrefix(r.Resource, "-") {
-		return Runner{}, FieldErrorf("Resource", "%s would be read as an option by spark-submit; name a file that does not begin with a hyphen", conf.Quote("Resource", r.Resource))
-	}
 	d, err := newDraft(r)
 	if err != nil {
 		return Runner{}, err

@@ -73,13 +73,19 @@ type ApplicationSpec struct {
 	Suspend *bool `json:"suspend,omitempty"`
 	// The application's jar and, separated by commas, further jars (spark.jars, unless sparkConf sets it). Takes
 	// precedence over pyFiles and sparkRFiles.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('^[^!-~]*-')`,message="would be read as an option by spark-submit; name a file that does not begin with a hyphen"
+	// +kubebuilder:validation:XValidation:rule=`!self.contains('$(')`,message="has a reference to a variable, whose value could be an option of spark-submit; write the name without $("
 	// +optional
 	Jars string `json:"jars,omitempty"`
 	// The application's Python file and, separated by commas, further files (spark.submit.pyFiles, unless sparkConf
 	// sets it). Takes precedence over sparkRFiles.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('^[^!-~]*-')`,message="would be read as an option by spark-submit; name a file that does not begin with a hyphen"
+	// +kubebuilder:validation:XValidation:rule=`!self.contains('$(')`,message="has a reference to a variable, whose value could be an option of spark-submit; write the name without $("
 	// +optional
 	PyFiles string `json:"pyFiles,omitempty"`
 	// The application's R file.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('^[^!-~]*-')`,message="would be read as an option by spark-submit; name a file that does not begin with a hyphen"
+	// +kubebuilder:validation:XValidation:rule=`!self.contains('$(')`,message="has a reference to a variable, whose value could be an option of spark-submit; write the name without $("
 	// +optional
 	SparkRFiles string `json:"sparkRFiles,omitempty"`
 	// Files for the working directories, separated by commas (spark.files, unless sparkConf sets it).

@@ -104,6 +104,8 @@ type SparkApplicationSpec struct {
 
 	// The application's main file: a jar, a Python file or an R file. local:///path names a file inside the image. The
 	// driver downloads files with other schemes.
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('^[^!-~]*-')`,message="would be read as an option by spark-submit; name a file that does not begin with a hyphen"
+	// +kubebuilder:validation:XValidation:rule=`!self.contains('$(')`,message="has a reference to a variable, whose value could be an option of spark-submit; write the name without $("
 	MainApplicationFile string `json:"mainApplicationFile"`
 
 	// Arguments of the application. Each is passed unchanged as one argument.

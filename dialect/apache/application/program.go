@@ -6,6 +6,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // pythonRunner is the class that runs Python programs in the driver. If pythonRunner is the main class, the first entry
@@ -27,7 +28,14 @@ type program struct {
 // programOf returns the program that the driver runs. Its main file is the first entry of spec.jars. If jars is empty,
 // it is the first entry of pyFiles; if pyFiles is empty too, it is sparkRFiles. If all three are empty, the program is
 // a class in the image.
+//
+// A list is checked as a whole, as the definition does it: it may not have a reference to a variable in any entry.
 func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
+	for _, files := range []dialect.FieldValue{{Field: "spec.jars", Value: spec.Jars}, {Field: "spec.pyFiles", Value: spec.PyFiles}, {Field: "spec.sparkRFiles", Value: spec.SparkRFiles}} {
+		if problem := submit.OptionProblem(files.Value); problem != "" {
+			return program{}, &dialect.FieldError{Field: files.Field, Message: problem}
+		}
+	}
 	switch {
 	case spec.Jars != "":
 		first, rest, _ := strings.Cut(spec.Jars, ",")
