@@ -23,7 +23,8 @@ type Rules interface {
 type Subject struct {
 	// Labels are the labels of the custom resource.
 	Labels map[string]string
-	// Settings returns the Spark configuration, from sparkConf and from typed fields.
+	// Settings returns the Spark configuration, from sparkConf and from typed fields. Merge adds the other places that
+	// set keys.
 	Settings func() []Setting
 	// Pods returns the pods. If they cannot be computed, it returns the fault.
 	Pods func() ([]Pod, []*FieldError)
@@ -38,7 +39,14 @@ type FieldValue struct{ Field, Value string }
 
 // Setting is a key of the Spark configuration. Field is the field of the custom resource that sets the key; it is empty
 // if only the operator sets the key.
-type Setting struct{ Key, Value, Field string }
+type Setting struct {
+	Key, Value, Field string
+	// Outside is true if an option of a JVM or a variable sets the key (Merge). The operator computes the pods without
+	// such keys.
+	Outside bool
+	// Driver is true if Outside is true and a driver or a server reads the key.
+	Driver bool
+}
 
 // Pod is a pod, or a group of equal pods, that the operator or the driver would create.
 type Pod struct {
@@ -51,8 +59,17 @@ type Pod struct {
 	Image string
 	// Worker is true for executors and workers, whose number Workers returns. All other pods exist once.
 	Worker bool
-	Meta   *metav1.ObjectMeta
-	Spec   *corev1.PodSpec
+	// Container is the Spark container. It is nil for the pod that runs spark-submit, which has the driver's variables
+	// and volumes.
+	Container *corev1.Container
+	// EnvField returns the field that sets a variable of the Spark container, or "" if it is not known.
+	EnvField func(name string) string
+	// OwnCommand is true if the custom resource changes the command line of the Spark container.
+	OwnCommand bool
+	// OptionFiles are files with options of the JVM that the operator writes.
+	OptionFiles []string
+	Meta        *metav1.ObjectMeta
+	Spec        *corev1.PodSpec
 }
 
 // Workers contains the maximum number of executors or workers that a custom resource may have at the same time. Field
@@ -160,7 +177,8 @@ var setAtLaunch = []string{
 func PodOf(role, field string, meta *metav1.ObjectMeta, spec *corev1.PodSpec) Pod {
 	p := Pod{Role: role, Field: field, ImageField: field, AccountField: field, Meta: meta, Spec: spec}
 	if n := len(spec.Containers); n > 0 {
-		p.Image = spec.Containers[n-1].Image
+		p.Container = &spec.Containers[n-1]
+		p.Image = p.Container.Image
 	}
 	return p
 }

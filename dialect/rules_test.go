@@ -83,7 +83,7 @@ func TestExecutorCountIsNeverTooLow(t *testing.T) {
 func TestPodOf(t *testing.T) {
 	meta := &metav1.ObjectMeta{Name: "pod"}
 	spec := &corev1.PodSpec{InitContainers: []corev1.Container{{Image: "init"}}, Containers: []corev1.Container{{Image: "sidecar"}, {Image: "spark"}}}
-	want := Pod{Role: "driver", Field: "spec.driver", ImageField: "spec.driver", AccountField: "spec.driver", Image: "spark", Meta: meta, Spec: spec}
+	want := Pod{Role: "driver", Field: "spec.driver", ImageField: "spec.driver", AccountField: "spec.driver", Image: "spark", Container: &spec.Containers[1], Meta: meta, Spec: spec}
 	if diff := cmp.Diff(want, PodOf("driver", "spec.driver", meta, spec)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

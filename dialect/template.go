@@ -66,6 +66,13 @@ func TemplateContainer(raw *runtime.RawExtension, name string) string {
 	return ""
 }
 
+// TemplateCommand reports whether a pod template changes the command line of the Spark container of a pod.
+func TemplateCommand(raw *runtime.RawExtension, spark *corev1.Container) bool {
+	return spark != nil && slices.ContainsFunc(PodTemplate(raw).Spec.Containers, func(c corev1.Container) bool {
+		return (c.Name == spark.Name || c.Name == "") && len(c.Command)+len(c.Args) > 0
+	})
+}
+
 // PrivilegeEscalation returns the value of allowPrivilegeEscalation that a container needs with a security context. If
 // the context sets the value, this value is returned. For a privileged container and for a container with
 // CAP_SYS_ADMIN, the value is true, because Kubernetes rejects false for them. Otherwise the result is nil, and Spark's

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -45,11 +46,20 @@ func (n *namespace) Faults(subject *dialect.Subject) []*dialect.FieldError {
 	for i := range services {
 		r.faults = append(r.faults, n.ExposureFaults(&services[i])...)
 	}
+	whole := *subject
+	whole.Pods = sync.OnceValues(subject.Pods)
+	merged := sync.OnceValue(func() dialect.Merged {
+		pods, faults := whole.Pods()
+		if !slices.ContainsFunc(n.sets, (*set).judgesPods) {
+			r.faults = append(r.faults, faults...) // otherwise the method pods adds them
+		}
+		return dialect.Merge(subject.Settings(), pods)
+	})
 	for _, s := range n.sets {
 		r.set = s
 		r.labels(subject.Labels)
-		r.settings(subject)
-		r.pods(subject)
+		r.settings(merged)
+		r.pods(&whole)
 	}
 	return r.faults
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,14 +22,12 @@ func (r *refusals) labels(labels map[string]string) {
 	}
 }
 
-// These are keys of the Spark configuration that the rules check. javaOptions is the common ending of several such
-// keys.
+// These are keys of the Spark configuration that the rules check.
 const (
 	keyPackages     = "spark.jars.packages"
 	keyRepositories = "spark.jars.repositories"
 	keyIvySettings  = "spark.jars.ivySettings"
 	keyJars         = "spark.jars"
-	javaOptions     = "JavaOptions"
 
 	keyHiveJars         = "spark.sql.hive.metastore.jars"
 	keyHiveRepositories = "spark.sql.maven.additionalRemoteRepositories"
@@ -36,31 +35,62 @@ const (
 	hivePackage = "org.apache.hive:hive-metastore:*"
 )
 
-// settings checks the Spark configuration.
-func (r *refusals) settings(subject *dialect.Subject) {
-	s := r.set
-	if len(s.denied) == 0 && len(s.required) == 0 && s.packages == nil && s.repositories == nil {
+// threatened returns the name of the first rule of the set that a setting can break if the rule does not see it, or ""
+// if there is no such rule. Only settings of a driver or a server (the argument driver) change pods and packages.
+func (s *set) threatened(driver bool) string {
+	switch {
+	case len(s.denied) > 0:
+		return "sparkConf.denied"
+	case len(s.required) > 0:
+		return "sparkConf.required"
+	case !driver:
+		return ""
+	case s.packages != nil:
+		return "packages"
+	case s.repositories != nil:
+		return "repositories"
+	}
+	return s.aboutPods()
+}
+
+// aboutPods returns the name of the first rule of the set about pods or their number, or "" if there is no such rule.
+func (s *set) aboutPods() string {
+	switch {
+	case s.limits.Executors != nil || len(s.limits.sums()) > 0:
+		return "limits"
+	case s.judgesPods():
+		return "podSecurity"
+	}
+	return ""
+}
+
+// settings checks the Spark configuration, from all places that set it.
+func (r *refusals) settings(merged func() dialect.Merged) {
+	if r.set.threatened(true) == "" {
 		return
 	}
-	values := map[string]dialect.Setting{}
-	for _, setting := range subject.Settings() {
-		values[setting.Key] = setting
+	m := merged()
+	for _, hidden := range m.Hidden {
+		if rule := r.set.threatened(hidden.Driver); rule != "" {
+			r.add(hidden.Field, hidden.What, rule, hidden.Remedy)
+		}
+	}
+	set := map[string]bool{}
+	for _, setting := range m.Settings {
 		if setting.Field != "" {
 			r.setting(setting)
 		}
+		set[setting.Key] = set[setting.Key] || !setting.Outside
 	}
-	for _, required := range s.required {
-		setting, found := values[required.key]
-		way := "set it to a value that matches " + required.value.text
-		switch {
-		case !found:
-			r.add("spec.sparkConf", fmt.Sprintf("a Spark configuration without %s", required.key), "sparkConf.required", way)
-		case !required.value.re.MatchString(setting.Value):
-			field := setting.Field
-			if field == "" {
-				field = "spec.sparkConf"
+	for _, required := range r.set.required {
+		if !set[required.key] {
+			r.add("spec.sparkConf", fmt.Sprintf("a Spark configuration without %s", required.key), "sparkConf.required", "set it to a value that matches "+required.value.text)
+		}
+		for _, setting := range m.Settings {
+			if setting.Key == required.key && !required.value.re.MatchString(setting.Value) {
+				r.add(cmp.Or(setting.Field, "spec.sparkConf"), fmt.Sprintf("the value %s of %s", shown(setting.Value), required.key), "sparkConf.required",
+					"set it to a value that matches "+required.value.text)
 			}
-			r.add(field, fmt.Sprintf("the value %s of %s", shown(setting.Value), required.key), "sparkConf.required", way)
 		}
 	}
 }
@@ -68,25 +98,24 @@ func (r *refusals) settings(subject *dialect.Subject) {
 // setting checks a key that the user set.
 func (r *refusals) setting(setting dialect.Setting) {
 	r.key(setting.Field, setting.Key)
-	switch {
-	case setting.Key == keyPackages:
+	switch setting.Key {
+	case keyPackages:
 		r.packages(setting.Field, setting.Value)
-	case setting.Key == keyHiveJars && setting.Value == "maven":
-		r.packages(setting.Field, hivePackage)
-	case setting.Key == keyRepositories, setting.Key == keyHiveRepositories:
-		r.repositories(setting.Field, setting.Value)
-	case setting.Key == keyIvySettings && r.set.repositories != nil:
-		r.add(setting.Field, "the key "+keyIvySettings+", whose file may name any repository,", "repositories", "remove the key")
-	case setting.Key == keyJars:
-		r.ivyJars(setting)
-	case strings.HasPrefix(setting.Key, "spark.driver.") && strings.HasSuffix(setting.Key, javaOptions):
-		// A driver reads its system properties as Spark configuration.
-		for option := range strings.FieldsSeq(setting.Value) {
-			if property, ok := strings.CutPrefix(strings.Trim(option, `"'`), "-D"); ok {
-				key, _, _ := strings.Cut(property, "=")
-				r.key(setting.Field, key)
-			}
+	case keyHiveJars:
+		if setting.Value == "maven" {
+			r.packages(setting.Field, hivePackage)
 		}
+	case keyRepositories, keyHiveRepositories:
+		r.repositories(setting.Field, setting.Value)
+	case keyIvySettings:
+		if r.set.repositories != nil {
+			r.add(setting.Field, "the key "+keyIvySettings+", whose file may name any repository,", "repositories", "remove the key")
+		}
+	case keyJars:
+		r.ivyJars(setting)
+	}
+	if rule := r.set.aboutPods(); rule != "" && setting.Outside && setting.Driver {
+		r.add(setting.Field, "the key "+shown(setting.Key)+" in an option of the JVM or a variable, where the operator cannot compute its effect on pods,", rule, "set it in sparkConf")
 	}
 }
 

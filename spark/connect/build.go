@@ -98,6 +98,7 @@ func Build(r Request) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
+	out.Container = spark.Name
 	out.Config, out.Server, out.ServerExtra, out.Warnings = d.config(files), server.Pod, extra, d.warns
 	return out, nil
 }

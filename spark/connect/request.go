@@ -65,6 +65,8 @@ type Objects struct {
 	Secret *corev1.Secret
 	// Server is the server's pod.
 	Server *corev1.Pod
+	// Container is the name of the Spark container of the server's pod.
+	Container string
 	// ServerExtra contains the fields of the server's template that the types of k8s.io/api do not have, in the form of
 	// submit.Objects.DriverExtra. The caller must create the object that submit.Objects.DriverObject builds from Server
 	// and ServerExtra. ServerExtra is nil if there are no such fields.

@@ -42,6 +42,11 @@ const (
 	confVolume = "spark-cluster-conf"
 )
 
+// OptionFiles returns the paths of the files with the daemons' options.
+func OptionFiles() []string {
+	return []string{mountDir + "/" + OptionsKey, mountDir + "/" + SecretOptionsKey}
+}
+
 // maxConfigMap is the maximum size of a ConfigMap or a Secret in bytes (corev1.MaxSecretSize).
 const maxConfigMap = 1 << 20
 

@@ -128,8 +128,8 @@ var mixingClasses = []string{
 }
 
 // OptionProblem returns the reason why the name of a file cannot be an argument of spark-submit, or "" if it can.
-// Spark-submit reads the first word that is neither an option nor an option's value as the main file. It reads all later
-// words as arguments of the application, except with mixingClasses.
+// Spark-submit reads the first word that is neither an option nor an option's value as the main file. All later words
+// are arguments of the application, except with mixingClasses.
 func OptionProblem(file string) string {
 	const instead = " would be read as an option by spark-submit; name a file that does not begin with a hyphen"
 	switch {
@@ -141,8 +141,8 @@ func OptionProblem(file string) string {
 	return ""
 }
 
-// rejectOptions rejects texts that spark-submit would read as its own options instead of as a file or an argument of the
-// application. Such options would override the configuration.
+// rejectOptions rejects texts that spark-submit would read as its own options instead of as a file or an argument of
+// the application. Such options would override the configuration.
 func (d *draft) rejectOptions() error {
 	if problem := OptionProblem(d.r.Resource); problem != "" {
 		return FieldErrorf("Resource", "%s", problem)

@@ -21,6 +21,9 @@ const maxConfigMap = 1 << 20
 // DefaultContainerAnnotation is the annotation with the name of the container that kubectl uses by default.
 const DefaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
 
+// ConfVolume is the volume of a driver pod with the driver's configuration.
+const ConfVolume = "spark-conf-volume-driver"
+
 // finish builds the driver's ConfigMap and adds the Spark container to the pod, as Spark's client does after the steps
 // (KubernetesClientApplication and KubernetesClientUtils). Then it applies the Request's overlay to the pod.
 func (d *draft) finish() error {
@@ -44,7 +47,7 @@ func (d *draft) finish() error {
 		return err
 	}
 	d.configMap(d.r.ConfigMapName, data)
-	d.mount(corev1.Volume{Name: "spark-conf-volume-driver", VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: confDir})
+	d.mount(corev1.Volume{Name: ConfVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: confDir})
 	d.env("SPARK_CONF_DIR", confDir)
 
 	setPodDefaults(d.pod, &d.spark)

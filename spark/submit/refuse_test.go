@@ -224,3 +224,45 @@ func TestErrorText(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedOptions checks that no file and no argument of an application can be read as an option of spark-submit. The
+// launcher of Spark searches the arguments of some classes for options; other applications may have any arguments.
+func TestRefusedOptions(t *testing.T) {
+	const option = "--conf=spark.jars=local:///a.jar"
+	for _, resource := range []string{option, "-c", " " + option, "\t\u00a0-c", option + ".py", option + ".R"} {
+		r := minimal()
+		r.Resource = resource
+		refusedFor(t, r, "Resource", "would be read as an option by spark-submit; name a file that does not begin with a hyphen")
+		if _, err := BuildRunner(r); err == nil || !strings.Contains(err.Error(), "would be read as an option") {
+			t.Errorf("%q: BuildRunner returns %v", resource, err)
+		}
+	}
+	r := minimal()
+	r.Resource = "local:///$(FILE).jar"
+	refusedFor(t, r, "Resource", "write the name without $(")
+	for _, key := range fileLists {
+		r := minimal()
+		r.Conf.Set(key, "local:///a.jar, -a:b")
+		refusedFor(t, r, key, `"-a:b" would be read as an option`)
+	}
+	for _, class := range mixingClasses {
+		r := minimal()
+		r.MainClass, r.Arguments = class, []string{"a", "--hiveconf", "b=c"}
+		if _, err := Build(r); err != nil {
+			t.Errorf("%s: %v", class, err)
+		}
+		for _, argument := range []string{"--conf", "-c", option, "$(A)"} {
+			r.Arguments = []string{"a", argument, "b"}
+			refusedFor(t, r, "Arguments", "which searches the arguments of the class "+class)
+		}
+		r.Resource = "local:///a.py"
+		if _, err := Build(r); err != nil {
+			t.Errorf("a Python application with the class %s: %v", class, err)
+		}
+	}
+	r = minimal()
+	r.Arguments = []string{"--conf", "a", "$(A)", "-"}
+	if _, err := Build(r); err != nil {
+		t.Error(err)
+	}
+}

@@ -130,11 +130,13 @@ func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, no
 			return nil, asUserError(app, err)
 		}
 		runner := dialect.PodOf("spark-submit", "spec.driverSpec", &objects.Driver.ObjectMeta, &objects.Driver.Spec)
+		runner.Container = nil
 		runner.ImageField, runner.AccountField = imageField(app, "driver"), "spec.sparkConf["+submit.RunnerAccountKey+"]"
 		pods = append(pods, runner)
 	}
 	pod := dialect.PodOf("driver", "spec.driverSpec", &driver.ObjectMeta, &driver.Spec)
 	pod.ImageField, pod.AccountField = imageField(app, "driver"), accountField(app, "driver")
+	pod.OwnCommand = commands(app.Spec.DriverSpec, pod.Container)
 	pods = append(pods, pod)
 	if driverOnly(&app.Spec) {
 		return pods, nil
@@ -145,7 +147,13 @@ func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, no
 	}
 	pod = dialect.PodOf("executor", "spec.executorSpec", &executor.ObjectMeta, &executor.Spec)
 	pod.ImageField, pod.AccountField, pod.Worker = imageField(app, "executor"), accountField(app, "executor"), true
+	pod.OwnCommand = commands(app.Spec.ExecutorSpec, pod.Container)
 	return append(pods, pod), nil
+}
+
+// commands reports whether a part of the spec changes the command line of the Spark container.
+func commands(part *sparkv1.PodTemplate, spark *corev1.Container) bool {
+	return part != nil && dialect.TemplateCommand(part.PodTemplateSpec, spark)
 }
 
 func asUserError(app *sparkv1.SparkApplication, err error) error {

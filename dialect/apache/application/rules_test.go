@@ -99,7 +99,10 @@ func TestPodsAreDescribedToTheRules(t *testing.T) {
 			if pods[i].Meta == nil || pods[i].Spec == nil || len(pods[i].Spec.Containers) == 0 {
 				t.Errorf("%s: the %s has no content", name, pods[i].Role)
 			}
-			pods[i].Meta, pods[i].Spec = nil, nil
+			if (pods[i].Container == nil) != (pods[i].Role == "spark-submit") {
+				t.Errorf("%s: the %s has the container %v", name, pods[i].Role, pods[i].Container)
+			}
+			pods[i].Meta, pods[i].Spec, pods[i].Container = nil, nil, nil
 		}
 		if diff := cmp.Diff(c.want, pods); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -48,8 +48,11 @@ func (c Clusters) ruleFaults(sc *sparkv1.SparkCluster, objects standalone.Object
 func podOf(role, field, statefulSet string, template *corev1.PodTemplateSpec) dialect.Pod {
 	p := dialect.PodOf(role, field, &template.ObjectMeta, &template.Spec)
 	if at := slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool { return c.Name == role }); at >= 0 {
-		p.Image = template.Spec.Containers[at].Image
+		p.Container = &template.Spec.Containers[at]
+		p.Image = p.Container.Image
+		p.OwnCommand = standalone.ChangesCommand(p.Container)
 	}
+	p.OptionFiles = standalone.OptionFiles()
 	p.AccountField = statefulSet + ".template.spec.serviceAccountName"
 	return p
 }

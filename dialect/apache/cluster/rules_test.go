@@ -101,7 +101,10 @@ func TestPodsOfAClusterAreDescribedToTheRules(t *testing.T) {
 			if pods[i].Meta == nil || pods[i].Spec == nil || len(pods[i].Spec.Containers) == 0 {
 				t.Errorf("%s: the %s has no content", name, pods[i].Role)
 			}
-			pods[i].Meta, pods[i].Spec = nil, nil
+			if c := pods[i].Container; c.Name != pods[i].Role || pods[i].OwnCommand || len(pods[i].OptionFiles) != 2 {
+				t.Errorf("%s: the %s has the container %s and the files %v", name, pods[i].Role, c.Name, pods[i].OptionFiles)
+			}
+			pods[i].Meta, pods[i].Spec, pods[i].Container, pods[i].OptionFiles = nil, nil, nil, nil
 		}
 		want := []dialect.Pod{
 			{Role: "master", Field: "spec.masterSpec", ImageField: "spec.masterSpec", Image: c.master,

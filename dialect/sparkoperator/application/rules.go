@@ -89,6 +89,7 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 			return nil, asUserError(app, err)
 		}
 		runner := ofRole(app, "driver", &app.Spec.Driver.SparkPodSpec, dialect.PodOf("spark-submit", "spec.driver", &objects.Driver.ObjectMeta, &objects.Driver.Spec))
+		runner.Container = nil
 		runner.AccountField = sparkConfField(submit.RunnerAccountKey)
 		pods = append(pods, runner)
 	}
@@ -109,6 +110,8 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 // service account.
 func ofRole(app *v1beta2.SparkApplication, role string, spec *v1beta2.SparkPodSpec, pod dialect.Pod) dialect.Pod {
 	pod.AccountField = accountField(&app.Spec, role)
+	pod.EnvField = func(name string) string { return typedField(app, envPrefix(role)+name) }
+	pod.OwnCommand = dialect.TemplateCommand(spec.Template, pod.Container)
 	switch {
 	case sparkoperator.StringValue(spec.Image) != "":
 		pod.ImageField = "spec." + role + ".image"

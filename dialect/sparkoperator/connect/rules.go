@@ -50,6 +50,12 @@ func (c Connects) pods(sc *v1alpha1.SparkConnect, objects connect.Objects) ([]di
 	}
 	pods[0].AccountField, pods[1].AccountField = serverAccountField(&sc.Spec), executorAccountField(&sc.Spec)
 	pods[1].Worker = true
+	for i := range objects.Server.Spec.Containers {
+		if c := &objects.Server.Spec.Containers[i]; c.Name == objects.Container {
+			pods[0].Container = c
+		}
+	}
+	pods[1].OwnCommand = dialect.TemplateCommand(sc.Spec.Executor.Template, pods[1].Container)
 	for i := range pods {
 		if sparkoperator.StringValue(sc.Spec.Image) == pods[i].Image {
 			pods[i].ImageField = "spec.image"

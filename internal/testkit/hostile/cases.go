@@ -89,8 +89,8 @@ func (g *Generator) All() iter.Seq[*Case] {
 	}
 }
 
-// at returns a case that sets one field to one of its worst values.
-func at(d *Definition, f *Field, base int, worst Worst) *Case {
+// At returns a case that sets one field to one of its worst values.
+func At(d *Definition, f *Field, base int, worst Worst) *Case {
 	return &Case{Definition: d, Field: f.String(), Value: worst.Name, base: base, set: func(object tree) {
 		put(object, d.Schema, f.Path, worst.Value())
 	}}
@@ -142,7 +142,7 @@ func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) b
 			break
 		}
 		for _, worst := range g.worst(f, i, base) {
-			if !yield(at(d, f, base, worst)) {
+			if !yield(At(d, f, base, worst)) {
 				return false
 			}
 		}

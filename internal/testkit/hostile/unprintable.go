@@ -16,7 +16,7 @@ func (g *Generator) Unprintable(d *Definition) iter.Seq[*Case] {
 				continue
 			}
 			for _, v := range unprintables(f) {
-				if !yield(at(d, f, 0, Worst{"unprintable", value(v)})) {
+				if !yield(At(d, f, 0, Worst{"unprintable", value(v)})) {
 					return
 				}
 			}

@@ -1,0 +1,239 @@
+package dialect
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Merged is the Spark configuration of a custom resource from all places that can set it: sparkConf and typed fields,
+// options of the JVMs, and variables of the containers.
+type Merged struct {
+	Settings []Setting
+	// Hidden are the parts of the custom resource whose effect on the configuration cannot be read.
+	Hidden []Hidden
+}
+
+// Hidden is a part of a custom resource that may set any key of the Spark configuration.
+type Hidden struct {
+	Field string
+	// The text What describes the part in a message. Remedy is the advice for the user.
+	What, Remedy string
+	// Driver is true if a driver or a server reads the keys.
+	Driver bool
+}
+
+// Advice about parts of a custom resource that cannot be read.
+const (
+	writeOptions = "write the options themselves, and set keys of Spark in sparkConf"
+	writeValue   = "write the value into the custom resource, and set keys of Spark in sparkConf"
+	writeKeys    = "set the keys in sparkConf, and put other files elsewhere"
+)
+
+// Merge returns the merged configuration of a custom resource with the given settings and pods. If several places set
+// a key, the result contains each of them, since Spark's precedence depends on the program that reads them.
+func Merge(settings []Setting, pods []Pod) Merged {
+	m := merger{Merged: Merged{Settings: slices.Clone(settings)}, fields: map[string]string{}, seen: map[string]bool{}}
+	for _, s := range settings {
+		m.fields[s.Key] = s.Field
+	}
+	// The loop also visits the settings that it adds.
+	for i := 0; i < len(m.Settings); i++ {
+		s := m.Settings[i]
+		driver := strings.HasPrefix(s.Key, "spark.driver.")
+		name, variable := strings.CutPrefix(s.Key, "spark.executorEnv.")
+		switch {
+		case s.Field == "":
+		case strings.HasSuffix(s.Key, "JavaOptions") && (driver || strings.HasPrefix(s.Key, "spark.executor.")):
+			for _, word := range conf.SplitExecutorOptions(s.Value) {
+				if strings.HasPrefix(word, "-Dspark.") || !strings.HasPrefix(word, "-") {
+					m.seen[word] = true
+				}
+			}
+			m.options(s.Field, driver, conf.ReadJavaOptions(s.Value))
+		case variable && s.Outside: // the pods have the variables of the configuration itself
+			m.variable(&Pod{Role: "executor", Field: s.Field}, name, s.Value, true)
+		}
+	}
+	for i := range pods {
+		if p := &pods[i]; p.Container != nil {
+			m.environment(p)
+			m.files(p)
+		}
+	}
+	return m.Merged
+}
+
+type merger struct {
+	Merged
+	fields map[string]string // the fields that set the keys of the configuration
+	seen   map[string]bool   // options of executors' JVMs that the configuration sets
+}
+
+func (m *merger) hide(field string, driver bool, what, remedy string) {
+	m.Hidden = append(m.Hidden, Hidden{Field: field, Driver: driver, What: what, Remedy: remedy})
+}
+
+// options adds the effect of options of a JVM.
+func (m *merger) options(field string, driver bool, options conf.JavaProperties) {
+	for _, property := range options.Spark {
+		m.Settings = append(m.Settings, Setting{Key: property.Key, Value: property.Value, Field: field, Outside: true, Driver: driver})
+	}
+	if len(options.Unreadable) > 0 {
+		m.hide(field, driver, "the word "+conf.Quote(field, options.Unreadable[0])+" in the options of the JVM, whose effect on the Spark configuration is unknown,", writeOptions)
+	}
+}
+
+// javaVariables are the variables from which a JVM reads options.
+var javaVariables = []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "IBM_JAVA_OPTIONS", "OPENJ9_JAVA_OPTIONS"}
+
+// executorOption begins the names of the variables in which a driver passes the options of the JVM to its executors.
+// The entrypoint of some images searches the whole environment for this text.
+const executorOption = "SPARK_JAVA_OPT_"
+
+// keyVariables are variables from which spark-submit reads keys that the configuration does not set
+// (SparkSubmitArguments.loadEnvironmentArguments).
+var keyVariables = map[string]string{
+	"MASTER": "spark.master", "DEPLOY_MODE": "spark.submit.deployMode", "SPARK_DRIVER_MEMORY": "spark.driver.memory",
+	"SPARK_EXECUTOR_MEMORY": "spark.executor.memory", "SPARK_EXECUTOR_CORES": "spark.executor.cores",
+}
+
+// fileVariables are variables that name files from which Spark's scripts read options, with the values that are
+// harmless.
+var fileVariables = map[string]string{"SPARK_CONF_DIR": "/opt/spark/conf", "SPARK_HOME": "/opt/spark", "BASH_ENV": ""}
+
+func isJavaVariable(name string) bool {
+	return slices.Contains(javaVariables, name) || strings.HasPrefix(name, "SPARK_") && strings.HasSuffix(name, "_OPTS")
+}
+
+// environment adds the effect of the variables of a pod's Spark container.
+func (m *merger) environment(p *Pod) {
+	known := map[string]*string{}
+	var words []string
+	for i := range p.Container.Env {
+		v := &p.Container.Env[i]
+		value := valueOf(v, known)
+		known[v.Name] = value
+		switch {
+		case !strings.Contains(v.Name, executorOption):
+			m.variable(p, v.Name, textOf(value), value != nil)
+		case value == nil:
+			m.hide(m.envField(p, v.Name), false, "the variable "+v.Name+" of the "+p.Role+", whose value cannot be read,", writeValue)
+		case !m.seen[*value]:
+			words = append(words, *value)
+		}
+	}
+	m.options(p.Field, p.drives(), conf.ReadJavaWords(words))
+	for _, from := range p.Container.EnvFrom {
+		reaches := func(name string) bool { return strings.HasPrefix(name, from.Prefix) }
+		if slices.ContainsFunc(javaVariables, reaches) || reaches("SPARK_") || strings.HasPrefix(from.Prefix, "SPARK_") || reaches("MASTER") || reaches("BASH_ENV") || reaches("DEPLOY_MODE") {
+			m.hide(p.Field, p.drives(), "a variable of envFrom of the "+p.Role+", which may have a name such as JDK_JAVA_OPTIONS,", "list the variables in env, or set a prefix")
+		}
+	}
+}
+
+// variable adds the effect of a variable. The argument readable is false if its value is unknown.
+func (m *merger) variable(p *Pod, name, value string, readable bool) {
+	field, executor := m.envField(p, name), p.Role == "executor"
+	what := "the variable " + name + " of the " + p.Role
+	harmless, files := fileVariables[name]
+	key := keyVariables[name]
+	switch {
+	case isJavaVariable(name) && readable:
+		options := conf.ReadJavaOptions(value)
+		options.Unreadable = slices.DeleteFunc(options.Unreadable, func(word string) bool { return slices.Contains(p.OptionFiles, strings.TrimPrefix(word, "@")) })
+		m.options(field, p.drives(), options)
+	case isJavaVariable(name), key != "" && p.drives() && !readable:
+		m.hide(field, p.drives(), what+", whose value cannot be read,", writeValue)
+	case key != "" && p.drives():
+		m.Settings = append(m.Settings, Setting{Key: key, Value: value, Field: field, Outside: true, Driver: true})
+	case files && !executor && !(readable && value == harmless):
+		m.hide(field, p.drives(), what+", which makes Spark read options from other files,", writeKeys)
+	case executor && strings.Contains(value+name, executorOption):
+		m.hide(field, false, what+", which the image may read as options of the JVM,", writeOptions)
+	}
+}
+
+// envField returns the field that sets a variable of a pod.
+func (m *merger) envField(p *Pod, name string) string {
+	if p.EnvField != nil {
+		if field := p.EnvField(name); field != "" {
+			return field
+		}
+	}
+	keys := []string{"spark.kubernetes.driverEnv.", "spark.kubernetes.driver.secretKeyRef."}
+	if p.Role == "executor" {
+		keys = []string{"spark.executorEnv.", "spark.kubernetes.executor.secretKeyRef."}
+	}
+	return cmp.Or(m.fields[keys[0]+name], m.fields[keys[1]+name], p.Field)
+}
+
+// reference matches what the kubelet replaces in the value of a variable.
+var reference = regexp.MustCompile(`\$\$|\$\([^)]*\)`)
+
+// valueOf returns the value of a variable as the kubelet computes it from the variables before it, or nil if the value
+// is not known. A value that cannot contain an option, such as an address, counts as known.
+func valueOf(v *corev1.EnvVar, known map[string]*string) *string {
+	if from := v.ValueFrom; from != nil {
+		if from.ResourceFieldRef != nil || from.FieldRef != nil && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.annotations") && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.labels") {
+			return new("x")
+		}
+		return nil
+	}
+	unknown := false
+	value := reference.ReplaceAllStringFunc(v.Value, func(text string) string {
+		if text == "$$" {
+			return "$"
+		}
+		replaced, found := known[text[2:len(text)-1]]
+		if !found {
+			return text
+		}
+		unknown = unknown || replaced == nil
+		return textOf(replaced)
+	})
+	if unknown {
+		return nil
+	}
+	return &value
+}
+
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// scriptDirs are the directories from which Spark's scripts and its launcher read options of the JVM.
+var scriptDirs = []string{"/opt/spark/conf", "/opt/spark/bin", "/opt/spark/sbin"}
+
+// files adds the volumes that a custom resource mounts over Spark's configuration, and its own command line. An
+// executor reads no configuration from files.
+func (m *merger) files(p *Pod) {
+	if p.OwnCommand {
+		m.hide(p.Field, p.drives(), "the command or args of the Spark container of the "+p.Role+", which may have options of Spark,", "remove them, and let the image run Spark")
+	}
+	if p.Role == "executor" {
+		return
+	}
+	for _, mount := range p.Container.VolumeMounts {
+		at := path.Clean("/" + mount.MountPath)
+		over := func(dir string) bool {
+			return at == dir || at == "/" || strings.HasPrefix(dir, at+"/") || strings.HasPrefix(at, dir+"/")
+		}
+		if slices.ContainsFunc(scriptDirs, over) && !(p.Role == "driver" && mount.Name == submit.ConfVolume) {
+			m.hide(p.Field, p.drives(), "the volume "+mount.Name+" at "+conf.Shorten(mount.MountPath)+" of the "+p.Role+", from which Spark may read options,", writeKeys)
+		}
+	}
+}
+
+// drives reports whether the pod creates pods according to its configuration.
+func (p *Pod) drives() bool { return p.Role == "driver" || p.Role == "server" }
