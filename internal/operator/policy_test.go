@@ -112,6 +112,9 @@ func TestStricterPolicyLetsAttemptsContinue(t *testing.T) {
 	cfg := testConfig(w.Namespace)
 	w.grantSparkRights()
 	op := w.startLive(cfg)
+	if version := op.settings.Now().Policy.ServerVersion; version.Minor() < 30 {
+		t.Errorf("the rules judge pods by version %s of Kubernetes", version)
+	}
 	app := w.Application("pi", scene.WithDriver, onFailure(3))
 	driver := w.driverOf(app, 1)
 	op.settings.Update(withPolicy(t, cfg, ownImages))

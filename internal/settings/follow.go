@@ -225,7 +225,6 @@ func (d *follower) override(values map[string]string) (config.Configuration, []p
 	if next.Policy, err = policy.Parse(text); err != nil {
 		return next, nil, err
 	}
-	next.Policy.ServerVersion = d.live.initial.Policy.ServerVersion
 	if next.Policy.NeedsNamespaceLabels() && !d.live.initial.WatchesNamespaces() {
 		return next, nil, errors.New("policy: a selector needs the labels of namespaces, which the operator watches only if its configuration file has a selector " +
 			"in policy or in namespaces; add a selector to the file and restart the operator")
@@ -244,6 +243,7 @@ func (d *follower) apply(values map[string]string) {
 		})
 		return
 	}
+	next.Policy.ServerVersion = d.live.initial.Policy.ServerVersion // no setting, so no source has it
 	reasons := make([]string, 0, len(unused))
 	for _, property := range unused {
 		reasons = append(reasons, property.Name+": "+property.Why)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/pod-security-admission/api"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -73,13 +74,18 @@ func TestUnreadableSettingsKeepConfiguration(t *testing.T) {
 func TestInvalidPolicyKeepsSettings(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	live := New(config.Default())
+	cfg := config.Default()
+	cfg.Policy.ServerVersion = api.MajorMinorVersion(1, 35)
+	live := New(cfg)
 	woken := 0
 	live.OnNamespaceChange(func(string) { woken++ })
 	d := &follower{live: live, log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
 	d.apply(map[string]string{policyKey: `rules: [{name: a, images: {allowed: ["registry.example.com/*"]}}]`})
 	if rules := live.Now().Policy.Rules; len(rules) != 1 || woken != 1 {
 		t.Fatalf("the rules are %v, the function was called %d times", rules, woken)
+	}
+	if got := live.Now().Policy.ServerVersion; got != cfg.Policy.ServerVersion {
+		t.Errorf("the version of the API server is %s", got)
 	}
 	for text, want := range map[string]string{
 		`rules: [{name: a, images: {allowed: ["regexp:("]}}]`: "policy.rules[0].images.allowed[0]",
@@ -97,6 +103,9 @@ func TestInvalidPolicyKeepsSettings(t *testing.T) {
 	d.apply(nil)
 	if rules := live.Now().Policy.Rules; len(rules) != 0 {
 		t.Errorf("without the setting the rules are %v", rules)
+	}
+	if got := live.Now().Policy.ServerVersion; got != cfg.Policy.ServerVersion {
+		t.Errorf("without the setting the version of the API server is %s", got)
 	}
 }
 
