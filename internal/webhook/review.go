@@ -90,11 +90,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 		}
 	}
 	if inert {
-		before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
-		if faults := cfg.Policy.LostLabels(labels, before.Labels, after.Labels); len(faults) > 0 {
-			return refused(req, faults)
-		}
-		return admission.Allowed("")
+		return relabelled(cfg, labels, req)
 	}
 	return r.review(limited, cfg, labels, req)
 }
@@ -104,6 +100,15 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 func (r *Reviewer) relabels(cfg config.Configuration, req admission.Request) bool {
 	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
 	return after.DeletionTimestamp == nil && !maps.Equal(before.Labels, after.Labels) && r.Kind.Selects(cfg, before) && !sentinel.Is(before)
+}
+
+// relabelled returns the answer for an update that changes only labels, in a namespace with the given labels.
+func relabelled(cfg config.Configuration, labels map[string]string, req admission.Request) admission.Response {
+	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
+	if faults := cfg.Policy.LostLabels(labels, before.Labels, after.Labels); len(faults) > 0 {
+		return refused(req, faults)
+	}
+	return admission.Allowed("")
 }
 
 // metadataOf decodes the metadata of an object. It returns an empty object if it cannot.
