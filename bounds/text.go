@@ -10,7 +10,7 @@ import (
 
 // Line returns a text that may contain user input as one line that a terminal can show: every character that cannot be
 // printed is replaced by its escape, such as \n, \x1b or \u202e. Without the replacement, a user's text could move the
-// cursor, write to the clipboard, or reverse or forge lines on the screen of whoever reads it.
+// cursor, write to the clipboard, or reverse or forge lines on the screen of another user.
 //
 // Printable are letters, marks, numbers, punctuation, symbols and the blank (unicode.IsPrint). The result of Line is
 // printable, so Line does not change it again.

@@ -14,8 +14,8 @@ type FieldError struct {
 	Message string
 }
 
-// Error returns the field's path and the message as one line. Characters that cannot be printed are replaced by escapes,
-// because the path and the message may contain names and values of the user.
+// Error returns the field's path and the message as one line. Characters that cannot be printed are replaced by
+// escapes, because the path and the message may contain names and values of the user.
 func (e *FieldError) Error() string { return bounds.Line(e.Field + ": " + e.Message) }
 
 // Statement returns the error's text without the advice what to do. The advice is the part of the message after the

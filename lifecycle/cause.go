@@ -10,8 +10,9 @@ import (
 // accepts at most 32768 characters in the message of a condition, and would reject a status with a longer message.
 const MaxMessage = 4096
 
-// Bounded returns the cause with a message that is cut to MaxMessage. Any status can store it, and any terminal can show
-// it: characters that cannot be printed are replaced by escapes. A cause that was bounded before is not changed again.
+// Bounded returns the cause with a message that is cut to MaxMessage. Any status can store it, and any terminal can
+// show it: characters that cannot be printed are replaced by escapes. A cause that was bounded before is not changed
+// again.
 func (c Cause) Bounded() Cause {
 	c.Reason, c.Message = bounds.Line(c.Reason), bounds.Text(c.Message)
 	if len(strings.TrimSuffix(c.Message, CutMark)) > MaxMessage {

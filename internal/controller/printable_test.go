@@ -13,8 +13,8 @@ import (
 )
 
 // TestMessagesArePrintable checks that no status and no answer to a review contains a character that a terminal
-// interprets, whatever the texts and keys of a custom resource contain, and whatever a driver wrote before it failed. The
-// first version of the operator wrote escape sequences of a mainClass into conditions.
+// interprets, whatever the texts and keys of a custom resource contain, and whatever a driver wrote before it failed.
+// The first version of the operator wrote escape sequences of a mainClass into conditions.
 func TestMessagesArePrintable(t *testing.T) {
 	known := meters(t)
 	defer func(before func(string, []byte), text string) { observed, failure = before, text }(observed, failure)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/unprintable"
 )
 
 func TestJSONLog(t *testing.T) {
@@ -99,5 +102,28 @@ func TestLogEventSource(t *testing.T) {
 		if !strings.Contains(out.String(), test.want) {
 			t.Errorf("%s does not contain %s", out.String(), test.want)
 		}
+	}
+}
+
+// TestLogsAndEventsArePrintable checks that neither a record nor an Event has characters that a terminal interprets,
+// and that a record stays one line of valid JSON.
+func TestLogsAndEventsArePrintable(t *testing.T) {
+	for _, format := range []string{"json", "text"} {
+		var out strings.Builder
+		logger, err := NewLogger(&out, "info", format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logger.WithName(unprintable.Text).Error(errors.New(unprintable.Text), unprintable.Text, unprintable.Text, unprintable.Text, "list", []string{unprintable.Text})
+		if found := unprintable.First(out.String()); found != "" || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%s: %q in %q", format, found, out.String())
+		}
+		if format == "json" && !json.Valid([]byte(out.String())) {
+			t.Errorf("not JSON: %s", out.String())
+		}
+	}
+	event := newEvent(corev1.ObjectReference{Name: "a"}, time.Now(), corev1.EventTypeWarning, unprintable.Text, unprintable.Text)
+	if found := unprintable.First(event.Message + event.Reason); found != "" || strings.Contains(event.Reason, "\n") {
+		t.Errorf("%q in %q", found, event.Message)
 	}
 }

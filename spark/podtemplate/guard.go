@@ -65,8 +65,8 @@ func ReadYAML(text []byte) (*yaml.Node, error) {
 // extent is the size of a YAML node in which all aliases are written out.
 type extent struct{ values, bytes, depth int }
 
-// measure computes extents. The map contains those of the nodes that have an anchor; the zero value marks a node that is
-// being measured.
+// measure computes extents. The map contains those of the nodes that have an anchor. The zero value marks a node that
+// is being measured.
 type measure struct{ sizes map[*yaml.Node]extent }
 
 func (m measure) of(node *yaml.Node) (extent, error) {

@@ -2,12 +2,12 @@ package convert
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -56,7 +56,10 @@ func (r *Result) Has(field string) bool {
 
 // node returns an object as a YAML tree, without its status.
 func node(object client.Object) (*yamlv3.Node, error) {
-	text, err := yaml.Marshal(object)
+	text, err := json.Marshal(object)
+	if err == nil {
+		text, err = terminal.YAML(text)
+	}
 	if err != nil {
 		return nil, err
 	}

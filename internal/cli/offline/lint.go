@@ -25,6 +25,7 @@ func (r *verbs) lintCommand() *cobra.Command {
 			"Other kinds in the files are left out.\n\n" +
 			"With --config, lint also applies the rules of the platform in that file (docs/policy.md). Rules for selected namespaces\n" +
 			"need --namespace-labels.\n\n" +
+			"A file may have 3 MB, 50,000 fields and list items, and 1,000 documents. Aliases count as if they were written out.\n\n" +
 			"The exit code is 3 if there is an error; with --strict also if there is a warning.\n\n" +
 			"Lint does not check the definitions' patterns and enumerations, which the API server checks when it stores an object.",
 		Example: "  sparkctl lint -f app.yaml\n" +

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/jsonpath"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -34,10 +33,7 @@ func printObjects(out io.Writer, rows []listed, output string) error {
 	case output == "json":
 		text = append(text, '\n')
 	case output == "yaml":
-		if text, err = yaml.JSONToYAML(text); err == nil {
-			text, err = terminal.YAML(text)
-		}
-		if err != nil {
+		if text, err = terminal.YAML(text); err != nil {
 			return err
 		}
 	case format == "jsonpath" && template != "":

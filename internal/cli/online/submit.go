@@ -2,13 +2,14 @@ package online
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -166,16 +167,13 @@ func checkSubmitted(app *v1beta2.SparkApplication) error {
 
 // printManifest prints an application as YAML, without the empty status.
 func (r *verbs) printManifest(app *v1beta2.SparkApplication) error {
-	text, err := yaml.Marshal(app)
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
 	if err != nil {
 		return err
 	}
-	var tree map[string]any
-	if err := yaml.Unmarshal(text, &tree); err != nil {
-		return err
-	}
 	delete(tree, "status")
-	if text, err = yaml.Marshal(tree); err == nil {
+	text, err := json.Marshal(tree)
+	if err == nil {
 		text, err = terminal.YAML(text)
 	}
 	if err != nil {

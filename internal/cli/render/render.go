@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -33,10 +32,7 @@ func Write(out io.Writer, objects []client.Object, format string) error {
 		case Name:
 			text = []byte(strings.ToLower(object.GetObjectKind().GroupVersionKind().Kind) + "/" + bounds.Line(object.GetName()))
 		case YAML:
-			if text, err = yaml.JSONToYAML(text); err == nil {
-				text, err = terminal.YAML(text)
-			}
-			if err != nil {
+			if text, err = terminal.YAML(text); err != nil {
 				return err
 			}
 			text = append([]byte("---\n"), strings.TrimRight(string(text), "\n")...)

@@ -241,10 +241,12 @@ func recorded(store string) string {
 	return u.String()
 }
 
-// trusted returns the URL of an application's store, with the parameters that only the user may choose from the URL of
-// the user's own store. Everybody who may write the application can write its URL. Therefore trusted returns an error if
-// the URL has such parameters, or names a server on which the user's own store is not: the S3 client would send signed
-// requests and the user's session token to the server.
+// trusted returns the URL of an application's store. It takes the parameters that only the user may choose from the URL
+// of the user's own store.
+//
+// Everybody who may write the application can write its URL. Therefore trusted returns an error if the URL has such
+// parameters. It also returns an error if the URL names a server on which the user's own store is not: the S3 client
+// would send signed requests and the user's session token to the server.
 func trusted(store string) (string, error) {
 	u, err := url.Parse(store)
 	if err != nil {

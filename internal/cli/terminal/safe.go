@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 )
@@ -83,11 +84,15 @@ func (c coloured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// YAML returns a YAML text in a form that keeps its values if it is printed by an output of Safe: values that cannot be
-// printed are put in double quotes, where the escapes of that output mean the same characters.
-func YAML(text []byte) ([]byte, error) {
-	if bounds.Text(string(text)) == string(text) {
-		return text, nil
+// controls are the characters that JSON may contain, and that a parser of YAML refuses.
+var controls = regexp.MustCompile(`[\x{7f}-\x{9f}]`)
+
+// YAML converts JSON to YAML that keeps its values if it is printed by an output of Safe: values that cannot be printed
+// are put in double quotes, where the escapes of that output mean the same characters.
+func YAML(json []byte) ([]byte, error) {
+	text, err := sigsyaml.JSONToYAML(controls.ReplaceAllFunc(json, func(c []byte) []byte { return []byte(bounds.Line(string(c))) }))
+	if err != nil || bounds.Text(string(text)) == string(text) {
+		return text, err
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -97,7 +102,7 @@ func YAML(text []byte) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	err := encoder.Encode(&document)
+	err = encoder.Encode(&document)
 	return out.Bytes(), err
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/unprintable"
 )
 
-// Unprintable returns cases that set one text or one key of a map to unprintable.Text, in the sample for one in seven of
-// the fields without a schema. Objects that the definitions do not admit may be stored under an older definition.
+// Unprintable returns cases that set one text or one key of a map to unprintable.Text, in the sample for one in seven
+// of the fields without a schema. Objects that the definitions do not admit may be stored under an older definition.
 func (g *Generator) Unprintable(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		for i, f := range fieldsOf(d) {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text has characters of all kinds that a terminal interprets: colours, the clipboard (OSC 52), links (OSC 8), C0 and C1
-// controls, bidirectional controls, separators of lines, and characters without a width.
+// Text has characters of all kinds that a terminal interprets: colours, the clipboard (OSC 52), links (OSC 8), C0 and
+// C1 controls, bidirectional controls, separators of lines, and characters without a width.
 const Text = "a\x1b[31m\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\b\nforged\rd\te\x00\x08\x7f\u0085\u009b1m\u202ef\u202a\u2066\u2069\u200e\u200f\u061c\u2028\u2029\u200b\ufeff\u00ad\U000e0041\U0001d173z"
 
 // First returns the first character of an output that is neither printable nor a line break or a tab, with the text
