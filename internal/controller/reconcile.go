@@ -3,9 +3,11 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -152,10 +154,13 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	case !served:
 		r.forget(req.NamespacedName)
 		r.deleted.Forget(req.NamespacedName)
+		if area := r.listed(req.Namespace); area != metav1.NamespaceAll {
+			r.caught.Forget(area) // its cache may be filled anew
+		}
 		return reconcile.Result{}, nil
 	}
-	if r.lead != nil && !r.caught.In(r.lead.TermNumber()) {
-		from := statuswrite.Sources{Cache: r.dependents.Client, Live: r.dependents.Live, Empty: r.kind.New(), Namespaces: r.scope.Watched()}
+	if area := r.listed(req.Namespace); r.lead != nil && !r.caught.In(r.lead.TermNumber(), area) {
+		from := statuswrite.Sources{Cache: r.dependents.Client, Live: r.dependents.Live, Empty: r.kind.New(), Namespace: area}
 		if err := r.caught.CatchUp(ctx, r.lead.TermNumber(), &r.writes, from, r.clock()); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -195,6 +200,14 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	sight.Seen.ShortSince = r.debouncer.ShortSince(req.NamespacedName)
 	sight.Seen.Shortages, _ = r.shortages.Get(req.NamespacedName)
 	return r.conclude(ctx, req.NamespacedName, sight, began)
+}
+
+// listed returns the namespace that a leader lists before a pass in the given namespace: this one, or all.
+func (r *Reconciler) listed(namespace string) string {
+	if slices.Contains(r.scope.Watched(), metav1.NamespaceAll) {
+		return metav1.NamespaceAll
+	}
+	return namespace
 }
 
 // observer returns the Observer that finds the dependents of this reconciler's custom resources.
@@ -242,7 +255,7 @@ func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object)
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // the write comes back as an event
 	}
-	return r.yields(stored) || !r.dependents.Optional.Has(r.kind.Definition.RequiredKinds), later, nil
+	return r.yields(stored) || !r.dependents.Optional.Has(stored.GetNamespace(), r.kind.Definition.RequiredKinds), later, nil
 }
 
 // conclude decides, applies the decision and records it. If a request fails or has to wait, conclude stores no decision

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/access"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -22,12 +23,12 @@ const gatherFor = 100 * time.Millisecond
 
 // newCache creates the cache of the operator's objects. Events of pods have their own connection and are delivered
 // together (gatherFor). All other events are delivered at once.
-func newCache(hangs *watchdog.Watchdog, rc *rest.Config, options cache.Options) (cache.Cache, error) {
+func newCache(hangs *watchdog.Watchdog, watches *access.Watches, rc *rest.Config, options cache.Options) (cache.Cache, error) {
 	client, err := transport.Client(rc, options.HTTPClient, trim.Kept, gatherFor, hangs.Decode)
 	if err != nil {
 		return nil, err
 	}
-	options.HTTPClient, options.NewInformer = client, hangs.NewInformer
+	options.HTTPClient, options.NewInformer = client, watches.NewInformer(hangs.NewInformer)
 	return cache.New(rc, options)
 }
 

@@ -10,17 +10,16 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/internal/settings"
 )
 
 // Settings returns the current configuration. Some kinds read it in each pass.
 func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 
 // namespaceChanges returns an event source that queues all custom resources in a namespace when the namespace becomes
-// served or unserved. The function keysIn returns the keys of these custom resources.
-func namespaceChanges(live *settings.Live, keysIn handler.MapFunc) source.Source {
+// served or unserved. The function onChange registers the function that queues them, and the function keysIn returns the keys of these custom resources.
+func namespaceChanges(onChange func(wake func(namespace string)), keysIn handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		live.OnNamespaceChange(func(name string) {
+		onChange(func(name string) {
 			namespace := identity.MetadataOnly(namespaceKind)
 			namespace.SetName(name)
 			for _, request := range keysIn(ctx, namespace) {

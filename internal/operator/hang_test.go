@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/access"
 	"github.com/sparkoperator/spark-operator/internal/controller"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -178,7 +180,7 @@ func TestHangingDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newCache(h, rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
+		c, err := newCache(h, access.New(scheme, w.Logger(), prometheus.NewRegistry()), rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 		if err != nil {
 			t.Fatal(err)
 		}

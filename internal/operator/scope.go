@@ -18,6 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/defaults"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings"
@@ -38,6 +39,8 @@ type scope struct {
 	live *settings.Live
 	// labels is true if decisions need the labels of namespaces, because they select the platform's defaults.
 	labels bool
+	// refused returns why the caches lack objects of a namespace that passes need. It is nil in tests of the selection.
+	refused func(namespace string) error
 	// config returns the current configuration. Its rules of the platform may depend on the labels of namespaces.
 	config func() config.Configuration
 }
@@ -77,10 +80,17 @@ func (s *scope) Watched() []string {
 // namespaceKind is the kind Namespace. The operator watches it, as metadata, if a selector is configured.
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
-// Serves reports whether the operator acts on a namespace's custom resources now. If the scope depends on labels, a
+// Serves reports whether the operator acts on a namespace's custom resources now. It does not act if its caches lack
+// objects of the namespace (access.Watches), because a running driver would look lost.
+func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
+	selected, err := s.selects(ctx, name)
+	return selected && (s.refused == nil || s.refused(name) == nil), err
+}
+
+// selects reports whether the configuration selects a namespace. If the scope depends on labels, a
 // namespace that the cache does not contain yet is not served. When the cache receives the namespace, this event queues
 // the custom resources in the namespace.
-func (s *scope) Serves(ctx context.Context, name string) (bool, error) {
+func (s *scope) selects(ctx context.Context, name string) (bool, error) {
 	names, all := s.names, s.selector == nil
 	if s.live != nil {
 		now := s.live.Now().Namespaces
@@ -137,12 +147,34 @@ func (op *Operator) namespaceLabels() kinds.NamespaceLabels {
 }
 
 // Reviews reports whether the webhook reviews a namespace's custom resources. It can be called for any namespace, while
-// Serves is called only for namespaces that the operator watches.
+// Serves is called only for namespaces that the operator watches. Reviews does not depend on the operator's rights, so
+// that nobody avoids the reviews by a change of these rights.
 func (s *scope) Reviews(ctx context.Context, name string) (bool, error) {
 	if watched := s.Watched(); watched[0] != metav1.NamespaceAll && !slices.Contains(watched, name) {
 		return false, nil
 	}
-	return s.Serves(ctx, name)
+	return s.selects(ctx, name)
+}
+
+// watchedNamespaces returns the namespaces that the caches contain. An empty name stands for all namespaces.
+func (op *Operator) watchedNamespaces() []string {
+	if op.config.WatchesAll() {
+		return []string{metav1.NamespaceAll}
+	}
+	return op.config.Namespaces.Names
+}
+
+// requiredKinds returns the kinds that the operator must be able to watch in a namespace to serve it, besides the
+// custom resources.
+func (op *Operator) requiredKinds() []schema.GroupKind {
+	all := []schema.GroupKind{{Kind: "Pod"}}
+	for _, kind := range dependents.Kinds {
+		all = append(all, kind.GroupKind())
+	}
+	if op.config.WatchesNamespaces() {
+		all = append(all, namespaceKind.GroupKind())
+	}
+	return all
 }
 
 // inNamespace returns a function that lists the keys of all custom resources of a kind in a namespace. The operator

@@ -184,23 +184,22 @@ func (op *Operator) obstacle(ctx context.Context, gvk schema.GroupVersionKind, f
 	if err != nil || why != nil {
 		return errors.Join(why, err)
 	}
-	// A cache without the right to list would keep the operator from becoming ready, and its controller would end the
-	// operator.
-	namespaces := op.config.Namespaces.Names
-	if op.config.WatchesAll() {
-		namespaces = []string{metav1.NamespaceAll}
-	}
-	for _, namespace := range namespaces {
+	// If the right to list is missing in all namespaces, the operator's role is older than the kind. If it is missing in
+	// some, the kind is served in the others (access.Watches).
+	var obstacle error
+	for _, namespace := range op.watchedNamespaces() {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		switch err := op.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1)); {
 		case apierrors.IsForbidden(err):
-			return fmt.Errorf("the operator has no right to list %s: update its role (the chart's role has the right), or disable the kind: %w", gvk.Kind, err)
+			obstacle = fmt.Errorf("the operator has no right to list %s: update its role (the chart's role has the right), or disable the kind: %w", gvk.Kind, err)
 		case err != nil:
-			return fmt.Errorf("list %s: %w", gvk.Kind, err)
+			obstacle = fmt.Errorf("list %s: %w", gvk.Kind, err)
+		default:
+			return nil
 		}
 	}
-	return nil
+	return obstacle
 }
 
 // fillCache starts to watch a kind, and waits until the cache has all its objects. If that fails, it removes the

@@ -27,6 +27,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/access"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
@@ -81,6 +82,7 @@ type Operator struct {
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces
 	optional *optional.Caches
+	watches  *access.Watches // of all caches
 	rush     rush
 	// sentinels are shared by all kinds.
 	sentinels *sentinel.Set
@@ -107,6 +109,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	rc.Wrap(transport.Shedding)
 	rc.Wrap(lease.Gate)
 	rc.Wrap(metrics.Transport)
+	rc.Wrap(access.Transport)
 	traces, err := newTraces(cfg.Tracing, env, metrics)
 	if err != nil {
 		return nil, err
@@ -114,7 +117,8 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	rc.Wrap(traces.Transport)
 	lock := newLock(cfg)
 	hangs := watchdog.New(env.Log.WithName("watchdog"), env.CPU, env.Hogs)
-	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs))
+	watches := access.New(scheme, env.Log.WithName("namespaces"), env.Registerer)
+	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs, watches))
 	if err != nil {
 		return nil, err
 	}
@@ -125,16 +129,16 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if texts := cfg.Policy.SegmentPatterns(); len(texts) > 0 {
 		mgr.GetLogger().Info("In these patterns of images and repositories, * stands for no slash; ** stands for any characters", "patterns", texts)
 	}
-	op := &Operator{Manager: mgr, config: cfg, settings: settings.New(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, rush: rush{atOnce: cfg.Controller.Workers}}
+	op := &Operator{Manager: mgr, config: cfg, settings: settings.New(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, watches: watches, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
 	op.sentinels = sentinel.New(op.settings, op.GetLogger())
-	if err := errors.Join(op.Add(op.hangs), op.Add(op.sentinels), settings.Follow(ctx, op, op.settings)); err != nil {
+	if err := errors.Join(op.Add(op.hangs), op.Add(op.watches), op.Add(op.sentinels), settings.Follow(ctx, op, op.settings)); err != nil {
 		return nil, err
 	}
 	if err := op.watchDependents(ctx); err != nil {
 		return nil, err
 	}
-	op.optional = optional.New(op, kinds.Optional(cfg), cacheOptions(cfg))
+	op.optional = optional.New(op, kinds.Optional(cfg), cacheOptions(cfg), op.watches)
 	if err := mgr.Add(op.optional); err != nil {
 		return nil, err
 	}
@@ -173,14 +177,14 @@ func unlimited(base *rest.Config) *rest.Config {
 	return rest.AddUserAgent(unlimited, telemetry.Component)
 }
 
-func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock, hangs *watchdog.Watchdog) manager.Options {
+func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock, hangs *watchdog.Watchdog, watches *access.Watches) manager.Options {
 	election := cfg.LeaderElection
 	options := manager.Options{
 		Scheme: scheme,
 		Logger: env.Log,
 		Cache:  cacheOptions(cfg),
 		NewCache: func(rc *rest.Config, options cache.Options) (cache.Cache, error) {
-			return newCache(hangs, rc, options)
+			return newCache(hangs, watches, rc, options)
 		},
 		MapperProvider: newMappings,
 		NewClient: func(rc *rest.Config, options client.Options) (client.Client, error) {
@@ -255,14 +259,14 @@ func (op *Operator) serves(*http.Request) error {
 	return nil
 }
 
-// synced returns an error until the caches are synced.
+// synced returns an error until the caches are synced, and if there is no namespace that the operator can serve.
 func (op *Operator) synced(req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 	defer cancel()
 	if !op.GetCache().WaitForCacheSync(ctx) {
 		return errors.New("the caches are not synced yet")
 	}
-	return nil
+	return op.watches.RefusedInAll(op.watchedNamespaces(), op.requiredKinds()...)
 }
 
 // backoff returns the rate limiter of a kind's queue, which delays a key only after errors.

@@ -53,6 +53,15 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 	if err != nil {
 		return err
 	}
+	needed := append(op.requiredKinds(), gvk.GroupKind())
+	if kind.Runs != nil {
+		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
+		if err != nil {
+			return err
+		}
+		needed = append(needed, run.GroupKind())
+	}
+	scope.refused = func(namespace string) error { return op.watches.Refused(namespace, needed...) }
 	r := controller.New(controller.Options{
 		Kind: kind, Client: op.GetClient(), Live: op.GetAPIReader(), Clock: clock, Scope: scope, NamespaceLabels: scope.Labels,
 		Events: op.recorder, Metrics: op.metrics, Traces: op.traces,
@@ -81,8 +90,9 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 	if op.config.WatchesNamespaces() {
 		work = work.WatchesMetadata(identity.MetadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(feed.Relabelled()))
 	}
+	work = work.WatchesRawSource(namespaceChanges(op.watches.OnChange, inside))
 	if scope.live != nil {
-		work = work.WatchesRawSource(namespaceChanges(scope.live, inside))
+		work = work.WatchesRawSource(namespaceChanges(scope.live.OnNamespaceChange, inside))
 	}
 	if kind.Runs != nil {
 		op.metrics.ExpectRuns(kind.Name)

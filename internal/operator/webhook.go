@@ -3,9 +3,11 @@ package operator
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -76,11 +78,22 @@ func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Co
 	}
 	options := cacheOptions(op.config)
 	options.Scheme, options.Mapper, options.HTTPClient, options.DefaultTransform = op.GetScheme(), op.GetRESTMapper(), op.GetHTTPClient(), nil
+	options.NewInformer = op.watches.NewInformer(toolscache.NewSharedIndexInformer)
 	quotas, err := quota.NewCache(op.GetConfig(), options)
 	if err != nil {
 		return nil, err
 	}
-	return quotas.In, errors.Join(op.Add(quotas), op.AddReadyzCheck("quotas", quotas.Ready))
+	kind := corev1.SchemeGroupVersion.WithKind("ResourceQuota").GroupKind()
+	in := func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error) {
+		if err := op.watches.Refused(namespace, kind); err != nil {
+			return nil, err
+		}
+		return quotas.In(ctx, namespace)
+	}
+	ready := func(req *http.Request) error {
+		return errors.Join(quotas.Ready(req), op.watches.RefusedInAll(op.watchedNamespaces(), kind))
+	}
+	return in, errors.Join(op.Add(quotas), op.AddReadyzCheck("quotas", ready))
 }
 
 // certificates returns the runnable that stores the webhook's certificate in the argument serving. If the configuration

@@ -15,12 +15,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/sparkoperator/spark-operator/internal/access"
 	"github.com/sparkoperator/spark-operator/internal/feed"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/trim"
@@ -42,6 +44,7 @@ type Caches struct {
 
 	mgr     manager.Manager
 	options cache.Options
+	watches *access.Watches
 
 	mu      sync.RWMutex
 	caches  map[schema.GroupVersionKind]cache.Cache // the synced caches
@@ -55,13 +58,15 @@ type fed struct {
 }
 
 // New returns caches of the given kinds, which are empty until Start. Of the argument options, it uses only the
-// selection of namespaces.
-func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Options) *Caches {
+// selection of namespaces. A namespace in which a kind cannot be watched does not stop the others, through the argument
+// watches.
+func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Options, watches *access.Watches) *Caches {
 	options.ByObject = nil
 	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
 	options.DefaultLabelSelector, options.DefaultTransform = identity.Dependents(), trim.Metadata
+	options.NewInformer = watches.NewInformer(toolscache.NewSharedIndexInformer)
 	return &Caches{
-		Kinds: kinds, Interval: 10 * time.Second, mgr: mgr, options: options,
+		Kinds: kinds, Interval: 10 * time.Second, mgr: mgr, options: options, watches: watches,
 		caches: map[schema.GroupVersionKind]cache.Cache{},
 	}
 }
@@ -218,7 +223,6 @@ func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.Grou
 			c.mgr.GetLogger().Error(err, "The cache of an optional kind stopped", "kind", kind.Kind, "group", kind.Group)
 		}
 	})
-	// If the operator may not list the kind, this waits while the cache retries.
 	if !children.WaitForCacheSync(ctx) {
 		return ctx.Err()
 	}
@@ -236,14 +240,16 @@ func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.Grou
 	return nil
 }
 
-// Has reports whether the caches of all the kinds are synced.
-func (c *Caches) Has(kinds []schema.GroupVersionKind) bool {
+// Has reports whether the caches of all the kinds are synced, and contain the objects of a namespace.
+func (c *Caches) Has(namespace string, kinds []schema.GroupVersionKind) bool {
 	if len(kinds) == 0 {
 		return true
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return !slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return c.caches[kind] == nil })
+	return !slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool {
+		return c.caches[kind] == nil || c.watches.Refused(namespace, kind.GroupKind()) != nil
+	})
 }
 
 // Full returns the kinds whose caches are synced, and these caches. Both lists have the same order as the field Kinds,

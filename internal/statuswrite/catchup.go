@@ -24,32 +24,54 @@ import (
 // catchUpPage is the number of custom resources that a leader lists with one request.
 const catchUpPage = 100
 
-// CaughtUp records the last term in which a leader has listed all custom resources.
+// CaughtUp records for each namespace the last term in which a leader has listed the custom resources there. Namespaces
+// are independent of each other: one that cannot be listed delays no pass in the others.
 type CaughtUp struct {
-	mu   sync.Mutex
+	mu  sync.Mutex
+	all map[string]*caughtUp // by namespace
+}
+
+type caughtUp struct {
+	mu   sync.Mutex // held during a list
 	term atomic.Uint64
 }
 
-// In reports whether the leader has listed all custom resources in the given term.
-func (c *CaughtUp) In(term uint64) bool { return c.term.Load() == term }
+func (c *CaughtUp) of(namespace string) *caughtUp {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil {
+		c.all = map[string]*caughtUp{}
+	}
+	if c.all[namespace] == nil {
+		c.all[namespace] = &caughtUp{}
+	}
+	return c.all[namespace]
+}
+
+// In reports whether the leader has listed the custom resources of a namespace in the given term.
+func (c *CaughtUp) In(term uint64, namespace string) bool { return c.of(namespace).term.Load() == term }
+
+// Forget makes the leader list the custom resources of a namespace again.
+func (c *CaughtUp) Forget(namespace string) { c.of(namespace).term.Store(0) }
 
 // Sources are the places from which a leader reads the custom resources of a kind.
 type Sources struct {
-	Cache      client.Client
-	Live       client.Reader
-	Empty      client.Object // an empty object of the kind
-	Namespaces []string      // an empty name means all namespaces
+	Cache     client.Client
+	Live      client.Reader
+	Empty     client.Object // an empty object of the kind
+	Namespace string        // an empty name means all namespaces
 }
 
 // CatchUp makes passes wait until the cache has the last writes of the previous leader. A leader calls it before the
-// passes of each term, because another replica may have led in between. Only the first successful call of a term does
-// work: it lists the metadata of all objects, which is cheaper than a read of each object. The list includes
+// passes of each term, because another replica may have led in between. Only the first successful call of a term in a
+// namespace does work: it lists the metadata of all objects, which is cheaper than a read of each object. The list includes
 // applications that have ended. If the cache has an object that no longer exists, passes over that object wait until
 // the cache removes it.
 func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, from Sources, now time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.In(term) {
+	in := c.of(from.Namespace)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.term.Load() == term {
 		return nil
 	}
 	gvk, err := apiutil.GVKForObject(from.Empty, from.Cache.Scheme())
@@ -62,33 +84,30 @@ func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, fro
 		return err
 	}
 	cached := empty.(client.ObjectList)
-	if err := from.Cache.List(ctx, cached, client.UnsafeDisableDeepCopy); err != nil {
+	if err := from.Cache.List(ctx, cached, client.InNamespace(from.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list custom resources in the cache: %w", err)
 	}
-	live, ends := map[types.NamespacedName]types.UID{}, map[string]string{} // ends has the versions of the lists
-	for _, namespace := range from.Namespaces {
-		page := &metav1.PartialObjectMetadataList{}
-		page.SetGroupVersionKind(gvk)
-		for more := true; more; more = page.Continue != "" {
-			if err := from.Live.List(ctx, page, client.InNamespace(namespace), client.Limit(catchUpPage), client.Continue(page.Continue)); err != nil {
-				return fmt.Errorf("read the last write of the previous leader: %w", err)
-			}
-			for i := range page.Items {
-				live[identity.Key(&page.Items[i])] = page.Items[i].UID
-				own.Await(&page.Items[i], page.Items[i].ResourceVersion, now)
-			}
-			ends[namespace] = cmp.Or(ends[namespace], page.ResourceVersion)
+	live, listed := map[types.NamespacedName]types.UID{}, "" // listed is the version of the list
+	page := &metav1.PartialObjectMetadataList{}
+	page.SetGroupVersionKind(gvk)
+	for more := true; more; more = page.Continue != "" {
+		if err := from.Live.List(ctx, page, client.InNamespace(from.Namespace), client.Limit(catchUpPage), client.Continue(page.Continue)); err != nil {
+			return fmt.Errorf("read the last write of the previous leader: %w", err)
 		}
+		for i := range page.Items {
+			live[identity.Key(&page.Items[i])] = page.Items[i].UID
+			own.Await(&page.Items[i], page.Items[i].ResourceVersion, now)
+		}
+		listed = cmp.Or(listed, page.ResourceVersion)
 	}
 	err = meta.EachListItem(cached, func(item runtime.Object) error {
 		if object := item.(client.Object); live[identity.Key(object)] != object.GetUID() {
-			// All versions of the deleted object are older than the list of its namespace.
-			own.Await(object, cmp.Or(ends[object.GetNamespace()], ends[metav1.NamespaceAll]), now)
+			own.Await(object, listed, now) // all versions of the deleted object are older than the list
 		}
 		return nil
 	})
 	if err == nil {
-		c.term.Store(term)
+		in.term.Store(term)
 	}
 	return err
 }

@@ -75,7 +75,7 @@ func TestLeaderAwaits(t *testing.T) {
 	var caught CaughtUp
 	term := uint64(1)
 	catchUp := func() {
-		from := Sources{Cache: cache, Live: smallPages{w.API}, Empty: &v1beta2.SparkApplication{}, Namespaces: []string{metav1.NamespaceAll}}
+		from := Sources{Cache: cache, Live: smallPages{w.API}, Empty: &v1beta2.SparkApplication{}, Namespace: metav1.NamespaceAll}
 		if err := caught.CatchUp(t.Context(), term, &own, from, time.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -122,24 +122,23 @@ func (c interrupted) List(ctx context.Context, list client.ObjectList, options .
 	return c.Client.List(ctx, list, options...)
 }
 
-// TestLeaderAwaitsDeletionsBetweenLists checks an object that is edited and deleted while the leader lists the objects
-// of other namespaces. The cache may show the edit before the deletion, and no pass may start from it.
-func TestLeaderAwaitsDeletionsBetweenLists(t *testing.T) {
+// TestLeaderAwaitsDeletionsBeforeTheList checks an object that is edited and deleted after the leader has read the cache
+// and before it lists the live objects. The cache may show the edit before the deletion, and no pass may start from it.
+func TestLeaderAwaitsDeletionsBeforeTheList(t *testing.T) {
 	t.Parallel()
-	first, second := scene.New(t), scene.New(t)
-	first.Application("other")
-	app := second.Application("gone")
-	cache := &staleCache{Client: first.API, stored: []v1beta2.SparkApplication{*app}}
+	w := scene.New(t)
+	app := w.Application("gone")
+	cache := &staleCache{Client: w.API, stored: []v1beta2.SparkApplication{*app}}
 	var edited *v1beta2.SparkApplication
-	live := interrupted{first.API, second.Namespace, func() {
-		second.Patch(app.Name, `{"metadata":{"annotations":{"edited":"yes"}}}`)
-		edited = second.Get(app.Name)
-		second.Remove(edited.DeepCopy())
-		second.WaitGone(edited)
+	live := interrupted{w.API, w.Namespace, func() {
+		w.Patch(app.Name, `{"metadata":{"annotations":{"edited":"yes"}}}`)
+		edited = w.Get(app.Name)
+		w.Remove(edited.DeepCopy())
+		w.WaitGone(edited)
 	}}
 	var own OwnWrites
 	var caught CaughtUp
-	from := Sources{Cache: cache, Live: live, Empty: &v1beta2.SparkApplication{}, Namespaces: []string{first.Namespace, second.Namespace}}
+	from := Sources{Cache: cache, Live: live, Empty: &v1beta2.SparkApplication{}, Namespace: w.Namespace}
 	if err := caught.CatchUp(t.Context(), 1, &own, from, time.Now()); err != nil {
 		t.Fatal(err)
 	}
