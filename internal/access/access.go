@@ -54,12 +54,8 @@ type Watches struct {
 	refused atomic.Pointer[map[place]error]
 }
 
-// New returns Watches without informers, and registers their metric.
-func New(scheme *runtime.Scheme, log logr.Logger, reg prometheus.Registerer) *Watches {
-	gauge := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "sparkoperator_namespace_unwatched_kinds", Help: "Kinds that the operator cannot list or watch in a namespace.",
-	}, []string{"app_namespace"})
-	reg.MustRegister(gauge)
+// New returns Watches without informers. Start sets the gauge to the number of refused kinds of each namespace.
+func New(scheme *runtime.Scheme, log logr.Logger, gauge *prometheus.GaugeVec) *Watches {
 	a := &Watches{Retry: 10 * time.Second, Probe: 20 * time.Second, scheme: scheme, log: log, gauge: gauge}
 	a.refused.Store(&map[place]error{})
 	return a

@@ -14,7 +14,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/controller"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -180,7 +179,7 @@ func TestHangingDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newCache(h, access.New(scheme, w.Logger(), prometheus.NewRegistry()), rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
+		c, err := newCache(h, access.New(scheme, w.Logger(), nil), rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 		if err != nil {
 			t.Fatal(err)
 		}

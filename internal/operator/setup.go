@@ -117,7 +117,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	rc.Wrap(traces.Transport)
 	lock := newLock(cfg)
 	hangs := watchdog.New(env.Log.WithName("watchdog"), env.CPU, env.Hogs)
-	watches := access.New(scheme, env.Log.WithName("namespaces"), env.Registerer)
+	watches := access.New(scheme, env.Log.WithName("namespaces"), metrics.Unwatched)
 	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs, watches))
 	if err != nil {
 		return nil, err

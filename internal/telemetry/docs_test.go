@@ -59,6 +59,7 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 	m.Submitted("k", time.Second, time.Second)
 	m.Lag("k", lifecycle.Started, now, now)
 	m.StatusWrite("k", WriteStored)
+	m.Unwatched.WithLabelValues("ns").Set(1)
 	m.RunStarted("k", now, now)
 	m.requestSeconds.WithLabelValues("create", "pods").Observe(1)
 	families, err := reg.Gather()

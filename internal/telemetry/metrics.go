@@ -20,18 +20,16 @@ type Metrics struct {
 	sets      *labelSets
 	standings *standings
 
-	seen, submitted, refused, succeeded, failed *prometheus.CounterVec
-	submitSummary, startSummary                 *prometheus.SummaryVec
-	succeededTime, failedTime                   *prometheus.SummaryVec
-	submitHistogram, startHistogram             *prometheus.HistogramVec
-	executorsSucceeded, executorsFailed         *prometheus.CounterVec
+	seen, submitted, refused, succeeded, failed            *prometheus.CounterVec
+	submitSummary, startSummary, succeededTime, failedTime *prometheus.SummaryVec
+	submitHistogram, startHistogram                        *prometheus.HistogramVec
+	executorsSucceeded, executorsFailed                    *prometheus.CounterVec
 
-	transitions, retries, statusWrites *prometheus.CounterVec
-	runs                               *prometheus.CounterVec
-	runDelaySeconds                    *prometheus.HistogramVec
-	eventsDropped, spansDropped        prometheus.Counter
-	phaseSeconds, submissionSeconds    *prometheus.HistogramVec
-	lagSeconds, requestSeconds         *prometheus.HistogramVec
+	transitions, retries, statusWrites, runs         *prometheus.CounterVec
+	Unwatched                                        *prometheus.GaugeVec // set by package access
+	eventsDropped, spansDropped                      prometheus.Counter
+	phaseSeconds, submissionSeconds, runDelaySeconds *prometheus.HistogramVec
+	lagSeconds, requestSeconds                       *prometheus.HistogramVec
 }
 
 // MetricsOptions configures Metrics. The zero value has no prefix, no labels and the default buckets.
@@ -144,6 +142,8 @@ func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 	m.runs = counter("sparkoperator_runs_total", "Runs of schedules, by result, counted when the status is stored.", "kind", "result")
 	m.runDelaySeconds = histogram("sparkoperator_run_delay_seconds", "Time from when a run was due to the creation of its application.",
 		prometheus.ExponentialBuckets(0.125, 2, 15), "kind")
+	m.Unwatched = register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sparkoperator_namespace_unwatched_kinds",
+		Help: "Kinds that the operator cannot watch in a namespace."}, []string{"app_namespace"}))
 	m.eventsDropped = single("sparkoperator_events_dropped_total", "Kubernetes Events that could not be written.")
 	m.spansDropped = single("sparkoperator_spans_dropped_total", "Spans of traces that could not be exported.")
 	m.phaseSeconds = histogram("sparkoperator_phase_duration_seconds", "Duration of phases that have ended.", phaseBuckets, "kind", "phase")

@@ -102,6 +102,24 @@ docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
 {{- without (.Values.spark.jobNamespaces | default list | uniq) "" | toJson -}}
 {{- end -}}
 
+{{/* Those of the named namespaces in which objects can be created, as a JSON list. Only an upgrade leaves out a namespace: one
+     that was deleted, perhaps by its own administrator. The look-up of the release's namespace shows whether Helm has a
+     connection to the cluster; `helm template` has none. */}}
+{{- define "spark-operator.presentNamespaces" -}}
+{{- $present := list -}}
+{{- $looksUp := and .Release.IsUpgrade (dig "skipMissingNamespaces" true .Values.spark) (lookup "v1" "Namespace" "" .Release.Namespace) -}}
+{{- range fromJsonArray (include "spark-operator.namedNamespaces" .) -}}
+{{- if not $looksUp -}}
+{{- $present = append $present . -}}
+{{- else -}}
+{{- with lookup "v1" "Namespace" "" . -}}
+{{- if not .metadata.deletionTimestamp }}{{ $present = append $present .metadata.name }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $present | toJson -}}
+{{- end -}}
+
 {{/* "true" if the operator reads the labels of all namespaces: they decide what is served, or which defaults
      and rules of the platform apply. */}}
 {{- define "spark-operator.readsNamespaces" -}}

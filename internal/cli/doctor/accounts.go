@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,14 +128,7 @@ func (d *doctor) checkRights(ctx context.Context, a account) {
 	for _, right := range driverRights {
 		var lacks []string
 		for _, verb := range right.verbs {
-			review, err := authorization.LocalSubjectAccessReviews(a.namespace).Create(ctx, &authorizationv1.LocalSubjectAccessReview{
-				ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace},
-				Spec: authorizationv1.SubjectAccessReviewSpec{
-					User:               "system:serviceaccount:" + a.namespace + ":" + a.name,
-					Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + a.namespace, "system:authenticated"},
-					ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: a.namespace, Verb: verb, Resource: right.resource},
-				},
-			}, metav1.CreateOptions{})
+			review, err := authorization.LocalSubjectAccessReviews(a.namespace).Create(ctx, reviewOf(a, a.namespace, verb, right.resource), metav1.CreateOptions{})
 			if err != nil {
 				d.unchecked("accounts", d.Explain(err))
 				return

@@ -42,6 +42,7 @@ func (d *doctor) checkOperators(ctx context.Context) {
 			d.add(OK, "operator", "", "%s: version %s, %d of %d replicas are ready", o, o.Version, o.Ready, o.Wanted)
 		}
 		d.checkLeader(ctx, o)
+		d.checkNamespaces(ctx, o)
 	}
 	if d.own() == nil {
 		d.add(Error, "operator", d.upgrade("webhook.enable=true"), "no operator is installed: no Deployment has the labels %s", operatorLabels)

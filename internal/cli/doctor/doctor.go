@@ -38,8 +38,8 @@ func Command(streams terminal.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what Spark needs in the cluster, and how to mend it",
-		Long: "Checks the operator and its version, the definitions, other operators of the same API, the service accounts of drivers\n" +
-			"and their rights, admission and its certificates, metrics, and batch schedulers. It changes nothing. Each finding that\n" +
+		Long: "Checks the operator and its version, its rights in its namespaces, the definitions, other operators of the same API, the\n" +
+			"service accounts of drivers and their rights, admission and its certificates, metrics, and batch schedulers. It changes nothing. Each finding that\n" +
 			"needs an action has a command. A check for which you lack a right is a finding, too.\n\n" +
 			"The exit code is 4 if there is an error.",
 		Example: "  sparkctl doctor\n" +

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -30,6 +31,7 @@ type Operator struct {
 	Ready   int32 `json:"readyReplicas"`
 	metrics bool
 	labels  map[string]string
+	account string // the service account of its pods
 }
 
 // operatorLabels selects the Deployments of Spark operators. The first value is the label in this project's chart and
@@ -66,6 +68,7 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	o := Operator{
 		Namespace: d.Namespace, Name: d.Name, Release: d.Labels["app.kubernetes.io/instance"], Version: d.Labels["app.kubernetes.io/version"],
 		Image: containers[0].Image, Wanted: 1, Ready: d.Status.ReadyReplicas, labels: d.Spec.Selector.MatchLabels,
+		account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"),
 		Groups:  []string{v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group},
 		metrics: d.Spec.Template.Annotations["prometheus.io/scrape"] == "true",
 	}

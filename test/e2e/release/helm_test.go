@@ -13,6 +13,7 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/kube"
+	v1 "helm.sh/helm/v4/pkg/release/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -59,7 +60,8 @@ func newRelease(t *testing.T) *release {
 }
 
 // values returns the given values with the settings of the test. The release does not install custom resource
-// definitions, because all tests share those of the API server. The job namespace is the release's own namespace.
+// definitions, because all tests share those of the API server. Unless the values name others, the job namespace is the
+// release's own namespace.
 func (r *release) values(text string) map[string]any {
 	r.t.Helper()
 	values := map[string]any{}
@@ -67,7 +69,10 @@ func (r *release) values(text string) map[string]any {
 		r.t.Fatal(err)
 	}
 	values["crds"] = map[string]any{"install": false}
-	values["spark"] = map[string]any{"jobNamespaces": []any{r.namespace}, "allowReleaseNamespace": true}
+	if values["spark"] == nil {
+		values["spark"] = map[string]any{"jobNamespaces": []any{r.namespace}}
+	}
+	values["spark"].(map[string]any)["allowReleaseNamespace"] = true
 	return values
 }
 
@@ -95,11 +100,21 @@ func (r *release) install(dir, values string) {
 
 func (r *release) upgrade(values string) {
 	r.t.Helper()
-	upgrade := action.NewUpgrade(r.cfg)
-	upgrade.Namespace, upgrade.WaitStrategy = r.namespace, kube.HookOnlyStrategy
-	if _, err := upgrade.Run(name, load(r.t, currentChart), r.values(values)); err != nil {
+	if _, err := r.tryUpgrade(values); err != nil {
 		r.t.Fatalf("upgrade to %s: %v", values, err)
 	}
+}
+
+// tryUpgrade upgrades the release and returns its notes.
+func (r *release) tryUpgrade(values string) (notes string, err error) {
+	r.t.Helper()
+	upgrade := action.NewUpgrade(r.cfg)
+	upgrade.Namespace, upgrade.WaitStrategy = r.namespace, kube.HookOnlyStrategy
+	upgraded, err := upgrade.Run(name, load(r.t, currentChart), r.values(values))
+	if err != nil {
+		return "", err
+	}
+	return upgraded.(*v1.Release).Info.Notes, nil
 }
 
 func (r *release) uninstall() {
