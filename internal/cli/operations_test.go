@@ -491,6 +491,7 @@ func (u *user) examines() {
 	u.finding(exit.Cluster, doctor.Error, u.Namespace+"/volcanic use Volcano")
 	u.deployment("ours", "docker.io/sparkoperator/spark-operator:9.9.9", 0)
 	u.finding(exit.Cluster, doctor.Error, u.Namespace+"/ours: no replica of version 9.9.9 is ready")
+	u.examinesNamespaces()
 	u.deployment("theirs", "ghcr.io/kubeflow/spark-operator/controller:2.3.0", 1)
 	other := u.finding(exit.Cluster, doctor.Warning, "both serve sparkoperator.k8s.io")
 	if other.Fix != "kubectl -n "+u.Namespace+" scale deployment theirs --replicas=0" {
@@ -502,6 +503,23 @@ func (u *user) examines() {
 	}
 	u.does(exit.Cluster, "cannot be reached", "doctor", "--server", "http://127.0.0.1:1")
 	u.does(exit.Usage, "json", "doctor", "-o", "xml")
+}
+
+// examinesNamespaces checks the findings about the namespaces of an operator whose account has rights in this namespace
+// only.
+func (u *user) examinesNamespaces() {
+	file := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: "ours"}}
+	file.Data = map[string]string{"config.yaml": "namespaces: {names: [" + u.Namespace + ", there-is-none]}"}
+	u.Create(file)
+	lost := u.finding(exit.Cluster, doctor.Error, u.Namespace+"/ours does not serve the namespace there-is-none")
+	if !strings.Contains(lost.Fix, "helm upgrade") {
+		u.t.Errorf("the fix is %q", lost.Fix)
+	}
+	file.Data["config.yaml"] = "namespaces: {names: [" + u.Namespace + "]}"
+	if err := u.API.Update(u.t.Context(), file); err != nil {
+		u.t.Fatal(err)
+	}
+	u.finding(exit.Cluster, doctor.OK, u.Namespace+"/ours has rights in its namespaces: "+u.Namespace)
 }
 
 func (u *user) versions() {

@@ -3,15 +3,19 @@ package operator
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -69,14 +73,22 @@ func newLimited(t *testing.T, names ...string) *limited {
 	w := newWorld(t)
 	l := &limited{world: w, t: t, user: "system:serviceaccount:" + w.Namespace + ":operator", cfg: testConfig(names...)}
 	l.cfg.Health.BindAddress = freeAddress(t)
+	l.cfg.LeaderElection.Enabled, l.cfg.LeaderElection.Namespace = new(true), w.Namespace // a leader catches up with its predecessor
+	w.grant("lease", l.user, rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
+		rbacv1.PolicyRule{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}})
 	return l
 }
 
 // start starts the operator and waits until it is ready.
-func (l *limited) start() (op *Operator, stop func()) {
+func (l *limited) start(change ...func(*Environment)) (op *Operator, stop func()) {
 	l.t.Helper()
 	env := l.environment()
+	for _, c := range change {
+		c(&env)
+	}
 	env.Rest.Impersonate.UserName = l.user
+	env.Log = logr.FromSlogHandler(slog.NewTextHandler(l.Log, nil)) // the manager logs the end of the lease late, when the test may have ended
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(request *http.Request) (*http.Response, error) {
 			if _, rest, found := strings.Cut(request.URL.Path, "/namespaces/"); found && request.Method != http.MethodGet {
@@ -171,6 +183,56 @@ func (w *world) createNamespace(labels map[string]string) {
 	testkit.Wait(w.T, "the default service account", func(ctx context.Context) error {
 		return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "default"}, &corev1.ServiceAccount{})
 	})
+}
+
+// TestNamespaceWhoseListsFailStopsNobody checks that the operator serves all other namespaces while the API server fails
+// to list one kind in one namespace, and that it serves this namespace once the lists succeed.
+func TestNamespaceWhoseListsFailStopsNobody(t *testing.T) {
+	t.Parallel()
+	good, broken := newWorld(t), newWorld(t)
+	l := newLimited(t, good.Namespace, broken.Namespace)
+	l.allow(good)
+	l.allow(broken)
+	waiting := broken.Get(broken.Application("waiting", scene.WithDriver).Name)
+	var repaired atomic.Bool
+	l.start(func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(request *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(request.URL.Path, "/namespaces/"+broken.Namespace+"/services") && request.Method == http.MethodGet && !repaired.Load() {
+					return &http.Response{StatusCode: http.StatusInternalServerError, Body: http.NoBody, Request: request, Header: http.Header{}}, nil
+				}
+				return next.RoundTrip(request)
+			})
+		})
+	})
+	good.serves("first")
+	l.reported(broken, true)
+	broken.untouched(waiting, 0)
+	repaired.Store(true)
+	broken.driverOf(waiting, 1)
+	l.reported(broken, false)
+}
+
+// TestKindWithoutRightsInOneNamespace checks an operator that may not list one kind of custom resources in one
+// namespace. It serves the kind in the other namespaces, and the other kinds in this namespace.
+func TestKindWithoutRightsInOneNamespace(t *testing.T) {
+	t.Parallel()
+	good, partly := newWorld(t), newWorld(t)
+	l := newLimited(t, good.Namespace, partly.Namespace)
+	l.allow(good)
+	partly.grant("operator", l.user, slices.DeleteFunc(chartRules(t), func(r rbacv1.PolicyRule) bool { return r.Resources[0] == "sparkconnects" })...)
+	served, later := good.server("server"), partly.server("server")
+	l.start()
+	good.serverPod(served, 1)
+	partly.serves("pi")
+	l.reported(partly, true)
+	if !strings.Contains(l.Log.String(), "kinds=SparkConnect.sparkoperator.k8s.io ") {
+		t.Errorf("the log does not name the kind:\n%s", l.Log)
+	}
+	l.forbid(partly)
+	l.allow(partly)
+	partly.serverPod(later, 1)
+	l.reported(partly, false)
 }
 
 const namespaceDeletion = "the deletion of namespaces"

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,12 +63,12 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 			continue
 		}
 		lost++
-		d.add(Error, "namespaces", fmt.Sprintf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, o.Release, o.Namespace),
+		d.add(Error, "namespaces", fmt.Sprintf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, "spark-operator"), o.Namespace),
 			"%s does not serve the namespace %s: it may not list pods there, because the namespace or the operator's RoleBinding in it is gone; "+
 				"create it again with helm upgrade, or remove the namespace from spark.jobNamespaces", o, namespace)
 	}
 	if lost == 0 && len(found.Namespaces.Names) > 0 {
-		d.add(OK, "namespaces", "", "%s has rights in all %d namespaces that it serves", o, len(found.Namespaces.Names))
+		d.add(OK, "namespaces", "", "%s has rights in its namespaces: %s", o, strings.Join(found.Namespaces.Names, ", "))
 	}
 }
 
