@@ -67,7 +67,7 @@ func New(scheme *runtime.Scheme, log logr.Logger, gauge *prometheus.GaugeVec) *W
 func (a *Watches) NewInformer(next NewInformer) NewInformer {
 	return func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		w := &watched{Watches: a, from: toolscache.ToListerWatcherWithContext(from)}
-		if gvk, err := apiutil.GVKForObject(object, a.scheme); err == nil { // an informer of an unknown kind is refused nowhere
+		if gvk, err := apiutil.GVKForObject(object, a.scheme); err == nil { // an unknown kind is refused nowhere
 			w.place.kind = gvk.GroupKind()
 		}
 		w.informer = next(&toolscache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.watch}, object, resync, indexers)

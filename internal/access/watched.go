@@ -33,7 +33,8 @@ type watched struct {
 var errListFirst = errors.New("list before the watch")
 
 // list implements the lists of the informer. If the first list fails, the result is an empty list, with which the
-// informer is synced. If a later list is forbidden, list waits until it is allowed, because the objects may still exist.
+// informer is synced. If a later list is forbidden, list waits until it is allowed, because the objects may still
+// exist.
 func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	for {
 		found, err := w.from.ListWithContext(context.WithValue(ctx, pathKey{}, w), options)

@@ -73,7 +73,8 @@ func newLimited(t *testing.T, names ...string) *limited {
 	w := newWorld(t)
 	l := &limited{world: w, t: t, user: "system:serviceaccount:" + w.Namespace + ":operator", cfg: testConfig(names...)}
 	l.cfg.Health.BindAddress = freeAddress(t)
-	l.cfg.LeaderElection.Enabled, l.cfg.LeaderElection.Namespace = new(true), w.Namespace // a leader catches up with its predecessor
+	// A leader catches up with its predecessor.
+	l.cfg.LeaderElection.Enabled, l.cfg.LeaderElection.Namespace = new(true), w.Namespace
 	w.grant("lease", l.user, rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
 		rbacv1.PolicyRule{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}})
@@ -88,7 +89,8 @@ func (l *limited) start(change ...func(*Environment)) (op *Operator, stop func()
 		c(&env)
 	}
 	env.Rest.Impersonate.UserName = l.user
-	env.Log = logr.FromSlogHandler(slog.NewTextHandler(l.Log, nil)) // the manager logs the end of the lease late, when the test may have ended
+	// The manager logs the end of the lease late, when the test may have ended.
+	env.Log = logr.FromSlogHandler(slog.NewTextHandler(l.Log, nil))
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(request *http.Request) (*http.Response, error) {
 			if _, rest, found := strings.Cut(request.URL.Path, "/namespaces/"); found && request.Method != http.MethodGet {
@@ -185,8 +187,8 @@ func (w *world) createNamespace(labels map[string]string) {
 	})
 }
 
-// TestNamespaceWhoseListsFailStopsNobody checks that the operator serves all other namespaces while the API server fails
-// to list one kind in one namespace, and that it serves this namespace once the lists succeed.
+// TestNamespaceWhoseListsFailStopsNobody checks that the operator serves all other namespaces while the API server
+// fails to list one kind in one namespace, and that it serves this namespace once the lists succeed.
 func TestNamespaceWhoseListsFailStopsNobody(t *testing.T) {
 	t.Parallel()
 	good, broken := newWorld(t), newWorld(t)

@@ -64,9 +64,9 @@ type Sources struct {
 
 // CatchUp makes passes wait until the cache has the last writes of the previous leader. A leader calls it before the
 // passes of each term, because another replica may have led in between. Only the first successful call of a term in a
-// namespace does work: it lists the metadata of all objects, which is cheaper than a read of each object. The list includes
-// applications that have ended. If the cache has an object that no longer exists, passes over that object wait until
-// the cache removes it.
+// namespace does work: it lists the metadata of all objects, which is cheaper than a read of each object. The list
+// includes applications that have ended. If the cache has an object that no longer exists, passes over that object wait
+// until the cache removes it.
 func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, from Sources, now time.Time) error {
 	in := c.of(from.Namespace)
 	in.mu.Lock()
