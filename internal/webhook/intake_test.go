@@ -119,7 +119,7 @@ func TestClientsThatOccupyTheWebhook(t *testing.T) {
 			return begin(conn, ExecutorPath, 6<<20, large)
 		},
 		"a review with a long answer that they do not read": func(conn net.Conn) (net.Conn, error) {
-			body := fmt.Appendf(nil, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":%q}}`, bytes.Repeat([]byte("u"), 2<<20))
+			body := fmt.Appendf(nil, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":%q}}`, bytes.Repeat([]byte("u"), 6<<20))
 			return begin(conn, ExecutorPath, len(body), body)
 		},
 		"half a review": func(conn net.Conn) (net.Conn, error) {

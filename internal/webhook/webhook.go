@@ -78,7 +78,8 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 		held := &share{address: host(req.RemoteAddr), drop: func() {
 			cancel()
 			client := http.NewResponseController(out)
-			_ = errors.Join(client.SetReadDeadline(time.Now()), client.SetWriteDeadline(time.Now())) // a ResponseRecorder has none
+			// The errors are those of a ResponseRecorder, which has no deadlines.
+			_ = errors.Join(client.SetReadDeadline(time.Now()), client.SetWriteDeadline(time.Now()))
 		}}
 		defer memory.release(held)
 		body, err := io.ReadAll(&counted{http.MaxBytesReader(out, req.Body, maxBytes), memory, held})
