@@ -52,7 +52,8 @@ func Merge(settings []Setting, pods []Pod) Merged {
 		switch {
 		case s.Field == "":
 		case strings.HasSuffix(s.Key, "JavaOptions") && (driver || strings.HasPrefix(s.Key, "spark.executor.")):
-			for _, word := range conf.SplitExecutorOptions(s.Value) {
+			m.large = m.large || !driver && len(s.Value) > conf.MaxJavaOptions
+			for _, word := range conf.SplitExecutorOptions(s.Value[:min(len(s.Value), conf.MaxJavaOptions)]) {
 				if strings.HasPrefix(word, "-Dspark.") || !strings.HasPrefix(word, "-") {
 					m.seen[word] = true
 				}
@@ -63,7 +64,7 @@ func Merge(settings []Setting, pods []Pod) Merged {
 		}
 	}
 	for i := range pods {
-		if p := &pods[i]; p.Container != nil {
+		if p := &pods[i]; p.Container != nil && !(p.Role == "executor" && m.large) {
 			m.environment(p)
 			m.files(p)
 		}
@@ -75,6 +76,7 @@ type merger struct {
 	Merged
 	fields map[string]string // the fields that set the keys of the configuration
 	seen   map[string]bool   // options of executors' JVMs that the configuration sets
+	large  bool              // the options of executors are hidden, so that their pods need not be read
 }
 
 func (m *merger) hide(field string, driver bool, what, remedy string) {

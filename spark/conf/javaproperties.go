@@ -17,6 +17,10 @@ type JavaProperties struct {
 
 const maxUnreadable = 8
 
+// MaxJavaOptions is the maximum length of options of a JVM that ReadJavaOptions splits. A longer text is unreadable as
+// a whole, since the cost would be too high.
+const MaxJavaOptions = 32 << 10
+
 // Property is a key of a configuration and its value.
 type Property struct{ Key, Value string }
 
@@ -24,6 +28,9 @@ type Property struct{ Key, Value string }
 // Spark's launcher, a driver (for its executors), and the JVM itself (for environment variables). The result contains
 // what any of them would read.
 func ReadJavaOptions(text string) (all JavaProperties) {
+	if len(text) > MaxJavaOptions {
+		return JavaProperties{Unreadable: []string{text}}
+	}
 	launched, _ := SplitJavaOptions(text)
 	own, _ := split(text, func(r rune) bool { return strings.ContainsRune(" \t\n\v\f\r", r) }, func(rune) bool { return false })
 	lists := [][]string{launched, SplitExecutorOptions(text), own}

@@ -28,6 +28,9 @@ func TestReadJavaOptions(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
+	if long := ReadJavaOptions(strings.Repeat("-a ", MaxJavaOptions)); len(long.Unreadable) != 1 {
+		t.Errorf("long options have %d unreadable words", len(long.Unreadable))
+	}
 	if n := len(ReadJavaOptions(strings.Repeat("a ", 1000)).Unreadable); n != maxUnreadable {
 		t.Errorf("%d unreadable words", n)
 	}
