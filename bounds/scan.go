@@ -2,12 +2,14 @@ package bounds
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // Fault is the first part of a JSON value that exceeds a limit.
@@ -69,6 +71,8 @@ type scanner struct {
 	patches []patch
 	// parse makes the scanner parse quantities, to find the quantity that is invalid.
 	parse bool
+	// names is memory that ambiguous uses again for each object.
+	names [][2][]byte
 }
 
 // patch replaces a part of the text by another value.
@@ -202,7 +206,7 @@ func (s *scanner) quoted() []byte {
 func characters(inner []byte) int {
 	if bytes.IndexByte(inner, '\\') >= 0 {
 		var decoded string
-		if json.Unmarshal(append(append([]byte{'"'}, inner...), '"'), &decoded) == nil {
+		if utiljson.Unmarshal(append(append([]byte{'"'}, inner...), '"'), &decoded) == nil {
 			return utf8.RuneCountInString(decoded)
 		}
 	}
@@ -268,9 +272,12 @@ func (s *scanner) object(shape *Shape, most int) *Fault {
 	} else if most == 0 || shape.sort != table {
 		most = s.entries
 	}
+	// The object is plain if its names are sorted fields of its type, or sorted keys. Then no name is there twice. The
+	// API server sends objects in this form.
+	from, last, plain, known := s.at, []byte(nil), true, true
 	for n := 0; ; n++ {
 		if s.closed('}') {
-			return nil
+			break
 		}
 		if most > 0 && n == most {
 			return &Fault{Message: fmt.Sprintf("has more than %d entries; remove some", most)}
@@ -279,11 +286,68 @@ func (s *scanner) object(shape *Shape, most int) *Fault {
 		if !ok {
 			continue // invalid JSON
 		}
-		below, limit, known := shape.under(raw)
+		below, limit, isField := shape.under(raw)
+		known = known && (isField || shape.sort != object)
+		plain = plain && known && (n == 0 || bytes.Compare(last, raw) < 0) && bytes.IndexByte(raw, '\\') < 0
+		last = raw
 		if f := s.value(below, limit); f != nil {
-			return f.at(step(raw, known || shape.sort == anything))
+			return f.at(step(raw, shape.sort != table))
 		}
 	}
+	if plain || s.mend {
+		return nil
+	}
+	return s.ambiguous(from, shape, known)
+}
+
+// ambiguous returns a Fault for the first name that is in an object twice. Two names of fields are also the same if they
+// differ only in case: the API server and Spark distinguish them, but encoding/json does not. Keys that users choose,
+// such as those of labels, may differ only in case, and so may the names in an object of unknown type. The argument from
+// is the position after the object's opening brace, and s.at is after its closing brace. The argument known reports
+// whether all names are fields of the object's Go type. If so, they differ in more than case.
+func (s *scanner) ambiguous(from int, shape *Shape, known bool) *Fault {
+	again, names := scanner{in: s.in[:s.at], at: from}, s.names[:0]
+	for !again.closed('}') {
+		raw, ok := again.key()
+		if !ok {
+			continue // invalid JSON
+		}
+		again.skip()
+		if bytes.IndexByte(raw, '\\') >= 0 {
+			raw = []byte(unquoted(raw))
+		}
+		name := [2][]byte{raw, raw}
+		if shape.sort == object && !known {
+			name[0] = []byte(foldName(string(raw)))
+		}
+		names = append(names, name)
+	}
+	s.names = names
+	slices.SortStableFunc(names, func(a, b [2][]byte) int { return bytes.Compare(a[0], b[0]) })
+	for i := 1; i < len(names); i++ {
+		if !bytes.Equal(names[i-1][0], names[i][0]) {
+			continue
+		}
+		first, second := names[i-1][1], names[i][1]
+		f := &Fault{Message: "is set twice in the same object; remove one of the two"}
+		if !bytes.Equal(first, second) {
+			f.Message = fmt.Sprintf("differs from %s in the same object only by upper and lower case; remove one of the two", step(first, true))
+		}
+		return f.at(step(second, shape.sort != table))
+	}
+	return nil
+}
+
+// foldName returns a text that is equal for all names that encoding/json considers to be the same: it ignores case, and
+// the letters U+017F and U+212A are s and k.
+func foldName(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, name)
 }
 
 // key reads a key and the colon after it.
@@ -302,23 +366,18 @@ func (s *scanner) key() ([]byte, bool) {
 
 // under looks up a key of an object. It returns three results for the value at this key: its shape, the limit of its
 // field (0 if the field has no limit of its own), and whether the key is a field of a Go type. The argument is the key
-// as it is written in JSON, with its escapes. Upper and lower case make no difference, as in encoding/json.
+// as it is written in JSON, with its escapes. Upper and lower case make a difference, as in all of our decoders.
 func (shape *Shape) under(raw []byte) (*Shape, int, bool) {
 	switch shape.sort {
 	case table:
 		return shape.elem, 0, false
 	case object:
-		if m := shape.fields[string(raw)]; m != nil {
+		m := shape.fields[string(raw)]
+		if m == nil && bytes.IndexByte(raw, '\\') >= 0 {
+			m = shape.fields[unquoted(raw)]
+		}
+		if m != nil {
 			return m.shape, m.max, true
-		}
-		name := raw
-		if bytes.IndexByte(raw, '\\') >= 0 {
-			name = []byte(unquoted(raw))
-		}
-		for _, m := range shape.fields {
-			if bytes.EqualFold(name, m.name) {
-				return m.shape, m.max, true
-			}
 		}
 	}
 	return anyShape, 0, false
@@ -329,7 +388,7 @@ func unquoted(raw []byte) string {
 		return string(raw)
 	}
 	var decoded string
-	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &decoded) != nil {
+	if utiljson.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &decoded) != nil {
 		return string(raw)
 	}
 	return decoded

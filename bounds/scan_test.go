@@ -55,10 +55,7 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 		{"long mantissa", `{"limits":{"cpu":"` + long + `"}}`, "spec.limits[cpu]", "at most 64 characters, and this one has 1000000"},
 		{"long number", `{"count":` + long + `}`, "spec.count", "at most 64 characters"},
 		{"long exponent with zeros", `{"limits":{"cpu":"1e0000000000000000099"}}`, "spec.limits[cpu]", "has 19"},
-		{"other case", `{"Template":{"SPEC":{"Containers":[{"Resources":{"LIMITS":{"cpu":"` + huge + `"}}}]}}}`, "spec.Template.SPEC.Containers[0].Resources.LIMITS[cpu]", "at most 2 digits"},
 		{"escaped key", `{"lim\u0069ts":{"cpu":"` + huge + `"}}`, "spec.limits[cpu]", "at most 2 digits"},
-		{"escaped key in another case", `{"L\u0069mits":{"cpu":"` + huge + `"}}`, "spec.Limits[cpu]", "at most 2 digits"},
-		{"kelvin sign", `{"template":{"spec":{"containers":[{"resources":{"limit\u017f":{"cpu":"` + huge + `"}}}]}}}`, "spec.template.spec.containers[0].resources.limitſ[cpu]", "at most 2 digits"},
 		{"type that contains itself", `{"inner":{"inner":{"limits":{"cpu":"` + huge + `"}}}}`, "spec.inner.inner.limits[cpu]", "at most 2 digits"},
 		{"long list", `{"containers":` + repeated("{}", MaxItems+1) + `}`, "spec.containers", "more than 1000 items"},
 		{"list with a limit of its own", `{"few":["a","b","c","d"]}`, "spec.few", "more than 3 items"},
@@ -70,6 +67,16 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 		{"long time", `{"template":{"metadata":{"creationTimestamp":"` + long + `"}}}`, "spec.template.metadata.creationTimestamp", "at most 253"},
 		{"deep", strings.Repeat(`{"inner":`, 100) + "1" + strings.Repeat("}", 100), "spec" + strings.Repeat(".inner", 64), "more than 64 lists and objects deep"},
 		{"long key", `{"limits":{"` + strings.Repeat("k", 1000) + `":"` + huge + `"}}`, "spec.limits[" + strings.Repeat("k", 63) + "...]", "at most 2 digits"},
+		{"two cases", `{"template":{"spec":{"hostPID":true,"hostpid":false}}}`, "spec.template.spec.hostpid", "differs from hostPID in the same object only by upper and lower case"},
+		{"two cases with others between them", `{"template":{"spec":{"HostPID":true,"containers":[],"unknown":{},"HOSTpid":false}}}`, "spec.template.spec.HOSTpid", "differs from HostPID"},
+		{"two cases of a name without a field", `{"template":{"spec":{"newField":true,"newfield":false}}}`, "spec.template.spec.newfield", "differs from newField"},
+		{"long s", `{"template":{"spec":{"containers":[],"container\u017f":[{}]}}}`, "spec.template.spec.containerſ", "differs from containers"},
+		{"long s without an escape", `{"template":{"spec":{"containerſ":[{}],"containers":[]}}}`, "spec.template.spec.containers", "differs from containerſ"},
+		{"kelvin sign", `{"template":{"spec":{"volumes":[{"di\u212a":1,"dik":2}]}}}`, "spec.template.spec.volumes[0].dik", "differs from diK"},
+		{"twice", `{"few":["a"],"labels":{},"few":["b"]}`, "spec.few", "is set twice in the same object"},
+		{"twice, once with an escape", `{"few":["a"],"f\u0065w":["b"]}`, "spec.few", "is set twice in the same object"},
+		{"twice in a map", `{"labels":{"b":"1","a":"2","b":"3"}}`, "spec.labels[b]", "is set twice in the same object"},
+		{"twice without a type", `{"raw":{"x":{"b":1,"b":2}}}`, "spec.raw.x.b", "is set twice in the same object"},
 		{"many values", `{"raw":` + repeated(repeated("1", 999), 11) + `}`, "", "exceeds the limit of 10000 values"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,6 +101,9 @@ func TestCheckFindsNothing(t *testing.T) {
 		"quantities":                        `{"limits":{"cpu":1,"memory":"2Gi","x":null,"y":"1e99","z":"` + strings.Repeat("9", 64) + `"}}`,
 		"a map with the key limits":         `{"labels":{"limits":"1e2000000000"}}`,
 		"a text that looks like a quantity": `{"raw":{"x":"1e2000000000"},"bytes":"` + strings.Repeat("A", 5000) + `"}`,
+		"keys that differ in case":          `{"labels":{"Team":"a","team":"b"},"raw":{"A":1,"a":2},"limits":{"a/B":1,"a/b":1}}`,
+		"fields that are objects of a map":  `{"template":{"spec":{"nodeSelector":{"s":"a","\u017f":"b","S":"c"}}}}`,
+		"a field in another case":           `{"template":{"spec":{"hostpid":true,"limit\u017f":{"cpu":"1e2000000000"}}}}`,
 		"no JSON":                           `{"limits":{"cpu"`,
 	} {
 		if f := Check([]byte(in), sampleShape, "spec"); f != nil {
@@ -109,7 +119,7 @@ func TestCheckAllocatesNothing(t *testing.T) {
 		if f := Check(in, sampleShape, "spec"); f != nil {
 			t.Fatal(f)
 		}
-	}); n > 10 {
+	}); n > 20 {
 		t.Errorf("%v allocations to check %d bytes", n, len(in))
 	}
 }

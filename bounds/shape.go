@@ -38,7 +38,6 @@ type Shape struct {
 
 // member is a field of an object.
 type member struct {
-	name  []byte
 	shape *Shape
 	max   int  // the field's own limit of items, entries or characters; 0: the general limit of the sort
 	raw   bool // kept as raw JSON and decoded later, into the type that shape describes
@@ -165,7 +164,7 @@ func (all shapes) fields(t reflect.Type, members map[string]*member) {
 		if name == "" {
 			name = f.Name
 		}
-		m := &member{name: []byte(name), shape: all.shapeOf(f.Type)}
+		m := &member{shape: all.shapeOf(f.Type)}
 		if err := all.tagged(m, f.Tag.Get(Tag)); err != nil {
 			panic(fmt.Sprintf("bounds: %s.%s: %v", t, f.Name, err))
 		}

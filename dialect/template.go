@@ -1,11 +1,11 @@
 package dialect
 
 import (
-	"encoding/json"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 )
@@ -36,7 +36,7 @@ func ReadPodTemplate(raw *runtime.RawExtension) (template corev1.PodTemplateSpec
 	if fault := bounds.Check(raw.Raw, bounds.RawShape[corev1.PodTemplateSpec](), ""); fault != nil {
 		return template, fault
 	}
-	err = json.Unmarshal(raw.Raw, &template)
+	err = utiljson.Unmarshal(raw.Raw, &template)
 	return template, err
 }
 
@@ -50,7 +50,7 @@ func TemplateMetadata(raw *runtime.RawExtension) (labels, annotations map[string
 			Annotations map[string]string `json:"annotations"`
 		} `json:"metadata"`
 	}
-	if raw == nil || json.Unmarshal(raw.Raw, &template) != nil {
+	if raw == nil || utiljson.Unmarshal(raw.Raw, &template) != nil {
 		return nil, nil
 	}
 	return template.Metadata.Labels, template.Metadata.Annotations

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -81,7 +82,7 @@ func (s *Settings) originsOf(used []string) string {
 // Origins returns the origins in OriginsAnnotation of a driver's ConfigMap, keyed by the names of the settings.
 func Origins(annotations map[string]string) map[string]string {
 	var origins map[string]string
-	if json.Unmarshal([]byte(annotations[OriginsAnnotation]), &origins) != nil {
+	if utiljson.Unmarshal([]byte(annotations[OriginsAnnotation]), &origins) != nil {
 		return nil
 	}
 	return origins

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -209,7 +210,7 @@ func Recall(stored *statusv1.OperatorDefaults) *Settings {
 		return nil
 	}
 	s := &Settings{}
-	if stored.Settings != "" && json.Unmarshal([]byte(stored.Settings), s) != nil {
+	if stored.Settings != "" && utiljson.Unmarshal([]byte(stored.Settings), s) != nil {
 		s = &Settings{} // somebody edited the status
 	}
 	s.Version = stored.Version

@@ -146,7 +146,7 @@ func FillFields[T any](setting string, own, defaults *T) (*T, []string) {
 	tree := map[string]any{"own": asTree(own)}
 	f.fields(map[string]any{"": tree}, "", "own", setting, asTree(defaults))
 	filled := new(T)
-	if len(f.used) == 0 || json.Unmarshal([]byte(jsonOf(tree["own"])), filled) != nil {
+	if len(f.used) == 0 || utiljson.Unmarshal([]byte(jsonOf(tree["own"])), filled) != nil {
 		return own, nil
 	}
 	return filled, f.used

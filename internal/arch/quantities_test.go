@@ -2,6 +2,8 @@ package arch
 
 import (
 	"go/ast"
+	"path"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -13,23 +15,23 @@ func TestQuantitiesAreReadByOneReader(t *testing.T) {
 		if f.test || isBelow(f.folder, "bounds") {
 			continue
 		}
-		for _, fault := range quantityReaders(f) {
-			t.Errorf("%s: %s: use bounds.Quantity", f.path, fault)
+		for _, use := range usesOf(f, "k8s.io/apimachinery/pkg/api/resource", "ParseQuantity") {
+			t.Errorf("%s: %s: use bounds.Quantity", f.path, use)
 		}
 	}
 }
 
-// quantityReaders returns a message for each use of resource.ParseQuantity in a file.
-func quantityReaders(f file) (found []string) {
-	name := ""
+// usesOf returns each use of the given names of an imported package in a file.
+func usesOf(f file, imported string, names ...string) (found []string) {
+	local := ""
 	for _, spec := range f.syntax.Imports {
-		if imported, _ := strconv.Unquote(spec.Path.Value); imported == "k8s.io/apimachinery/pkg/api/resource" {
-			if name = "resource"; spec.Name != nil {
-				name = spec.Name.Name
+		if unquoted, _ := strconv.Unquote(spec.Path.Value); unquoted == imported {
+			if local = path.Base(imported); spec.Name != nil {
+				local = spec.Name.Name
 			}
 		}
 	}
-	if name == "" {
+	if local == "" {
 		return nil
 	}
 	ast.Inspect(f.syntax, func(node ast.Node) bool {
@@ -37,8 +39,8 @@ func quantityReaders(f file) (found []string) {
 		if !ok {
 			return true
 		}
-		if pkg, ok := selector.X.(*ast.Ident); ok && pkg.Name == name && selector.Sel.Name == "ParseQuantity" {
-			found = append(found, "resource.ParseQuantity")
+		if pkg, ok := selector.X.(*ast.Ident); ok && pkg.Name == local && slices.Contains(names, selector.Sel.Name) {
+			found = append(found, local+"."+selector.Sel.Name)
 		}
 		return true
 	})

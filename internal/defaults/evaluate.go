@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -219,7 +220,7 @@ func mergedFields[T any](m *merger, setting string, base, layer *T) *T {
 			continue
 		}
 		fields := map[string]any{}
-		_ = json.Unmarshal(text, &fields)
+		_ = utiljson.Unmarshal(text, &fields)
 		maps.Copy(tree, fields)
 		if context == layer {
 			for name := range fields {
@@ -228,7 +229,7 @@ func mergedFields[T any](m *merger, setting string, base, layer *T) *T {
 		}
 	}
 	text, err := json.Marshal(tree)
-	if err != nil || json.Unmarshal(text, merged) != nil {
+	if err != nil || utiljson.Unmarshal(text, merged) != nil {
 		return layer // unreachable: both are valid values of the same type
 	}
 	return merged

@@ -34,8 +34,8 @@ func all(now func() config.Configuration) []kind.Kind {
 	}
 }
 
-// object returns an object of a kind with pieces of YAML merged into its manifest.
-func object(t *testing.T, i int, pieces ...string) client.Object {
+// tree returns the manifest of a kind as decoded JSON with pieces of YAML merged into it.
+func tree(t *testing.T, i int, pieces ...string) map[string]any {
 	t.Helper()
 	whole := map[string]any{}
 	for _, piece := range append([]string{manifests[i]}, pieces...) {
@@ -45,7 +45,13 @@ func object(t *testing.T, i int, pieces ...string) client.Object {
 		}
 		fieldtable.Merge(whole, over)
 	}
-	text, err := json.Marshal(whole)
+	return whole
+}
+
+// object returns an object of a kind with pieces of YAML merged into its manifest.
+func object(t *testing.T, i int, pieces ...string) client.Object {
+	t.Helper()
+	text, err := json.Marshal(tree(t, i, pieces...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"path"
@@ -9,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -21,9 +21,16 @@ import (
 // publishedSchema is the part of a schema published by the API server (OpenAPI v3) that shows which fields the API
 // server keeps.
 type publishedSchema struct {
-	Kinds      []schema.GroupVersionKind   `json:"x-kubernetes-group-version-kind"`
+	Kinds      []publishedKind             `json:"x-kubernetes-group-version-kind"`
 	Preserves  bool                        `json:"x-kubernetes-preserve-unknown-fields"`
 	Properties map[string]*publishedSchema `json:"properties"`
+}
+
+// publishedKind is a schema.GroupVersionKind in a published schema. That type has no JSON names.
+type publishedKind struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
 }
 
 // keeps reports whether the API server keeps a field in an object of this schema.
@@ -83,11 +90,11 @@ func missing(text []byte, kind schema.GroupVersionKind, fields []string) (droppe
 			Schemas map[string]*publishedSchema `json:"schemas"`
 		} `json:"components"`
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
+	if err := utiljson.Unmarshal(text, &document); err != nil {
 		return nil, fmt.Errorf("decode the schema of %s: %w", kind.GroupVersion(), err)
 	}
 	for _, d := range document.Components.Schemas {
-		if len(d.Kinds) != 1 || d.Kinds[0] != kind {
+		if len(d.Kinds) != 1 || schema.GroupVersionKind(d.Kinds[0]) != kind {
 			continue
 		}
 		for _, field := range fields {

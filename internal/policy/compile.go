@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -54,8 +56,12 @@ func (p *Policy) Prepare(path *field.Path) (errs field.ErrorList) {
 
 // Parse parses the section policy of a configuration file, and prepares it.
 func Parse(text string) (p Policy, err error) {
-	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
+	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
 		return Policy{}, fmt.Errorf("policy: %w", err)
+	}
+	if strict, err := kjson.UnmarshalStrict(asJSON, &p); err != nil || len(strict) > 0 {
+		return Policy{}, fmt.Errorf("policy: %w", errors.Join(append(strict, err)...))
 	}
 	return p, p.Prepare(field.NewPath("policy")).ToAggregate()
 }

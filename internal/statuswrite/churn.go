@@ -1,8 +1,9 @@
 package statuswrite
 
 import (
-	"encoding/json"
 	"slices"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -30,7 +31,7 @@ func OnlyExecutorChurn(churn kind.ExecutorChurn, plan lifecycle.Plan, patch []by
 		paths = slices.Concat(paths, minorPaths)
 	}
 	var change map[string]any
-	if err := json.Unmarshal(patch, &change); err != nil {
+	if err := utiljson.Unmarshal(patch, &change); err != nil {
 		return false
 	}
 	status, _ := change["status"].(map[string]any)

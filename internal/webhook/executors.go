@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/sparkoperator/spark-operator/bounds"
@@ -58,7 +59,7 @@ func changeExecutor(raw []byte) (before, after []byte, err error) {
 		return nil, nil, fault
 	}
 	pod := &corev1.Pod{}
-	if err := json.Unmarshal(raw, pod); err != nil {
+	if err := utiljson.Unmarshal(raw, pod); err != nil {
 		return nil, nil, fmt.Errorf("the pod cannot be read: %s", bounds.Shorten(err.Error()))
 	}
 	if before, err = json.Marshal(pod); err != nil {

@@ -18,6 +18,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -114,7 +115,7 @@ func relabelled(cfg config.Configuration, labels map[string]string, req admissio
 // metadataOf decodes the metadata of an object. It returns an empty object if it cannot.
 func metadataOf(raw []byte) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
-	if json.Unmarshal(raw, object) != nil {
+	if utiljson.Unmarshal(raw, object) != nil {
 		return &metav1.PartialObjectMetadata{}
 	}
 	return object
@@ -123,7 +124,7 @@ func metadataOf(raw []byte) *metav1.PartialObjectMetadata {
 // review returns the answer for an object with a new or edited spec, in a namespace with the given labels.
 func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels map[string]string, req admission.Request) admission.Response {
 	object := r.Kind.New()
-	if err := json.Unmarshal(req.Object.Raw, object); err != nil {
+	if err := utiljson.Unmarshal(req.Object.Raw, object); err != nil {
 		return refused(req, []*dialect.FieldError{{Field: "metadata", Message: "cannot be read: " + bounds.Shorten(err.Error())}})
 	}
 	if object.GetDeletionTimestamp() != nil || !r.Kind.Selects(cfg, object) || sentinel.Exempt(cfg, r.Kind.Kind.Group, object) {
@@ -152,7 +153,7 @@ func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels 
 // and if the object cannot be decoded.
 func (r *Reviewer) before(req admission.Request) client.Object {
 	old := r.Kind.New()
-	if req.Operation != admissionv1.Update || json.Unmarshal(req.OldObject.Raw, old) != nil {
+	if req.Operation != admissionv1.Update || utiljson.Unmarshal(req.OldObject.Raw, old) != nil {
 		return nil
 	}
 	return old
@@ -170,7 +171,7 @@ func startsNothing(before, after []byte) bool {
 		Spec json.RawMessage `json:"spec"`
 	}
 	var old, edited stored
-	if json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &edited) != nil {
+	if utiljson.Unmarshal(before, &old) != nil || utiljson.Unmarshal(after, &edited) != nil {
 		return false
 	}
 	if bytes.Equal(old.Spec, edited.Spec) {
@@ -185,11 +186,11 @@ func startsNothing(before, after []byte) bool {
 // cutSuspend returns the value of the field suspend of a spec, and all other fields. Some kinds do not have the field;
 // they count as not suspended.
 func cutSuspend(spec json.RawMessage) (suspended bool, others map[string]json.RawMessage, err error) {
-	if err := json.Unmarshal(spec, &others); err != nil {
+	if err := utiljson.Unmarshal(spec, &others); err != nil {
 		return false, nil, err
 	}
 	if field, found := others["suspend"]; found {
-		err = json.Unmarshal(field, &suspended)
+		err = utiljson.Unmarshal(field, &suspended)
 		delete(others, "suspend")
 	}
 	return suspended, others, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
@@ -131,7 +131,7 @@ func (r *reply) WriteHeader(status int) { r.status = status }
 // answer passes a request to the handler next. It rejects a body that is not an AdmissionReview of a supported version.
 func answer(out http.ResponseWriter, req *http.Request, body []byte, next http.Handler) {
 	var review metav1.TypeMeta
-	if err := json.Unmarshal(body, &review); err != nil {
+	if err := utiljson.Unmarshal(body, &review); err != nil {
 		http.Error(out, "the body is not an AdmissionReview: "+err.Error(), http.StatusBadRequest)
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -177,7 +178,7 @@ func readJSON(annotations map[string]string, name string, shape *bounds.Shape, i
 	if fault := bounds.Check([]byte(text), shape, "metadata.annotations["+name+"]"); fault != nil {
 		return fault
 	}
-	if err := json.Unmarshal([]byte(text), into); err != nil {
+	if err := utiljson.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("metadata.annotations[%s]: %s", name, bounds.Shorten(err.Error()))
 	}
 	return nil

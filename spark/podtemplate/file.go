@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -51,6 +52,10 @@ func parseFile(data []byte) (tree any, isJSON bool, err error) {
 	}
 	if err := checkDepth(data); err != nil {
 		return nil, true, err
+	}
+	// The decoder keeps one of two equal names, so nobody could notice them later.
+	if fault := bounds.Check(data, bounds.RawShape[corev1.Pod](), ""); fault != nil {
+		return nil, true, fault
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

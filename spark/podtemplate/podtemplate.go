@@ -137,7 +137,7 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 func misfit(tree map[string]any, into any, why error) string {
 	data, err := json.Marshal(tree)
 	if err == nil {
-		err = json.Unmarshal(data, into)
+		err = utiljson.Unmarshal(data, into)
 	}
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok || wrong.Field == "" {

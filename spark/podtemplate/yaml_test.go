@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // TestScalarsHaveTheTypesOfYAML12 checks the types of scalars against the JSON schema of YAML 1.2 (chapter 10.2 of its
@@ -141,7 +143,7 @@ func TestHostileYAMLIsShortInErrors(t *testing.T) {
 }
 
 // TestDepthIsLimited checks that every reader accepts 100 levels of lists and objects and rejects 101, whatever is
-// inside the innermost one.
+// inside the innermost one. FromFile rejects JSON of more than 64 levels, as Read does.
 func TestDepthIsLimited(t *testing.T) {
 	const says = "is nested more than 100 lists and objects deep; use fewer levels"
 	objects := func(levels int, inner string) string {
@@ -158,7 +160,6 @@ func TestDepthIsLimited(t *testing.T) {
 			for reader, read := range map[string]func(json string) error{
 				"DecodeJSON": func(json string) error { _, err := DecodeJSON([]byte(json)); return err },
 				"Decode":     func(json string) error { _, err := Decode([]byte(json)); return err },
-				"FromFile":   func(json string) error { _, err := FromFile([]byte(json)); return err },
 				"YAML":       func(json string) error { _, err := parseYAML([]byte(json)); return err },
 			} {
 				if err := read(nested(maxDepth, inner)); err != nil {
@@ -168,6 +169,11 @@ func TestDepthIsLimited(t *testing.T) {
 					t.Errorf("%s of %d %s around %q: the error is %v", reader, maxDepth+1, shape, inner, err)
 				}
 			}
+		}
+	}
+	for levels, accepted := range map[int]bool{bounds.MaxDepth: true, bounds.MaxDepth + 1: false} {
+		if _, err := FromFile([]byte(objects(levels, ""))); (err == nil) != accepted {
+			t.Errorf("FromFile of %d objects: %v", levels, err)
 		}
 	}
 	if _, err := Decode([]byte(`{"a": "` + strings.Repeat(`[{\"`, 200) + `"}`)); err != nil {

@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/admit"
@@ -118,7 +118,7 @@ func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal([]byte(text), e.pod); err != nil {
+	if err := utiljson.Unmarshal([]byte(text), e.pod); err != nil {
 		return nil, FieldErrorf("ExecutorTemplate", "is not a pod template: %s", conf.Shorten(err.Error()))
 	}
 	// The driver uses the first container of the template as the Spark container.

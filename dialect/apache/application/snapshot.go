@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -86,7 +87,7 @@ func withoutNulls(status corev1.PodStatus) []byte {
 		return nil // impossible: Kubernetes types marshal
 	}
 	var tree map[string]any
-	if json.Unmarshal(text, &tree) != nil || pruned(tree) == nil {
+	if utiljson.Unmarshal(text, &tree) != nil || pruned(tree) == nil {
 		return nil
 	}
 	if text, err = json.Marshal(tree); err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -72,5 +73,5 @@ func child(tree map[string]any, key string) (map[string]any, bool) {
 func leavesEscalation(container map[string]any) bool {
 	var typed corev1.Container
 	text, err := json.Marshal(container)
-	return err == nil && json.Unmarshal(text, &typed) == nil && dialect.PrivilegeEscalation(typed.SecurityContext) == nil
+	return err == nil && utiljson.Unmarshal(text, &typed) == nil && dialect.PrivilegeEscalation(typed.SecurityContext) == nil
 }

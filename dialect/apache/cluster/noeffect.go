@@ -1,11 +1,11 @@
 package cluster
 
 import (
-	"encoding/json"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -46,7 +46,7 @@ func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.St
 		Replicas            *int32                         `json:"replicas"`
 		PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy"`
 	}
-	if json.Unmarshal(dialect.RawBytes(spec), &written) != nil {
+	if utiljson.Unmarshal(dialect.RawBytes(spec), &written) != nil {
 		return nil // empty, or rejected by standalone.Build
 	}
 	if written.Replicas != nil && *written.Replicas != *built.Spec.Replicas {

@@ -1,10 +1,9 @@
 package cluster
 
 import (
-	"encoding/json"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -60,7 +59,7 @@ func templateWarnings(field string, member *sparkv1.MemberSpec) []string {
 	var statefulSet struct {
 		Template *runtime.RawExtension `json:"template"`
 	}
-	if json.Unmarshal(dialect.RawBytes(member.StatefulSetSpec), &statefulSet) != nil {
+	if utiljson.Unmarshal(dialect.RawBytes(member.StatefulSetSpec), &statefulSet) != nil {
 		return nil // no template, or one that a fault reports
 	}
 	return dialect.TemplateWarnings(field+".statefulSetSpec.template", statefulSet.Template)

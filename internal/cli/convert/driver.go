@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -77,7 +78,7 @@ func driverParts(o launch.Operator, object client.Object) (map[string]string, er
 	}
 	text = localDirectory.ReplaceAll(text, []byte("/var/data/spark-ID"))
 	var pod map[string]any
-	if err := json.Unmarshal(text, &pod); err != nil {
+	if err := utiljson.Unmarshal(text, &pod); err != nil {
 		return nil, err
 	}
 	meta, _ := pod["metadata"].(map[string]any)

@@ -1,12 +1,12 @@
 package convert
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -112,7 +112,7 @@ func effectiveUser(o launch.Operator, app client.Object) (user string) {
 		return imageUser // the comparison of the driver pods returns the error
 	}
 	for part, value := range parts {
-		if strings.HasSuffix(part, ".env[SPARK_USER].value") && json.Unmarshal([]byte(value), &user) == nil {
+		if strings.HasSuffix(part, ".env[SPARK_USER].value") && utiljson.Unmarshal([]byte(value), &user) == nil {
 			return user
 		}
 	}

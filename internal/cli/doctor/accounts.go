@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -111,7 +111,7 @@ func accountInConf(conf map[string]string) string {
 
 func accountInTemplate(raw *runtime.RawExtension) string {
 	var template corev1.PodTemplateSpec
-	if raw == nil || json.Unmarshal(raw.Raw, &template) != nil {
+	if raw == nil || utiljson.Unmarshal(raw.Raw, &template) != nil {
 		return ""
 	}
 	return template.Spec.ServiceAccountName

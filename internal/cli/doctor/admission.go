@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	typedadmissionv1 "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	typeddiscoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
@@ -111,22 +112,27 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 func (d *doctor) checkWanted(ctx context.Context, o *Operator, found []hooks) {
 	var file struct {
 		Webhook struct {
-			BindAddress string
-			Executors   struct{ Webhook bool }
-		}
+			BindAddress string `json:"bindAddress"`
+			Executors   struct {
+				Webhook bool `json:"webhook"`
+			} `json:"executors"`
+		} `json:"webhook"`
 	}
 	core, err := typedcorev1.NewForConfig(d.Config())
 	if err != nil {
 		d.unchecked("admission", err)
 		return
 	}
-	switch stored, err := core.ConfigMaps(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{}); {
+	stored, err := core.ConfigMaps(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
+	switch {
 	case apierrors.IsNotFound(err): // not installed by the chart
 		return
 	case err != nil:
 		d.unchecked("admission", d.Explain(err))
 		return
-	case yaml.Unmarshal([]byte(stored.Data["config.yaml"]), &file) != nil: // the operator itself reports it
+	}
+	asJSON, err := yaml.YAMLToJSON([]byte(stored.Data["config.yaml"]))
+	if err != nil || utiljson.Unmarshal(asJSON, &file) != nil { // the operator itself reports it
 		return
 	}
 	on := file.Webhook.BindAddress != "" && file.Webhook.BindAddress != "0"

@@ -2,12 +2,12 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -115,7 +115,7 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 		text, err := d.Raw(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind.FullName())
 		var found definition
 		if err == nil {
-			err = json.Unmarshal(text, &found)
+			err = utiljson.Unmarshal(text, &found)
 		}
 		switch {
 		case apierrors.IsNotFound(err):

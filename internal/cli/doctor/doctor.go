@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -124,7 +125,7 @@ func (d *doctor) readGroups(ctx context.Context) error {
 		return nil
 	}
 	var list metav1.APIGroupList
-	if err := json.Unmarshal(text, &list); err != nil {
+	if err := utiljson.Unmarshal(text, &list); err != nil {
 		return d.Explain(err)
 	}
 	d.groups = map[string]bool{}

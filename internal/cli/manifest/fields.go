@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -21,7 +22,7 @@ type Differences struct{ Unknown, Missing []string }
 // Compare returns the differences between the fields of a document and the fields of the object's Go type.
 func Compare(d *Document, object client.Object) (diff Differences, err error) {
 	var tree map[string]any
-	if err := json.Unmarshal(d.JSON, &tree); err != nil {
+	if err := utiljson.Unmarshal(d.JSON, &tree); err != nil {
 		return diff, err
 	}
 	root := fieldsOf(reflect.TypeOf(object).Elem())

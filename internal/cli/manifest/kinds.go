@@ -1,13 +1,13 @@
 package manifest
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -40,7 +40,7 @@ func (d *Document) Kind() schema.GroupVersionKind {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	if json.Unmarshal(d.JSON, &head) != nil {
+	if utiljson.Unmarshal(d.JSON, &head) != nil {
 		return schema.GroupVersionKind{}
 	}
 	return schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
@@ -60,7 +60,7 @@ func (d *Document) Object() (client.Object, error) {
 		return nil, &Fault{d.Place("kind"), fmt.Sprintf("%s has no kind %s; the kinds are: %s", kind.GroupVersion(), kind.Kind, strings.Join(kindNames(), ", "))}
 	}
 	object := create()
-	if err := json.Unmarshal(d.JSON, object); err != nil {
+	if err := utiljson.Unmarshal(d.JSON, object); err != nil {
 		return nil, &Fault{d.Place(""), err.Error()}
 	}
 	object.GetObjectKind().SetGroupVersionKind(kind)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -135,7 +136,7 @@ func compare(live, edited client.Object) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(text, &trees[i]); err != nil {
+		if err := utiljson.Unmarshal(text, &trees[i]); err != nil {
 			return nil, err
 		}
 	}

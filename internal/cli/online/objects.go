@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -53,7 +54,7 @@ func printPath(out io.Writer, text []byte, template string) error {
 		return exit.Usagef("-o jsonpath=%s: %v", template, err)
 	}
 	var list any
-	if err := json.Unmarshal(text, &list); err != nil {
+	if err := utiljson.Unmarshal(text, &list); err != nil {
 		return err
 	}
 	if err := path.Execute(out, list); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -97,7 +98,8 @@ func redactFile(name, text string) string {
 	if _, err := podtemplate.ReadYAML([]byte(text)); err != nil && !errors.Is(err, io.EOF) {
 		return conf.Redacted // nobody knows what it contains
 	}
-	if yaml.Unmarshal([]byte(text), &tree) != nil || !redactEnv(tree) {
+	asJSON, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil || utiljson.Unmarshal(asJSON, &tree) != nil || !redactEnv(tree) {
 		return text
 	}
 	shown, err := yaml.Marshal(tree)

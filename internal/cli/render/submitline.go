@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -157,7 +158,7 @@ func localFile(value string, files map[string][]byte) string {
 // without it.
 func withoutMarks(text []byte, marks map[string]string) (template []byte, needed bool, err error) {
 	var pod map[string]any
-	if err := json.Unmarshal(text, &pod); err != nil {
+	if err := utiljson.Unmarshal(text, &pod); err != nil {
 		return nil, false, err
 	}
 	meta, _ := pod["metadata"].(map[string]any)

@@ -21,6 +21,7 @@ import (
 	_ "gocloud.dev/blob/fileblob" // a directory: file://
 	_ "gocloud.dev/blob/s3blob"   // S3 and compatible stores: s3://
 	"gocloud.dev/gcerrors"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
@@ -315,5 +316,5 @@ func (s *objectStore) owns(key, namespace string) bool {
 // recordOf returns the content of an application's annotation.
 func recordOf(app *v1beta2.SparkApplication) (record staged, ok bool) {
 	text := app.Annotations[filesAnnotation]
-	return record, text != "" && json.Unmarshal([]byte(text), &record) == nil
+	return record, text != "" && utiljson.Unmarshal([]byte(text), &record) == nil
 }

@@ -2,13 +2,13 @@ package top
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -66,7 +66,7 @@ func read(ctx context.Context, c *cluster.Client, path string, into any) (missin
 		return "no stages: Spark's REST API does not answer through the API server; the driver may be starting, its web UI may be off " +
 			"(spark.ui.enabled), or a NetworkPolicy may close its port"
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := utiljson.Unmarshal(text, into); err != nil {
 		return fmt.Sprintf("no stages: the answer of Spark's REST API cannot be read: %v", err)
 	}
 	return ""

@@ -2,12 +2,12 @@ package top
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -39,7 +39,7 @@ func readUsage(ctx context.Context, c *cluster.Client, object client.Object) (us
 		return nil, fmt.Sprintf("no values of CPU and memory: %v", c.Explain(err))
 	}
 	var list podMetrics
-	if err := json.Unmarshal(text, &list); err != nil {
+	if err := utiljson.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Sprintf("no values of CPU and memory: the answer of the metrics API cannot be read: %v", err)
 	}
 	usage = map[string]used{}

@@ -6,13 +6,13 @@ package peer
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
@@ -143,7 +143,7 @@ func (k kind) read(value string) (any, error) {
 			return nil, nil
 		}
 		var content any
-		err := json.Unmarshal([]byte(value), &content)
+		err := utiljson.Unmarshal([]byte(value), &content)
 		return content, err
 	}
 	return value, nil

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -64,7 +65,11 @@ func readOverlay(path string) (overlay, error) {
 	if _, err := podtemplate.ReadYAML(data); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
-	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+	asJSON, err := yaml.YAMLToJSONStrict(data)
+	if err == nil {
+		err = utiljson.Unmarshal(asJSON, &file)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
 	if file == nil { // the file is empty
@@ -81,7 +86,7 @@ func asOverlay(c *config.Configuration) (overlay, error) {
 		return nil, err
 	}
 	file := overlay{}
-	return file, json.Unmarshal(data, &file)
+	return file, utiljson.Unmarshal(data, &file)
 }
 
 // parse parses the overlay as a complete configuration file.

@@ -1,0 +1,36 @@
+package arch
+
+import (
+	"slices"
+	"testing"
+)
+
+// insensitive lists decoders that do not distinguish upper and lower case in the names of fields.
+var insensitive = map[string][]string{
+	"encoding/json":    {"Unmarshal", "NewDecoder", "Decoder"},
+	"sigs.k8s.io/yaml": {"Unmarshal", "UnmarshalStrict"},
+	// They decode JSON with encoding/json, or YAML with sigs.k8s.io/yaml.
+	"k8s.io/apimachinery/pkg/util/yaml": {"Unmarshal", "UnmarshalStrict", "NewYAMLOrJSONDecoder", "NewYAMLToJSONDecoder"},
+}
+
+// mayDecode lists the files that may use one of these decoders nevertheless.
+var mayDecode = []string{
+	"spark/podtemplate/file.go", // decodes into maps, where no names of fields are compared, and keeps the text of numbers
+}
+
+// TestDecodersDistinguishCase checks that users' text is decoded as Spark and the API server decode it. A decoder that
+// takes hostpid for hostPID shows the rules of the platform another pod than the one that Spark creates. The check
+// applies to all text, because hardly any text has no user's text in it.
+func TestDecodersDistinguishCase(t *testing.T) {
+	for _, f := range parse(t) {
+		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelow(f.folder, "internal/testkit")
+		if f.test || programs || slices.Contains(mayDecode, f.path) {
+			continue
+		}
+		for imported, names := range insensitive {
+			for _, use := range usesOf(f, imported, names...) {
+				t.Errorf("%s: %s: use Unmarshal of k8s.io/apimachinery/pkg/util/json, which distinguishes upper and lower case", f.path, use)
+			}
+		}
+	}
+}
