@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -63,10 +62,7 @@ func parseFile(data []byte) (tree any, isJSON bool, err error) {
 	return tree, true, err
 }
 
-var (
-	quantityType    = reflect.TypeFor[resource.Quantity]()
-	intOrStringType = reflect.TypeFor[intstr.IntOrString]()
-)
+var quantityType = reflect.TypeFor[resource.Quantity]()
 
 // converter converts the scalars of a tree to the types of their fields.
 type converter struct {
@@ -111,10 +107,6 @@ func scalar(value any, t reflect.Type) any {
 	switch {
 	case t == quantityType:
 		return asText(value)
-	case t == intOrStringType:
-		if number, ok := value.(json.Number); !ok || !wholeNumber.MatchString(number.String()) {
-			return asText(value)
-		}
 	case reflect.PointerTo(t).Implements(unmarshaler):
 	case t.Kind() == reflect.String:
 		return asText(value)
@@ -141,7 +133,7 @@ func asText(value any) any {
 func asBool(value any) any {
 	switch value := value.(type) {
 	case string:
-		switch strings.TrimSpace(value) {
+		switch trimmed(value) {
 		case "true", "True", "TRUE":
 			return true
 		case "false", "False", "FALSE":
@@ -151,7 +143,7 @@ func asBool(value any) any {
 		}
 	case json.Number:
 		if wholeNumber.MatchString(value.String()) {
-			return value != "0"
+			return value != "0" && value != "-0"
 		}
 	}
 	return value
@@ -165,11 +157,16 @@ func asInteger(value any) any {
 	if !ok {
 		return value
 	}
-	if text = strings.TrimSpace(text); text == "" {
+	if text = trimmed(text); text == "" {
 		return nil
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return json.Number(strconv.FormatInt(n, 10))
 	}
 	return value
+}
+
+// trimmed returns a text without the characters at both ends that java.lang.String.trim removes.
+func trimmed(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 }

@@ -41,7 +41,7 @@ func TestFromFile(t *testing.T) {
 		"spec: {containers: [{resources: {limits: {cpu: 2, memory: 1e3}}}]}":            `{"spec":{"containers":[{"resources":{"limits":{"cpu":"2","memory":"1000.0"}}}]}}`,
 		"spec: {containers: [{livenessProbe: {tcpSocket: {port: 80}}}]}":                `{"spec":{"containers":[{"livenessProbe":{"tcpSocket":{"port":80}}}]}}`,
 		"spec: {containers: [{livenessProbe: {tcpSocket: {port: '80'}}}]}":              `{"spec":{"containers":[{"livenessProbe":{"tcpSocket":{"port":"80"}}}]}}`,
-		"spec: {containers: [{livenessProbe: {tcpSocket: {port: 8.5}}}]}":               `{"spec":{"containers":[{"livenessProbe":{"tcpSocket":{"port":"8.5"}}}]}}`,
+		"spec: {containers: [{livenessProbe: {tcpSocket: {port: 8.5}}}]}":               `{"spec":{"containers":[{"livenessProbe":{"tcpSocket":{"port":8.5}}}]}}`,
 		"spec: {later: {a: yes, b: 010, c: 7, d: 1.50, e: true, f: ~, g: [1e3]}}":       `{"spec":{"later":{"a":"yes","b":"010","c":7,"d":1.5,"e":true,"f":"~","g":[1000.0]}}}`,
 		"spec: {later: {a: .inf, b: -.inf, c: .nan, d: -0, e: !!int '8', f: !!null x}}": `{"spec":{"later":{"a":"Infinity","b":"-Infinity","c":"NaN","d":0,"e":8,"f":null}}}`,
 		"# a\n%YAML 1.2\n---\nspec: {nodeName: y}\n...\n":                               `{"spec":{"nodeName":"y"}}`,

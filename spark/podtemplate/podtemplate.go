@@ -14,7 +14,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/bounds"
@@ -49,8 +48,8 @@ func Read(data []byte) (Template, error) {
 		return t, errors.New("should be a Pod or a PodTemplateSpec, but has another kind")
 	}
 	delete(tree, "status")
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, t.Pod); err != nil {
-		return t, fmt.Errorf("is not a pod template: %s", conf.Shorten(misfit(tree, &corev1.Pod{}, err)))
+	if err := convert(tree, t.Pod); err != nil {
+		return t, fmt.Errorf("is not a pod template: %s", conf.Shorten(err.Error()))
 	}
 	t.Extra, _ = unknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
 	t.dropMeta()
@@ -124,30 +123,30 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 	if err != nil {
 		return into, nil, unreadable("cannot be read", err)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, into); err != nil {
-		return into, nil, fmt.Errorf("cannot be read: %s", conf.Shorten(misfit(tree, new(T), err)))
+	if err := convert(tree, into); err != nil {
+		return into, nil, fmt.Errorf("cannot be read: %s", conf.Shorten(err.Error()))
 	}
 	extra, _ := unknownFields(tree, reflect.TypeFor[T]()).(map[string]any)
 	return into, extra, nil
 }
 
-// misfit returns the message for a tree that cannot be converted to a Go type. The message names the first field of the
-// tree that does not fit the type. The parameter `into` is an empty value of the type. The parameter `why` is the error
-// of the failed conversion; misfit returns its text if it finds no such field.
-func misfit(tree map[string]any, into any, why error) string {
+// convert converts a tree to a Go type. The parameter `into` points to an empty value of the type. The error names the
+// first field of the tree that does not fit the type. Kubernetes' own converter of trees is not used, because it cuts off
+// the high digits of integers that are too large.
+func convert(tree map[string]any, into any) error {
 	data, err := json.Marshal(tree)
 	if err == nil {
 		err = utiljson.Unmarshal(data, into)
 	}
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok || wrong.Field == "" {
-		return why.Error()
+		return err
 	}
 	kind := map[reflect.Kind]string{
 		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.String: "text", reflect.Bool: "true or false",
 		reflect.Int32: "a whole number", reflect.Int64: "a whole number",
 	}[wrong.Type.Kind()]
-	return fmt.Sprintf("%s should be %s, but is %s", wrong.Field, cmp.Or(kind, "a "+wrong.Type.String()), wrong.Value)
+	return fmt.Errorf("%s should be %s, but is %s", wrong.Field, cmp.Or(kind, "a "+wrong.Type.String()), wrong.Value)
 }
 
 func unreadable(what string, err error) error {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/test/record"
 	"github.com/sparkoperator/spark-operator/test/record/submitter"
+	"github.com/sparkoperator/spark-operator/test/record/templates"
 )
 
 const (
@@ -78,6 +79,48 @@ func TestLiveCasesMatchTheirRecordings(t *testing.T) {
 		})
 	}
 	t.Logf("%.1f CPU-seconds a spark-submit", cpu.Seconds()/float64(max(len(live), 1)))
+}
+
+// TestTemplatesMatchTheirRecordings reads generated pod templates with the Kubernetes client of the Spark image and
+// compares the pods with the recordings. By default it reads one template in ten.
+func TestTemplatesMatchTheirRecordings(t *testing.T) {
+	recordings, err := templates.Load(filepath.Join(root, "spark/podtemplate/testdata/spark.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := 10
+	if os.Getenv("RECORDED") == "all" {
+		step = 1
+	}
+	var read []templates.Template
+	var want []templates.Recording
+	for i, template := range templates.All() {
+		if i%step == 0 && i < len(recordings) {
+			read, want = append(read, template), append(want, recordings[i])
+		}
+	}
+	machine, err := submitter.New(t.Context(), version, sparkImage(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := machine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var stderr bytes.Buffer
+	got, err := machine.Templates(t.Context(), read, &stderr)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	for i, parsed := range got {
+		recorded, ok := want[i].Of(version)
+		if !ok || want[i].Text != read[i].Text || !templates.Same(parsed, recorded) {
+			t.Errorf("%s: Spark makes %s %s of it, but %s %s is recorded; run make record ARGS=-templates=spark/podtemplate/testdata/spark.json.gz",
+				read[i].Name, parsed.Pod, parsed.Error, recorded.Pod, recorded.Error)
+		}
+	}
+	t.Logf("%d templates", len(got))
 }
 
 // text returns a recording as lines, so that differences are readable.

@@ -21,10 +21,12 @@ import (
 
 	"github.com/sparkoperator/spark-operator/test/record"
 	"github.com/sparkoperator/spark-operator/test/record/submitter"
+	"github.com/sparkoperator/spark-operator/test/record/templates"
 )
 
 type options struct {
 	cases, recordings, log string
+	templates              string
 	plain, own, check, new bool
 	images                 map[string]string // archives, keyed by version
 	only                   []string          // names of cases
@@ -39,6 +41,7 @@ func main() {
 	flag.BoolVar(&o.own, "own-classes", false, "load Spark's classes again for every case")
 	flag.BoolVar(&o.check, "check", false, "write nothing, run the cases in reverse order, and fail if a recording differs")
 	flag.BoolVar(&o.new, "new", false, "record only new cases and cases that have changed since their recording")
+	flag.StringVar(&o.templates, "templates", "", "record into this file what Spark makes of the generated pod templates, instead of the cases")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: record [FLAG...] VERSION=IMAGE.tar... [CASE...]")
 		flag.PrintDefaults()
@@ -62,6 +65,9 @@ func main() {
 func run(ctx context.Context, o options) error {
 	if len(o.images) == 0 {
 		return errors.New("no Spark version: add an argument VERSION=IMAGE.tar")
+	}
+	if o.templates != "" {
+		return o.recordTemplates(ctx)
 	}
 	cases, err := record.Cases(o.cases)
 	if err != nil {
@@ -96,6 +102,26 @@ func run(ctx context.Context, o options) error {
 		return fmt.Errorf("%d recordings differ from what spark-submit sends: record them again without -check", differ)
 	}
 	return nil
+}
+
+// recordTemplates records what each Spark version makes of the generated pod templates.
+func (o options) recordTemplates(ctx context.Context) error {
+	parsed := map[string][]templates.Parsed{}
+	for version, archive := range o.images {
+		m, err := submitter.New(ctx, version, archive)
+		if err != nil {
+			return err
+		}
+		log, err := o.logFile(version)
+		if err == nil {
+			parsed[version], err = m.Templates(ctx, templates.All(), log)
+			err = errors.Join(err, log.Close())
+		}
+		if err = errors.Join(err, m.Close()); err != nil {
+			return fmt.Errorf("spark %s: %w", version, err)
+		}
+	}
+	return templates.Save(o.templates, parsed)
 }
 
 // removeStale removes the recordings of cases that no longer exist.

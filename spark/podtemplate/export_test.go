@@ -1,0 +1,4 @@
+package podtemplate
+
+// UnknownFields is unknownFields for external tests.
+var UnknownFields = unknownFields
