@@ -12,11 +12,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	typedadmissionv1 "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	typeddiscoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -131,8 +129,7 @@ func (d *doctor) checkWanted(ctx context.Context, o *Operator, found []hooks) {
 		d.unchecked("admission", d.Explain(err))
 		return
 	}
-	asJSON, err := yaml.YAMLToJSON([]byte(stored.Data["config.yaml"]))
-	if err != nil || utiljson.Unmarshal(asJSON, &file) != nil { // the operator itself reports it
+	if readYAML(stored.Data["config.yaml"], &file) != nil { // the operator itself reports it
 		return
 	}
 	on := file.Webhook.BindAddress != "" && file.Webhook.BindAddress != "0"

@@ -9,10 +9,20 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/yaml"
 )
+
+// readYAML decodes a YAML text case-sensitively.
+func readYAML(text string, into any) error {
+	asJSON, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return err
+	}
+	return utiljson.Unmarshal(asJSON, into)
+}
 
 // settings are the fields of the operator's configuration file that doctor reads.
 type settings struct {
@@ -41,7 +51,7 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 	file, err := core.ConfigMaps(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 	var found settings
 	if err == nil {
-		err = yaml.Unmarshal([]byte(file.Data["config.yaml"]), &found)
+		err = readYAML(file.Data["config.yaml"], &found)
 	}
 	switch {
 	case apierrors.IsNotFound(err): // installed without the chart
