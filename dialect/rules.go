@@ -2,6 +2,8 @@ package dialect
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +34,8 @@ type Subject struct {
 	Workers func() Workers
 	// PriorityClasses are priority classes that the custom resource names for objects other than pods.
 	PriorityClasses []FieldValue
+	// Services describe the annotations of the Service that a driver has by its Spark configuration (DriverServices).
+	Services []Exposing
 }
 
 // FieldValue is a value, and the field of the custom resource that sets it.
@@ -103,6 +107,21 @@ const (
 	keyMaximum          = "spark.dynamicAllocation.maxExecutors"
 	keyStreamingMaximum = "spark.streaming.dynamicAllocation.maxExecutors"
 )
+
+// serviceKey is the prefix of keys that annotate the driver's Service.
+const serviceKey = "spark.kubernetes.driver.service.annotation."
+
+// DriverServices returns the annotations of the driver's Service that sparkConf sets. It reads the map of the custom
+// resource and not the whole configuration, because rules judge them in every review.
+func DriverServices(sparkConf map[string]string) (all []Exposing) {
+	for key, value := range sparkConf {
+		if name, ok := strings.CutPrefix(key, serviceKey); ok {
+			all = append(all, Exposing{Kind: ServiceKind, Annotations: map[string]string{name: value}, AnnotationsField: "spec.sparkConf[" + key + "]"})
+		}
+	}
+	slices.SortFunc(all, func(a, b Exposing) int { return strings.Compare(a.AnnotationsField, b.AnnotationsField) })
+	return all
+}
 
 // ServiceFaults returns a fault for each rule that the annotations of a Service break. The argument rules may be nil.
 func ServiceFaults(rules Rules, field string, annotations map[string]string) []*FieldError {

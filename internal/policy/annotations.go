@@ -74,16 +74,3 @@ func annotationField(asked *dialect.Exposing, key string) string {
 	}
 	return asked.AnnotationsField + "[" + key + "]"
 }
-
-// serviceKey is the prefix of keys that annotate the driver's Service.
-const serviceKey = "spark.kubernetes.driver.service.annotation."
-
-// serviceAnnotations returns the annotations of the driver's Service, which the Spark configuration sets.
-func serviceAnnotations(subject *dialect.Subject) (all []dialect.Exposing) {
-	for _, setting := range subject.Settings() {
-		if key, ok := strings.CutPrefix(setting.Key, serviceKey); ok && setting.Field != "" {
-			all = append(all, dialect.Exposing{Kind: dialect.ServiceKind, Annotations: map[string]string{key: setting.Value}, AnnotationsField: setting.Field})
-		}
-	}
-	return all
-}

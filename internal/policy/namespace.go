@@ -42,9 +42,8 @@ func (p Policy) For(namespaceLabels map[string]string) dialect.Rules {
 // Faults returns a fault for each rule that the custom resource breaks.
 func (n *namespace) Faults(subject *dialect.Subject) []*dialect.FieldError {
 	r := refusals{server: n.server}
-	services := serviceAnnotations(subject)
-	for i := range services {
-		r.faults = append(r.faults, n.ExposureFaults(&services[i])...)
+	for i := range subject.Services {
+		r.faults = append(r.faults, n.ExposureFaults(&subject.Services[i])...)
 	}
 	whole := *subject
 	whole.Pods = sync.OnceValues(subject.Pods)

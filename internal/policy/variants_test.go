@@ -79,16 +79,18 @@ func TestSettingsThatCircumventedRules(t *testing.T) {
 		"a host in a fragment":              {`repositories: {allowed: ["https://*.example.com/m2"]}`, "spark.jars.repositories", "https://evil.org#.example.com/m2", `the repository "https://evil.org#`},
 		"a user before another host":        {`repositories: {allowed: ["https://maven.example.com*"]}`, "spark.jars.repositories", "https://maven.example.com@evil.org", `the repository "https://maven.example.com@evil.org"`},
 		"a host of the driver's Service": {`ingress: {hosts: {allowed: ["*.a.org"]}}`, "spark.kubernetes.driver.service.annotation.external-dns.alpha.kubernetes.io/hostname", "ui.a.org,bank.org",
-			`spec.x[external-dns.alpha.kubernetes.io/hostname]: the host "bank.org" is not allowed by the rule ingress.hosts of the policy p; allowed are: *.a.org`},
+			`spec.sparkConf[spark.kubernetes.driver.service.annotation.external-dns.alpha.kubernetes.io/hostname]: the host "bank.org" is not allowed by the rule ingress.hosts of the policy p; allowed are: *.a.org`},
 		"configuration on the driver's Service": {`{}`, "spark.kubernetes.driver.service.annotation.getambassador.io/config", "x",
-			`spec.x[getambassador.io/config]: a snippet, which can read the credentials of the ingress controller, is not allowed by the operator's setting policy.allowSnippetAnnotations`},
+			`spec.sparkConf[spark.kubernetes.driver.service.annotation.getambassador.io/config]: a snippet, which can read the credentials of the ingress controller, is not allowed by the operator's setting policy.allowSnippetAnnotations`},
 	} {
 		rule := strings.Trim(c.rule, "{}")
 		if rule != "" {
 			rule = ", " + c.rule
 		}
 		set := dialect.Setting{Key: c.key, Value: c.value, Field: "spec.x"}
-		got := texts(prepared(t, `{rules: [{name: p`+rule+`}]}`).For(nil).Faults(subject(t, plainPod, set)))
+		of := subject(t, plainPod, set)
+		of.Services = dialect.DriverServices(map[string]string{c.key: c.value})
+		got := texts(prepared(t, `{rules: [{name: p`+rule+`}]}`).For(nil).Faults(of))
 		if len(got) != 1 || !strings.Contains(got[0], c.want) {
 			t.Errorf("%s: %q, want %s", name, got, c.want)
 		}

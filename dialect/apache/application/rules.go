@@ -31,7 +31,8 @@ func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, n
 			pods, err := a.builtPods(app, attempt, now, objects, submitter)
 			return pods, dialect.AsFaults(err)
 		},
-		Workers: func() dialect.Workers { return workers(app) },
+		Workers:  func() dialect.Workers { return workers(app) },
+		Services: dialect.DriverServices(app.Spec.SparkConf),
 	})
 	for _, d := range exposedEntries(&app.Spec) {
 		faults = append(faults, a.exposureFaults(d)...)

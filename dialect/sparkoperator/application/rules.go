@@ -31,7 +31,11 @@ func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now ti
 			pods, err := d.builtPods(app, attempt, now, objects, submitter)
 			return pods, dialect.AsFaults(err)
 		},
-		Workers: func() dialect.Workers { return workers(app) },
+		Workers:  func() dialect.Workers { return workers(app) },
+		Services: dialect.DriverServices(app.Spec.SparkConf),
+	}
+	if annotations := app.Spec.Driver.ServiceAnnotations; len(annotations) > 0 {
+		subject.Services = append(subject.Services, dialect.Exposing{Kind: dialect.ServiceKind, Annotations: annotations, AnnotationsField: "spec.driver.serviceAnnotations"})
 	}
 	if batch := app.Spec.BatchSchedulerOptions; batch != nil {
 		subject.PriorityClasses = []dialect.FieldValue{{Field: "spec.batchSchedulerOptions.priorityClassName", Value: sparkoperator.StringValue(batch.PriorityClassName)}}

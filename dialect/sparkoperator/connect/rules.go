@@ -20,7 +20,8 @@ func (c Connects) ruleFaults(sc *v1alpha1.SparkConnect, objects connect.Objects)
 			pods, err := c.pods(sc, objects)
 			return pods, dialect.AsFaults(err)
 		},
-		Workers: func() dialect.Workers { return workers(sc) },
+		Workers:  func() dialect.Workers { return workers(sc) },
+		Services: dialect.DriverServices(sc.Spec.SparkConf),
 	})
 	return append(faults, c.exposure(sc, connect.ServiceName(sc.Name, sc.Spec.Server.Service)).Refused...)
 }
