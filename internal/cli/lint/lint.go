@@ -183,6 +183,13 @@ func warnings(o launch.Operator, object client.Object) []string {
 	if err != nil {
 		return nil // a fault, which is reported
 	}
+	if launched.Why != "" { // nothing is launched yet: the object is held or suspended
+		review, err := o.Review(object)
+		if err != nil {
+			return nil
+		}
+		launched.Warnings = append(launched.Warnings, review.Warnings...)
+	}
 	var found []string
 	for _, warning := range launched.Warnings {
 		// A condition names the same field as users write it.
