@@ -56,11 +56,17 @@ func (l *Leadership) End() {
 // context, which ends with the term, and must call the function `done` after its last request.
 func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), leads bool) {
 	t := l.current()
-	if t == nil || !t.lasts() {
+	if !l.Leads() {
 		return ctx, func() {}, false
 	}
 	ctx, done = t.within(ctx)
 	return ctx, done, true
+}
+
+// Leads reports whether a term lasts.
+func (l *Leadership) Leads() bool {
+	t := l.current()
+	return t != nil && t.lasts()
 }
 
 func (l *Leadership) current() *term {

@@ -15,7 +15,7 @@ func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const length = 10 * time.Second
 		sent := 0
-		transport := Gate(roundTrip(func(*http.Request) (*http.Response, error) {
+		transport := Gate(nil)(roundTrip(func(*http.Request) (*http.Response, error) {
 			sent++
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 		}))

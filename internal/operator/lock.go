@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -27,7 +28,16 @@ type lock struct {
 	resourcelock.Interface
 	term time.Duration // leaderElection.renewDeadline; the elector does not give up before this time
 	lead lease.Leadership
+	// read is the holder according to the last read or write of the lease that succeeded. Only the elector's goroutine
+	// uses it.
+	read string
+	// beforeRelease is called before this replica gives its lease up, while its term still lasts; nil if there is
+	// nothing to do.
+	beforeRelease func()
 }
+
+// errNotHolder is the error of a release of a lease that another replica holds.
+var errNotHolder = errors.New("another replica holds the lease, so it is not released")
 
 // newLock returns the lock of an operator, or nil if leader election is off. The lock can be used only after a call of
 // connect.
@@ -65,8 +75,10 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 // machine's clock may have stopped for a time.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	if err == nil && record.HolderIdentity != l.Identity() {
-		l.lead.End()
+	if err == nil {
+		if l.read = record.HolderIdentity; l.read != l.Identity() {
+			l.lead.End()
+		}
 	}
 	return record, raw, err
 }
@@ -75,17 +87,38 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 // replica. The extension is measured from before the request. The other replicas measure from the time when they see
 // the renewal, which is later, so this replica's term ends first. If the write releases the lease, the term ends before
 // the request.
+//
+// The elector releases the lease when it gives up. It reads the lease first, but then compares the holder that it
+// observed before. After a long stop of the process, the read shows the next leader, and the release would take the
+// lease from it. Therefore write refuses a release unless the last read showed this replica as the holder. If another
+// replica writes the lease after that read, the API server refuses the release, because it has the version of the read.
 func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
 	if record.HolderIdentity != l.Identity() {
+		if l.read != l.Identity() {
+			l.lead.End()
+			return errNotHolder
+		}
+		if l.beforeRelease != nil {
+			l.beforeRelease()
+		}
 		l.lead.End()
 		return send()
 	}
 	begun := time.Now()
 	err := send()
 	if err == nil {
+		l.read = record.HolderIdentity
 		l.lead.Extend(begun.Add(l.term))
 	}
 	return err
+}
+
+// RecordEvent implements resourcelock.Interface. The elector reports the end of its leadership after the term, when no
+// Event may leave any more; the log and the lease itself show it.
+func (l *lock) RecordEvent(text string) {
+	if l.lead.Leads() {
+		l.Interface.RecordEvent(text)
+	}
 }
 
 // terms returns the terms in which this replica leads, or nil if leader election is off.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -105,9 +106,9 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		return nil, err
 	}
 	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
-	rc := unlimited(env.Rest)
+	rc, lock := unlimited(env.Rest), newLock(cfg)
 	rc.Wrap(transport.Shedding)
-	rc.Wrap(lease.Gate)
+	rc.Wrap(lease.Gate(lock.terms()))
 	rc.Wrap(metrics.Transport)
 	rc.Wrap(access.Transport)
 	traces, err := newTraces(cfg.Tracing, env, metrics)
@@ -115,7 +116,6 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		return nil, err
 	}
 	rc.Wrap(traces.Transport)
-	lock := newLock(cfg)
 	hangs := watchdog.New(env.Log.WithName("watchdog"), env.CPU, env.Hogs)
 	watches := access.New(scheme, env.Log.WithName("namespaces"), metrics.Unwatched)
 	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs, watches))
@@ -160,11 +160,18 @@ func (op *Operator) Start(ctx context.Context) error {
 	recording, finish := context.WithCancel(context.WithoutCancel(ctx))
 	written := make(chan error, 1)
 	go func() { written <- op.recorder.Start(recording) }()
+	drained := sync.OnceValue(func() error {
+		finish()
+		return <-written
+	})
+	if op.lock != nil {
+		// No Event leaves after the term, which ends with the release of the lease. At that time no pass is left.
+		op.lock.beforeRelease = func() { _ = drained() }
+	}
 	reviewed := op.serveWebhook(running, stop)
 	err := op.Manager.Start(running)
 	stop()
-	finish()
-	return errors.Join(err, <-written, reviewed(), op.traces.Close())
+	return errors.Join(err, drained(), reviewed(), op.traces.Close())
 }
 
 // unlimited returns a copy of a client configuration without rate limits. It leaves the content type unset, so that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
 // Component is the source component of the operator's Events.
@@ -189,9 +191,9 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 }
 
 // worthRetrying reports whether a later try may succeed. It returns false for a rejection, for example because the
-// namespace is terminating or a right is missing.
+// namespace is terminating or a right is missing, and after this replica's term as the leader.
 func worthRetrying(err error) bool {
-	return !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err)
+	return !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) && !errors.Is(err, lease.ErrOver)
 }
 
 func (r *Recorder) store(ctx context.Context, event *corev1.Event) error {
