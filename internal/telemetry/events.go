@@ -197,8 +197,7 @@ func worthRetrying(err error) bool {
 }
 
 func (r *Recorder) store(ctx context.Context, event *corev1.Event) error {
-	err := r.writer.Create(ctx, event.DeepCopy())
-	if !apierrors.IsAlreadyExists(err) {
+	if err := r.writer.Create(ctx, event.DeepCopy()); !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	var stored corev1.Event
@@ -215,6 +214,5 @@ func (r *Recorder) store(ctx context.Context, event *corev1.Event) error {
 func (r *Recorder) drop(event *corev1.Event, err error) {
 	r.metrics.EventDropped()
 	ref := event.InvolvedObject
-	r.log.Info("Dropped an event", "object", types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name},
-		"kind", ref.Kind, "reason", event.Reason, "cause", err.Error())
+	r.log.Info("Dropped an event", "object", types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, "kind", ref.Kind, "reason", event.Reason, "cause", err.Error())
 }
