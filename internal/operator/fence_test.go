@@ -243,7 +243,7 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 		}
 	}
 	outside("before the term")
-	op.lock.lead.Extend(time.Now().Add(time.Hour))
+	op.lock.Lead.Extend(time.Now().Add(time.Hour))
 	event("during the term")
 	testkit.Wait(t, "the Event to leave", func(context.Context) error {
 		for _, sent := range writes.take() {
@@ -256,7 +256,7 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 	if refused := sendAll(); refused != 0 || len(writes.take()) < each {
 		t.Errorf("during the term %d writes were refused", refused)
 	}
-	op.lock.lead.End()
+	op.lock.Lead.End()
 	for i := range 50 {
 		event(fmt.Sprint("after the term ", i))
 	}

@@ -142,14 +142,14 @@ func TestLock(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &someLock{}
-				l := &lock{Interface: inner, term: term}
-				if _, _, given := l.lead.Begin(t.Context()); given {
+				l := &lock{lease.Lock{Interface: inner, Term: term}}
+				if _, _, given := l.Lead.Begin(t.Context()); given {
 					t.Error("a pass may begin before this replica holds the lease")
 				}
 				if err := l.Create(t.Context(), mine); err != nil {
 					t.Fatal(err)
 				}
-				pass, done, given := l.lead.Begin(t.Context())
+				pass, done, given := l.Lead.Begin(t.Context())
 				if !given {
 					t.Fatal("no pass may begin although this replica has just created the lease")
 				}
@@ -162,7 +162,7 @@ func TestLock(t *testing.T) {
 				if c.want > 0 {
 					time.Sleep(c.want - 1)
 					synctest.Wait()
-					_, done, given := l.lead.Begin(t.Context())
+					_, done, given := l.Lead.Begin(t.Context())
 					done()
 					if !given || pass.Err() != nil {
 						t.Errorf("lost after %s", time.Since(began))
@@ -172,7 +172,7 @@ func TestLock(t *testing.T) {
 				if lost := errors.Is(context.Cause(pass), lease.ErrOver); !lost || time.Since(began) != c.want {
 					t.Errorf("lost %t after %s, want after %s", lost, time.Since(began), c.want)
 				}
-				if _, _, given := l.lead.Begin(t.Context()); given {
+				if _, _, given := l.Lead.Begin(t.Context()); given {
 					t.Error("a pass may begin after the lease is lost")
 				}
 
@@ -182,12 +182,12 @@ func TestLock(t *testing.T) {
 				if err := l.Update(t.Context(), mine); err != nil {
 					t.Fatal(err)
 				}
-				_, done, given = l.lead.Begin(t.Context())
+				_, done, given = l.Lead.Begin(t.Context())
 				done()
 				if !given || pass.Err() == nil {
 					t.Errorf("renewed after the lease was lost: a new pass may begin: %t, the old pass has ended: %t", given, pass.Err() != nil)
 				}
-				l.lead.End() // stops the timer, for which synctest would wait
+				l.Lead.End() // stops the timer, for which synctest would wait
 			})
 		})
 	}
@@ -264,7 +264,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		return nil
 	})
 	lasts := func() bool {
-		_, done, given := only.op.lock.lead.Begin(t.Context())
+		_, done, given := only.op.lock.Lead.Begin(t.Context())
 		done()
 		return given
 	}

@@ -1,12 +1,7 @@
 package operator
 
 import (
-	"context"
-	"errors"
-	"time"
-
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/leaderelection"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
@@ -21,23 +16,8 @@ func (op *Operator) stopAsked() bool {
 	return until != nil && (*until).Err() != nil
 }
 
-// lock is the lock of the leader election. It also records until when this replica holds the lease, so that passes can
-// end in time. The elector alone is not enough, because its only reaction to a lost lease is to stop the manager. That
-// happens too late if the process was suspended, and does not end the passes if the manager is already stopping.
-type lock struct {
-	resourcelock.Interface
-	term time.Duration // leaderElection.renewDeadline; the elector does not give up before this time
-	lead lease.Leadership
-	// read is the holder according to the last read or write of the lease that succeeded. Only the elector's goroutine
-	// uses it.
-	read string
-	// beforeRelease is called before this replica gives its lease up, while its term still lasts; nil if there is
-	// nothing to do.
-	beforeRelease func()
-}
-
-// errNotHolder is the error of a release of a lease that another replica holds.
-var errNotHolder = errors.New("another replica holds the lease, so it is not released")
+// lock is the lock of the leader election.
+type lock struct{ lease.Lock }
 
 // newLock returns the lock of an operator, or nil if leader election is off. The lock can be used only after a call of
 // connect.
@@ -45,7 +25,7 @@ func newLock(cfg config.Configuration) *lock {
 	if !*cfg.LeaderElection.Enabled {
 		return nil
 	}
-	return &lock{term: cfg.LeaderElection.RenewDeadline.Duration}
+	return &lock{lease.Lock{Term: cfg.LeaderElection.RenewDeadline.Duration}}
 }
 
 // connect creates the underlying lock as the manager would create it. The creation changes the configuration that it
@@ -55,70 +35,9 @@ func (l *lock) connect(rc *rest.Config, events recorder.Provider, election confi
 		return nil
 	}
 	l.Interface, err = leaderelection.NewResourceLock(rest.CopyConfig(rc), events, leaderelection.Options{
-		LeaderElection: true, LeaderElectionNamespace: election.Namespace, LeaderElectionID: election.LeaseName, RenewDeadline: l.term,
+		LeaderElection: true, LeaderElectionNamespace: election.Namespace, LeaderElectionID: election.LeaseName, RenewDeadline: l.Term,
 	})
 	return err
-}
-
-// Create implements resourcelock.Interface.
-func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
-}
-
-// Update implements resourcelock.Interface.
-func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
-}
-
-// Get implements resourcelock.Interface. The elector calls Get after a failed renewal. If another replica holds the
-// lease, Get ends this replica's term at once and does not wait for the computed end of the term, because this
-// machine's clock may have stopped for a time.
-func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	record, raw, err := l.Interface.Get(ctx)
-	if err == nil {
-		if l.read = record.HolderIdentity; l.read != l.Identity() {
-			l.lead.End()
-		}
-	}
-	return record, raw, err
-}
-
-// write calls the function send to write the lease. If this write renews the lease, it extends the term of this
-// replica. The extension is measured from before the request. The other replicas measure from the time when they see
-// the renewal, which is later, so this replica's term ends first. If the write releases the lease, the term ends before
-// the request.
-//
-// The elector releases the lease when it gives up. It reads the lease first, but then compares the holder that it
-// observed before. After a long stop of the process, the read shows the next leader, and the release would take the
-// lease from it. Therefore write refuses a release unless the last read showed this replica as the holder. If another
-// replica writes the lease after that read, the API server refuses the release, because it has the version of the read.
-func (l *lock) write(record resourcelock.LeaderElectionRecord, send func() error) error {
-	if record.HolderIdentity != l.Identity() {
-		if l.read != l.Identity() {
-			l.lead.End()
-			return errNotHolder
-		}
-		if l.beforeRelease != nil {
-			l.beforeRelease()
-		}
-		l.lead.End()
-		return send()
-	}
-	begun := time.Now()
-	err := send()
-	if err == nil {
-		l.read = record.HolderIdentity
-		l.lead.Extend(begun.Add(l.term))
-	}
-	return err
-}
-
-// RecordEvent implements resourcelock.Interface. The elector reports the end of its leadership after the term, when no
-// Event may leave any more; the log and the lease itself show it.
-func (l *lock) RecordEvent(text string) {
-	if l.lead.Leads() {
-		l.Interface.RecordEvent(text)
-	}
 }
 
 // terms returns the terms in which this replica leads, or nil if leader election is off.
@@ -126,5 +45,5 @@ func (l *lock) terms() *lease.Leadership {
 	if l == nil {
 		return nil
 	}
-	return &l.lead
+	return &l.Lead
 }

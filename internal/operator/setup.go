@@ -166,7 +166,7 @@ func (op *Operator) Start(ctx context.Context) error {
 	})
 	if op.lock != nil {
 		// No Event leaves after the term, which ends with the release of the lease. At that time no pass is left.
-		op.lock.beforeRelease = func() { _ = drained() }
+		op.lock.BeforeRelease = func() { _ = drained() }
 	}
 	reviewed := op.serveWebhook(running, stop)
 	err := op.Manager.Start(running)
