@@ -44,27 +44,11 @@ func Merge(settings []Setting, pods []Pod) Merged {
 	for _, s := range settings {
 		m.fields[s.Key] = s.Field
 	}
-	// The loop also visits the settings that it adds.
-	for i := 0; i < len(m.Settings); i++ {
-		s := m.Settings[i]
-		driver := strings.HasPrefix(s.Key, "spark.driver.")
-		name, variable := strings.CutPrefix(s.Key, "spark.executorEnv.")
-		switch {
-		case s.Field == "":
-		case strings.HasSuffix(s.Key, "JavaOptions") && (driver || strings.HasPrefix(s.Key, "spark.executor.")):
-			m.large = m.large || !driver && len(s.Value) > conf.MaxJavaOptions
-			for _, word := range conf.SplitExecutorOptions(s.Value[:min(len(s.Value), conf.MaxJavaOptions)]) {
-				if strings.HasPrefix(word, "-Dspark.") || !strings.HasPrefix(word, "-") {
-					m.seen[word] = true
-				}
-			}
-			m.options(s.Field, driver, conf.ReadJavaOptions(s.Value))
-		case variable && s.Outside: // the pods have the variables of the configuration itself
-			m.variable(&Pod{Role: "executor", Field: s.Field}, name, s.Value, true)
-		}
+	for i := 0; i < len(m.Settings); i++ { // also the settings that the loop adds
+		m.setting(m.Settings[i])
 	}
 	for i := range pods {
-		if p := &pods[i]; p.Container != nil && !(p.Role == "executor" && m.large) {
+		if p := &pods[i]; p.Container != nil && (p.Role != "executor" || !m.large) {
 			m.environment(p)
 			m.files(p)
 		}
@@ -77,6 +61,25 @@ type merger struct {
 	fields map[string]string // the fields that set the keys of the configuration
 	seen   map[string]bool   // options of executors' JVMs that the configuration sets
 	large  bool              // the options of executors are hidden, so that their pods need not be read
+}
+
+// setting adds the effect of a setting that contains options of a JVM or a variable of executors.
+func (m *merger) setting(s Setting) {
+	driver := strings.HasPrefix(s.Key, "spark.driver.")
+	name, variable := strings.CutPrefix(s.Key, "spark.executorEnv.")
+	switch {
+	case s.Field == "":
+	case strings.HasSuffix(s.Key, "JavaOptions") && (driver || strings.HasPrefix(s.Key, "spark.executor.")):
+		m.large = m.large || !driver && len(s.Value) > conf.MaxJavaOptions
+		for _, word := range conf.SplitExecutorOptions(s.Value[:min(len(s.Value), conf.MaxJavaOptions)]) {
+			if strings.HasPrefix(word, "-Dspark.") || !strings.HasPrefix(word, "-") {
+				m.seen[word] = true
+			}
+		}
+		m.options(s.Field, driver, conf.ReadJavaOptions(s.Value))
+	case variable && s.Outside: // the pods have the variables of the configuration itself
+		m.variable(&Pod{Role: "executor", Field: s.Field}, name, s.Value, true)
+	}
 }
 
 func (m *merger) hide(field string, driver bool, what, remedy string) {
@@ -156,7 +159,7 @@ func (m *merger) variable(p *Pod, name, value string, readable bool) {
 		m.hide(field, p.drives(), what+", whose value cannot be read,", writeValue)
 	case key != "" && p.drives():
 		m.Settings = append(m.Settings, Setting{Key: key, Value: value, Field: field, Outside: true, Driver: true})
-	case files && !executor && !(readable && value == harmless):
+	case files && !executor && (!readable || value != harmless):
 		m.hide(field, p.drives(), what+", which makes Spark read options from other files,", writeKeys)
 	case executor && strings.Contains(value+name, executorOption):
 		m.hide(field, false, what+", which the image may read as options of the JVM,", writeOptions)
@@ -231,7 +234,7 @@ func (m *merger) files(p *Pod) {
 		over := func(dir string) bool {
 			return at == dir || at == "/" || strings.HasPrefix(dir, at+"/") || strings.HasPrefix(at, dir+"/")
 		}
-		if slices.ContainsFunc(scriptDirs, over) && !(p.Role == "driver" && mount.Name == submit.ConfVolume) {
+		if slices.ContainsFunc(scriptDirs, over) && (p.Role != "driver" || mount.Name != submit.ConfVolume) {
 			m.hide(p.Field, p.drives(), "the volume "+mount.Name+" at "+conf.Shorten(mount.MountPath)+" of the "+p.Role+", from which Spark may read options,", writeKeys)
 		}
 	}

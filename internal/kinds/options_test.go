@@ -45,7 +45,7 @@ func TestNoFieldBecomesAnOption(t *testing.T) {
 		all, _ := d.Fields()
 		for _, f := range all {
 			path := f.String()
-			if !strings.HasPrefix(path, "spec.") || f.Schema.Type != "string" && !(f.IsMap() && f.Schema.AdditionalProperties.Schema.Type == "string") || strings.HasSuffix(path, "avaOptions") ||
+			if !strings.HasPrefix(path, "spec.") || f.Schema.Type != "string" && (!f.IsMap() || f.Schema.AdditionalProperties.Schema.Type != "string") || strings.HasSuffix(path, "avaOptions") ||
 				strings.HasSuffix(path, ".args[]") || strings.HasSuffix(path, ".command[]") {
 				continue
 			}
