@@ -300,11 +300,11 @@ func (s *scanner) object(shape *Shape, most int) *Fault {
 	return s.ambiguous(from, shape, known)
 }
 
-// ambiguous returns a Fault for the first name that is in an object twice. Two names of fields are also the same if they
-// differ only in case: the API server and Spark distinguish them, but encoding/json does not. Keys that users choose,
-// such as those of labels, may differ only in case, and so may the names in an object of unknown type. The argument from
-// is the position after the object's opening brace, and s.at is after its closing brace. The argument known reports
-// whether all names are fields of the object's Go type. If so, they differ in more than case.
+// ambiguous returns a Fault for the first name that is in an object twice. Two names of fields are also the same if
+// they differ only in case: the API server and Spark distinguish them, but encoding/json does not. Keys that users
+// choose, such as those of labels, may differ only in case, and so may the names in an object of unknown type. The
+// argument from is the position after the object's opening brace, and s.at is after its closing brace. The argument
+// known reports whether all names are fields of the object's Go type. If so, they differ in more than case.
 func (s *scanner) ambiguous(from int, shape *Shape, known bool) *Fault {
 	again, names := scanner{in: s.in[:s.at], at: from}, s.names[:0]
 	for !again.closed('}') {

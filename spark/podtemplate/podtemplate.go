@@ -131,8 +131,8 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 }
 
 // convert converts a tree to a Go type. The parameter `into` points to an empty value of the type. The error names the
-// first field of the tree that does not fit the type. Kubernetes' own converter of trees is not used, because it cuts off
-// the high digits of integers that are too large.
+// first field of the tree that does not fit the type. Kubernetes' own converter of trees is not used, because it cuts
+// off the high digits of integers that are too large.
 func convert(tree map[string]any, into any) error {
 	data, err := json.Marshal(tree)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package templates has pod templates with many small mistakes, and recordings of what Spark's parser makes of them. The
-// tests of spark/podtemplate compare their own results with the recordings.
+// Package templates has pod templates with many small mistakes, and recordings of what Spark's parser makes of them.
+// The tests of spark/podtemplate compare their own results with the recordings.
 package templates
 
 import (
