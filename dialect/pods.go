@@ -1,10 +1,6 @@
 package dialect
 
-import (
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/sparkoperator/spark-operator/spark/submit"
-)
+import corev1 "k8s.io/api/core/v1"
 
 // Pods is a group of equal pods that a custom resource needs when it starts.
 type Pods struct {
@@ -16,21 +12,18 @@ type Pods struct {
 	Count int32
 }
 
-// DriverAndExecutors returns the pods of a submission: the driver, and the given number of executors. If the argument
-// driver is nil, DriverAndExecutors renders the driver pod itself. It leaves out pods that cannot be rendered.
-func DriverAndExecutors(r submit.Request, driver *corev1.Pod, executors int32) (pods []Pods) {
+// DriverAndExecutors returns the pods of a submission: the driver, and the given number of executors, which the argument
+// executor renders. It leaves out pods that cannot be rendered. Without a driver it returns none.
+func DriverAndExecutors(driver *corev1.Pod, executor func() (*corev1.Pod, error), executors int32) (pods []Pods) {
 	if driver == nil {
-		var err error
-		if driver, err = submit.Driver(r); err != nil {
-			return nil
-		}
+		return nil
 	}
 	pods = []Pods{{Role: "driver", Pod: driver, Count: 1}}
 	if executors <= 0 {
 		return pods
 	}
-	if executor, err := submit.Executor(r, 1, ""); err == nil {
-		pods = append(pods, Pods{Role: "executor", Pod: executor, Count: executors})
+	if pod, err := executor(); err == nil {
+		pods = append(pods, Pods{Role: "executor", Pod: pod, Count: executors})
 	}
 	return pods
 }

@@ -45,7 +45,12 @@ func TestPodsOfASubmission(t *testing.T) {
 		"nothing that can be rendered, either": {submit.Request{Conf: conf.New()}, given, 3, "driver given 1"},
 	} {
 		var words []string
-		for _, p := range DriverAndExecutors(c.request, c.driver, c.executors) {
+		driver := c.driver
+		if driver == nil {
+			driver, _ = submit.Driver(c.request)
+		}
+		executor := func() (*corev1.Pod, error) { return submit.Executor(c.request, 1, "") }
+		for _, p := range DriverAndExecutors(driver, executor, c.executors) {
 			words = append(words, p.Role+" "+p.Pod.Name+" "+string('0'+p.Count))
 		}
 		if got := strings.Join(words, ", "); got != c.want {

@@ -15,9 +15,11 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	restclientwatch "k8s.io/client-go/rest/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
@@ -27,6 +29,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/policy"
 	"github.com/sparkoperator/spark-operator/internal/statuswrite"
 	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
@@ -59,20 +62,25 @@ func meters(t testing.TB) map[string]meter {
 			t.Fatal(err)
 		}
 	}
-	cfg := hostileConfig()
-	settings := func() config.Configuration { return cfg }
-	reviews := reviewsOf(t, cfg)
+	kindsWithout, reviews := hostileKinds(hostileConfig()), reviewsOf(t, hostileConfig())
+	kindsUnderRules, reviewsUnderRules := hostileKinds(ruledConfig(t)), reviewsOf(t, ruledConfig(t))
 	out := map[string]meter{}
-	for name, kind := range map[string]Kind{
+	for name, kind := range kindsWithout {
+		out[name] = meterOf(scheme, ruled{kind, reviews[name]}, ruled{kindsUnderRules[name], reviewsUnderRules[name]})
+	}
+	return out
+}
+
+// hostileKinds returns the kinds with a configuration, by APIVersion and Kind.
+func hostileKinds(cfg config.Configuration) map[string]Kind {
+	settings := func() config.Configuration { return cfg }
+	return map[string]Kind{
 		"sparkoperator.k8s.io/v1beta2 SparkApplication":          kinds.SparkApplications(settings, nil),
 		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": kinds.Schedules(settings, nil),
 		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             kinds.SparkConnects(settings, nil),
 		"spark.apache.org/v1 SparkApplication":                   kinds.ApacheApplications(settings, nil),
 		"spark.apache.org/v1 SparkCluster":                       kinds.SparkClusters(settings, nil),
-	} {
-		out[name] = meterOf(scheme, kind, reviews[name])
 	}
-	return out
 }
 
 // hostileConfig returns a configuration that enables every feature that a custom resource can request.
@@ -84,19 +92,71 @@ func hostileConfig() config.Configuration {
 	return cfg
 }
 
+// ruledConfig returns hostileConfig with defaults, and with five sets of rules that judge everything and refuse little,
+// because the review of an object that is refused ends early. Each set has its own list of patterns.
+func ruledConfig(t testing.TB) config.Configuration {
+	t.Helper()
+	cfg := hostileConfig()
+	for i := range 5 {
+		set := fmt.Sprintf(`
+name: set-%d
+level: baseline
+images: {allowed: ["registry-%[1]d.example.com/*", "regexp:(?s).*"]}
+serviceAccounts: {allowed: ["spark-%[1]d*", "regexp:(?s).*"]}
+nodeSelectors: {allowed: ["pool=spark-%[1]d*", "regexp:(?s).*"]}
+tolerations: {allowed: ["spark=%[1]d:NoSchedule", "regexp:(?s).*"]}
+priorityClasses: {allowed: ["batch-%[1]d", "regexp:(?s).*"]}
+sparkConf: {denied: ["spark.jars.ivy%[1]d*", "spark.hadoop.fs.s%[1]d*"], required: {spark.eventLog.enabled: "*"}}
+limits: {cores: 1E, memory: 1E, executors: 1000000000}
+ingress: {hosts: {allowed: ["regexp:(?s).*"]}, classes: {allowed: ["regexp:(?s).*"]}, annotations: {allowed: ["regexp:(?s).*"]}}
+packages: {allowed: ["org.apache.spark-%[1]d:*", "regexp:(?s).*"]}
+repositories: {allowed: ["https://maven-%[1]d.example.com/*", "regexp:(?s).*"]}
+`, i)
+		var rules policy.Rules
+		if err := yaml.UnmarshalStrict([]byte(set), &rules); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Policy.Rules = append(cfg.Policy.Rules, rules)
+	}
+	if errs := cfg.Policy.Prepare(field.NewPath("policy")); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	text := `
+- name: everybody
+  sparkConf: {spark.eventLog.enabled: "true", spark.ui.port: "4040"}
+  eventLogDirectory: s3a://logs/events
+  images: {"4.1": "registry.example.com/spark:4.1"}
+  imagePullSecrets: [pull]
+  driver: {labels: {team: a}, nodeSelector: {pool: spark}}
+  executor: {labels: {team: a}, nodeSelector: {pool: spark}}
+  timeToLiveSeconds: 3600
+`
+	if err := yaml.UnmarshalStrict([]byte(text), &cfg.Defaults); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// ruled is a kind and its reviews with one configuration.
+type ruled struct {
+	kind   Kind
+	review reviewOf
+}
+
 // hostileLife plays the life cycle of one hostile object and measures each step.
 type hostileLife struct {
-	kind           Kind
-	review         reviewOf
+	ruled
+	suffix         string                              // of the names of steps
+	rules          ruled                               // with rules of the platform, which refuse most objects
 	watched, asked func([]byte) (client.Object, error) // decode an object of a watch event, and the answer to a read
 	spent          cost
 	worst          cost
 }
 
-func meterOf(scheme *apiruntime.Scheme, kind Kind, review reviewOf) meter {
-	watched, asked := decoders(scheme, kind)
+func meterOf(scheme *apiruntime.Scheme, open, rules ruled) meter {
+	watched, asked := decoders(scheme, open.kind)
 	return func(object []byte) (cost, error) {
-		life := &hostileLife{kind: kind, review: review, watched: watched, asked: asked}
+		life := &hostileLife{ruled: open, rules: rules, watched: watched, asked: asked}
 		err := life.lead(object)
 		return life.worst, err
 	}
@@ -128,19 +188,46 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte)
 	return watched, func(object []byte) (client.Object, error) { return typed(apiruntime.Decode(objects, object)) }
 }
 
-// lead sends an object to the webhook twice, as a creation and as an update. It then makes four passes over the object:
-// a first pass, a pass with running pods, a pass with a failed driver, and a pass without pods.
-func (l *hostileLife) lead(raw []byte) error {
-	o := &outcome{View: dependents.View{Now: scene.Noon}}
-	var failed error
-	l.step("review of the creation", func() { failed = l.review(raw, nil) })
+// reviews sends an object to the webhook twice, as a creation and as an update.
+func (l *hostileLife) reviews(raw []byte) (failed error) {
+	l.step("review of the creation"+l.suffix, func() { failed = l.review(raw, nil) })
 	if failed != nil {
 		return failed
 	}
 	before := edited(raw)
-	l.step("review of an update", func() { failed = l.review(raw, before) })
-	if failed != nil {
-		return failed
+	l.step("review of an update"+l.suffix, func() { failed = l.review(raw, before) })
+	return failed
+}
+
+// underRules reviews an object and makes the first pass over it, with rules and defaults of the platform.
+func (l *hostileLife) underRules(raw []byte) (failed error) {
+	open := l.ruled
+	l.ruled, l.suffix = l.rules, " under rules"
+	defer func() { l.ruled, l.suffix = open, "" }()
+	if err := l.reviews(raw); err != nil {
+		return err
+	}
+	l.step("first pass"+l.suffix, func() {
+		o := &outcome{View: dependents.View{Now: scene.Noon}}
+		if o.Owner, failed = l.read(raw); failed == nil {
+			failed = l.pass(o)
+		}
+	})
+	l.worst.Refusal, l.worst.Renders = "", false // of the passes without rules
+	return failed
+}
+
+// lead reviews an object and makes the first pass over it, under rules of the platform. Without rules, it reviews the
+// object again and makes four passes over it: a first pass, a pass with running pods, a pass with a failed driver, and
+// a pass without pods.
+func (l *hostileLife) lead(raw []byte) error {
+	if err := l.underRules(raw); err != nil {
+		return err
+	}
+	o := &outcome{View: dependents.View{Now: scene.Noon}}
+	var failed error
+	if err := l.reviews(raw); err != nil {
+		return err
 	}
 	l.step("first pass", func() {
 		if o.Owner, failed = l.read(raw); failed == nil {

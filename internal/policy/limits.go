@@ -63,8 +63,7 @@ func isCounted(name string) bool {
 }
 
 // amounts checks the sums of the requests and of the limits of all pods.
-func (r *refusals) amounts(pods []dialect.Pod, subject *dialect.Subject) {
-	workers := subject.Workers()
+func (r *refusals) amounts(pods []dialect.Pod, workers dialect.Workers) {
 	if workers.Unlimited {
 		return // count refuses it
 	}

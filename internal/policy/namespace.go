@@ -24,41 +24,51 @@ type namespace struct {
 // For returns the rules of a namespace with the given labels, or nil if there are none. If the labels are unknown
 // (nil), sets with a selector do not apply.
 func (p Policy) For(namespaceLabels map[string]string) dialect.Rules {
-	if len(p.compiled) != len(p.Rules) {
-		p.Prepare(field.NewPath("policy"))
-	}
-	n := &namespace{snippets: p.AllowSnippetAnnotations, owner: p.Owner, server: p.ServerVersion}
-	for _, s := range p.compiled {
-		if s.selector == nil || namespaceLabels != nil && s.selector.Matches(labels.Set(namespaceLabels)) {
-			n.sets = append(n.sets, s)
-		}
-	}
+	n := &namespace{sets: p.sets(namespaceLabels), snippets: p.AllowSnippetAnnotations, owner: p.Owner, server: p.ServerVersion}
 	if len(n.sets) == 0 && n.snippets {
 		return nil
 	}
 	return n
 }
 
-// Faults returns a fault for each rule that the custom resource breaks.
+// prepared returns the compiled sets of rules.
+func (p Policy) prepared() []*set {
+	if len(p.compiled) != len(p.Rules) {
+		p.Prepare(field.NewPath("policy"))
+	}
+	return p.compiled
+}
+
+// sets returns the sets of rules that apply to a namespace with the given labels.
+func (p Policy) sets(namespaceLabels map[string]string) (all []*set) {
+	for _, s := range p.prepared() {
+		if s.selector == nil || namespaceLabels != nil && s.selector.Matches(labels.Set(namespaceLabels)) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Faults returns a fault for each rule that the custom resource breaks. It computes the parts of the custom resource
+// once for all sets, since it may render every pod for them.
 func (n *namespace) Faults(subject *dialect.Subject) []*dialect.FieldError {
+	once := *subject
+	once.Settings, once.Workers, once.Pods = sync.OnceValue(subject.Settings), sync.OnceValue(subject.Workers), sync.OnceValues(subject.Pods)
 	r := refusals{server: n.server}
 	for i := range subject.Services {
 		r.faults = append(r.faults, n.ExposureFaults(&subject.Services[i])...)
 	}
-	whole := *subject
-	whole.Pods = sync.OnceValues(subject.Pods)
 	merged := sync.OnceValue(func() dialect.Merged {
-		pods, faults := whole.Pods()
+		pods, faults := once.Pods()
 		if !slices.ContainsFunc(n.sets, (*set).judgesPods) {
 			r.faults = append(r.faults, faults...) // otherwise the method pods adds them
 		}
-		return dialect.Merge(subject.Settings(), pods)
+		return dialect.Merge(once.Settings(), pods)
 	})
-	for _, s := range n.sets {
-		r.set = s
+	for _, r.set = range n.sets {
 		r.labels(subject.Labels)
 		r.settings(merged)
-		r.pods(&whole)
+		r.pods(&once)
 	}
 	return r.faults
 }
@@ -101,6 +111,8 @@ type refusals struct {
 	set    *set // the set whose rules are evaluated
 	server api.Version
 	faults []*dialect.FieldError
+	// forbidden has the findings about pods that podSecurity has evaluated. Several sets may have the same level.
+	forbidden map[evaluated]string
 }
 
 // maxFaults limits the faults of one custom resource, and maxValue the length of a user's value in a message.
@@ -117,7 +129,11 @@ func (r *refusals) add(field, value, rule, remedy string) {
 	if r.set.name == "" {
 		message = fmt.Sprintf("%s is not allowed by the operator's setting %s%s; %s", value, rule, ownedBy(r.set.owner), remedy)
 	}
-	fault := &dialect.FieldError{Field: field, Message: message}
+	r.append(&dialect.FieldError{Field: field, Message: message})
+}
+
+// append adds a fault, unless it was added before.
+func (r *refusals) append(fault *dialect.FieldError) {
 	same := func(other *dialect.FieldError) bool { return *other == *fault }
 	if len(r.faults) < maxFaults && !slices.ContainsFunc(r.faults, same) {
 		r.faults = append(r.faults, fault)

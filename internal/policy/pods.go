@@ -33,14 +33,16 @@ func (r *refusals) pods(subject *dialect.Subject) {
 	}
 	r.unpredictable(subject)
 	pods, faults := subject.Pods()
-	r.faults = append(r.faults, faults...)
+	for _, fault := range faults {
+		r.append(fault)
+	}
 	if len(faults) > 0 {
 		return
 	}
 	for i := range pods {
 		r.pod(&pods[i])
 	}
-	r.amounts(pods, subject)
+	r.amounts(pods, subject.Workers())
 }
 
 // pod checks one pod.
@@ -90,6 +92,10 @@ func (r *refusals) images(pod *dialect.Pod) {
 				check(pod.Field, "the image of the container "+containers[i].Name+",", image)
 			}
 		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		container := &pod.Spec.EphemeralContainers[i]
+		check(pod.Field, "the image of the container "+container.Name+",", container.Image)
 	}
 	for i := range pod.Spec.Volumes {
 		if volume := &pod.Spec.Volumes[i]; volume.Image != nil {

@@ -49,6 +49,18 @@ func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id 
 	return a.executor(app, attempt, id, driver, now)
 }
 
+// executorOnce returns a function that renders an executor of an attempt at its first call.
+func (a Applications) executorOnce(app *sparkv1.SparkApplication, attempt int32, now time.Time) func() (*corev1.Pod, error) {
+	var pod *corev1.Pod
+	var err error
+	return func() (*corev1.Pod, error) {
+		if pod == nil && err == nil {
+			pod, err = a.executor(app, attempt, 1, "", now)
+		}
+		return pod, err
+	}
+}
+
 // executor returns the executor pod that the driver of an attempt would create if the attempt were launched with the
 // platform's present defaults.
 func (a Applications) executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {

@@ -4,11 +4,10 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // Review returns the faults and warnings that the operator would report before it launches the first attempt. A fault
@@ -21,35 +20,30 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	objects, submitter, err := a.submission(app, 1, now)
+	a, launched := a.launching(app)
+	objects, submitter, err := a.submission(launched, 1, now)
 	if err != nil {
 		return dialect.Review{Faults: dialect.AsFaults(err)}
 	}
-	if faults := a.ruleFaults(app, 1, now, objects, submitter); len(faults) > 0 {
+	executor := a.executorOnce(launched, 1, now)
+	if faults := a.ruleFaults(launched, 1, now, objects, submitter, executor); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
 	return dialect.Review{
 		Warnings: slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec), templateWarnings(app), apache.SuspendWarnings(app.Spec.Suspend)),
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
-			if submitter != nil {
-				driver = nil // objects.Driver is the pod that runs spark-submit
+			if submitter != nil { // objects.Driver is the pod that runs spark-submit
+				r, err := a.request(launched, 1, now)
+				if err != nil {
+					return nil
+				}
+				driver, _ = submit.Driver(r)
 			}
-			return a.pods(app, driver, now)
+			executors, _ := executorsOf(&launched.Spec)
+			return dialect.DriverAndExecutors(driver, executor, executors)
 		},
 	}
-}
-
-// pods returns the pods with which the application starts, for the check of quotas: the driver pod and the executor
-// pods. The argument driver is the rendered driver pod; if it is nil, pods renders the driver pod itself.
-func (a Applications) pods(app *sparkv1.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
-	a, app = a.launching(app)
-	r, err := a.request(app, 1, now)
-	if err != nil {
-		return nil // Review reports the fault
-	}
-	executors, _ := executorsOf(&app.Spec)
-	return dialect.DriverAndExecutors(r, driver, executors)
 }
 
 func templateWarnings(app *sparkv1.SparkApplication) (warnings []string) {

@@ -18,8 +18,8 @@ import (
 
 // ruleFaults returns the violations of the platform's rules by an attempt. The argument objects holds the attempt's
 // objects. The argument submitter is not nil if spark-submit creates the driver pod; objects.Driver is then the pod
-// that runs spark-submit.
-func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
+// that runs spark-submit. The argument executor renders an executor.
+func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause, executor func() (*corev1.Pod, error)) []*dialect.FieldError {
 	if a.Rules == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, n
 		Labels:   app.Labels,
 		Settings: func() []dialect.Setting { return settings(app) },
 		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
-			pods, err := a.builtPods(app, attempt, now, objects, submitter)
+			pods, err := a.builtPods(app, attempt, now, objects, submitter, executor)
 			return pods, dialect.AsFaults(err)
 		},
 		Workers:  func() dialect.Workers { return workers(app) },
@@ -119,7 +119,7 @@ func workers(app *sparkv1.SparkApplication) dialect.Workers {
 }
 
 // builtPods returns the pods of an attempt: the driver, an executor, and the pod that runs spark-submit, if any.
-func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) ([]dialect.Pod, error) {
+func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause, rendered func() (*corev1.Pod, error)) ([]dialect.Pod, error) {
 	driver := objects.Driver
 	var pods []dialect.Pod
 	if submitter != nil {
@@ -142,7 +142,7 @@ func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, no
 	if driverOnly(&app.Spec) {
 		return pods, nil
 	}
-	executor, err := a.executor(app, attempt, 1, "", now)
+	executor, err := rendered()
 	if err != nil {
 		return nil, asUserError(app, err)
 	}

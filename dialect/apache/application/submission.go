@@ -88,7 +88,7 @@ func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, 
 	if err != nil {
 		return nil, submitter, nil // Render reports the rejection
 	}
-	if invalid := dialect.Invalid(a.ruleFaults(app, attempt, now, objects, submitter)); invalid != nil {
+	if invalid := dialect.Invalid(a.ruleFaults(app, attempt, now, objects, submitter, a.executorOnce(app, attempt, now))); invalid != nil {
 		return nil, nil, invalid
 	}
 	return &dialect.Built{Attempt: attempt, ID: appID(app, attempt), At: now, Objects: objects}, submitter, nil

@@ -42,7 +42,10 @@ func (d Dialect) pods(app *v1beta2.SparkApplication, driver *corev1.Pod, now tim
 	if err != nil {
 		return nil // tryAttempt reports this error
 	}
-	return dialect.DriverAndExecutors(r, driver, initialExecutors(&app.Spec))
+	if driver == nil {
+		driver, _ = submit.Driver(r)
+	}
+	return dialect.DriverAndExecutors(driver, func() (*corev1.Pod, error) { return submit.Executor(r, 1, "") }, initialExecutors(&app.Spec))
 }
 
 // exposureWarnings returns the problems of the Services, Ingresses and routes that the application requests. These

@@ -133,25 +133,25 @@ func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
 // start, or it could never create executors. The second case is checked too, because the status of the server's pod
 // would not show this error. The reason depends neither on the attempt nor on the time.
 func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
-	_, faults := c.tryServer(sc)
+	_, _, faults := c.tryServer(sc)
 	return dialect.Invalid(faults)
 }
 
-// tryServer validates the SparkConnect and renders a server and an executor. It returns the server's objects, and the
-// errors that make the spec invalid.
-func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (connect.Objects, []*dialect.FieldError) {
+// tryServer validates the SparkConnect and renders a server and an executor. It returns the server's objects and the
+// executor. If it returns faults, no server can be created.
+func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (made connect.Objects, executor *corev1.Pod, faults []*dialect.FieldError) {
 	c, sc = c.launching(sc)
 	if faults := ValidateConnect(sc); len(faults) > 0 {
-		return connect.Objects{}, c.explained(faults)
+		return connect.Objects{}, nil, c.explained(faults)
 	}
 	made, err := c.build(sc, c.request(sc, 1))
 	if err == nil {
-		_, err = c.executor(sc, 1, 1, "")
+		executor, err = c.executor(sc, 1, 1, "")
 	}
 	if err != nil {
-		return made, c.explained(dialect.AsFaults(err))
+		return made, nil, c.explained(dialect.AsFaults(err))
 	}
-	return made, c.explained(c.ruleFaults(sc, made))
+	return made, executor, c.explained(c.ruleFaults(sc, made, executor))
 }
 
 // connectHashVersion is the version of the algorithm of Hash. If a change of the algorithm changes the hash of a stored

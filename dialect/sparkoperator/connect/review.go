@@ -12,7 +12,8 @@ import (
 // Review returns the faults and warnings that the operator would report if it created a server now, and the pods of
 // this server.
 func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
-	made, faults := c.tryServer(sc)
+	launching, launched := c.launching(sc)
+	made, executor, faults := launching.tryServer(launched)
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
@@ -24,12 +25,7 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 		warnings = append(warnings, err.Error()) // a pass creates the server without the Service
 	}
 	return dialect.Review{Warnings: warnings, Pods: func() []dialect.Pods {
-		pods := []dialect.Pods{{Role: "server", Pod: made.Server, Count: 1}}
-		c, sc := c.launching(sc)
-		if executor, err := c.executor(sc, 1, 1, ""); err == nil {
-			pods = append(pods, dialect.Pods{Role: "executor", Pod: executor, Count: initialExecutors(sc)})
-		}
-		return pods
+		return []dialect.Pods{{Role: "server", Pod: made.Server, Count: 1}, {Role: "executor", Pod: executor, Count: initialExecutors(launched)}}
 	}}
 }
 

@@ -1,6 +1,8 @@
 package connect
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
@@ -8,8 +10,8 @@ import (
 )
 
 // ruleFaults returns the violations of the platform's rules by a SparkConnect. The argument objects contains the
-// objects of its server.
-func (c Connects) ruleFaults(sc *v1alpha1.SparkConnect, objects connect.Objects) []*dialect.FieldError {
+// objects of its server, and the argument executor is one of its executors.
+func (c Connects) ruleFaults(sc *v1alpha1.SparkConnect, objects connect.Objects, executor *corev1.Pod) []*dialect.FieldError {
 	if c.Rules == nil {
 		return nil
 	}
@@ -17,8 +19,7 @@ func (c Connects) ruleFaults(sc *v1alpha1.SparkConnect, objects connect.Objects)
 		Labels:   sc.Labels,
 		Settings: func() []dialect.Setting { return settings(sc) },
 		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
-			pods, err := c.pods(sc, objects)
-			return pods, dialect.AsFaults(err)
+			return podsOf(sc, objects, executor), nil
 		},
 		Workers:  func() dialect.Workers { return workers(sc) },
 		Services: dialect.DriverServices(sc.Spec.SparkConf),
@@ -39,12 +40,8 @@ func workers(sc *v1alpha1.SparkConnect) dialect.Workers {
 	return dialect.ExecutorWorkers(connectConf(sc), sparkInstances, "spec.executor.instances", "spec.dynamicAllocation.maxExecutors")
 }
 
-// pods returns the pods of a server that the rules check: the server's pod, and one executor.
-func (c Connects) pods(sc *v1alpha1.SparkConnect, objects connect.Objects) ([]dialect.Pod, error) {
-	executor, err := c.executor(sc, 1, 1, "")
-	if err != nil {
-		return nil, err
-	}
+// podsOf returns the pods of a server that the rules check: the server's pod, and one executor.
+func podsOf(sc *v1alpha1.SparkConnect, objects connect.Objects, executor *corev1.Pod) []dialect.Pod {
 	pods := []dialect.Pod{
 		dialect.PodOf("server", "spec.server", &objects.Server.ObjectMeta, &objects.Server.Spec),
 		dialect.PodOf("executor", "spec.executor", &executor.ObjectMeta, &executor.Spec),
@@ -62,7 +59,7 @@ func (c Connects) pods(sc *v1alpha1.SparkConnect, objects connect.Objects) ([]di
 			pods[i].ImageField = "spec.image"
 		}
 	}
-	return pods, nil
+	return pods
 }
 
 const driverAccountKey = sparkoperator.CredentialPrefix + "driver.serviceAccountName"

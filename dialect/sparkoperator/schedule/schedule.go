@@ -59,9 +59,18 @@ func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.O
 	return lifecycle.Plan{Actions: plan.Actions, Notices: plan.Notices, RequeueAfter: plan.RequeueAfter}
 }
 
-// schedule returns what the spec of the custom resource requests. It also returns warnings about doubtful settings:
-// valid settings that the user may have meant differently. They do not prevent runs.
+// schedule returns what the spec of the custom resource requests, with its errors. It also returns warnings about
+// doubtful settings: valid settings that the user may have meant differently. They do not prevent runs.
 func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time) (want schedule.Schedule, doubts []lifecycle.Cause) {
+	want, doubts, unread := d.unchecked(s)
+	if s.OutOfBounds == "" {
+		want.Invalid = dialect.Invalid(d.faults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError { return d.application().Faults(run, now) }))
+	}
+	return want, doubts
+}
+
+// unchecked is schedule without the check for errors. It returns the error from parsing the schedule's times.
+func (d Schedules) unchecked(s *v1beta2.ScheduledSparkApplication) (want schedule.Schedule, doubts []lifecycle.Cause, unread error) {
 	spec := &s.Spec
 	want = schedule.Schedule{
 		Name:       s.Name,
@@ -80,19 +89,17 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 		want.Deadline = new(sparkoperator.Seconds(spec.StartingDeadlineSeconds, 0))
 	}
 	if s.OutOfBounds != "" {
-		return unreadSchedule(s, want), nil
+		return unreadSchedule(s, want), nil, nil
 	}
 	var unknown *dialect.FieldError
 	if want.Policy, unknown = policy(spec.ConcurrencyPolicy); unknown != nil {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonUnknownPolicy, Message: unknown.Error()})
 	}
-	var unread error
 	want.Times, unread = schedule.Parse(spec.Schedule, spec.TimeZone, d.Zones)
 	if want.Times != nil && want.Times.Local() {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonLocalZone, Message: localZoneDoubt(spec)})
 	}
-	want.Invalid = dialect.Invalid(d.faults(s, unread, now))
-	return want, doubts
+	return want, doubts, unread
 }
 
 // unreadSchedule returns the schedule for a spec that could not be read. With this schedule, the operator starts and

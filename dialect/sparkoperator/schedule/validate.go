@@ -21,12 +21,18 @@ import (
 // An unknown concurrency policy is not an error (see policy).
 func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*dialect.FieldError {
 	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
-	return d.faults(s, unread, now)
+	return d.faults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError { return d.application().Faults(run, now) })
+}
+
+// application returns the dialect of the schedule's runs.
+func (d Schedules) application() application.Dialect {
+	return application.Dialect{Options: d.Applications}
 }
 
 // faults returns the errors for Validate. The parameter unread is the error from parsing the schedule's times, or nil
-// if the times are valid. It is a parameter because the caller has already parsed the times.
-func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, now time.Time) []*dialect.FieldError {
+// if the times are valid. It is a parameter because the caller has already parsed the times. The parameter ofRun
+// returns the errors of a run, which is costly to render.
+func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, ofRun func(*v1beta2.SparkApplication) []*dialect.FieldError) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
 	}
@@ -40,7 +46,7 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, no
 	}
 	wrong = append(wrong, validNumbers(&s.Spec)...)
 	wrong = append(wrong, validScheduleName(s.Name)...)
-	return append(wrong, d.validTemplate(s, now)...)
+	return append(wrong, d.validTemplate(s, ofRun)...)
 }
 
 // validNumbers rejects negative numbers, and history limits above dialect.MaxHistory.
@@ -85,12 +91,12 @@ func validScheduleName(name string) []*dialect.FieldError {
 
 // validTemplate returns the errors in the template: all errors for which an application with this spec would be
 // rejected.
-func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, now time.Time) (wrong []*dialect.FieldError) {
+func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, ofRun func(*v1beta2.SparkApplication) []*dialect.FieldError) (wrong []*dialect.FieldError) {
 	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("a", "", "")})
 	if err != nil {
 		return []*dialect.FieldError{{Field: "spec.template", Message: err.Error()}}
 	}
-	for _, e := range (application.Dialect{Options: d.Applications}).Faults(run, now) {
+	for _, e := range ofRun(run) {
 		wrong = append(wrong, inTemplate(e))
 	}
 	return wrong
