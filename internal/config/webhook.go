@@ -26,6 +26,8 @@ type Webhook struct {
 	ResourceQuotaEnforcement ResourceQuotaEnforcement `json:"resourceQuotaEnforcement,omitzero"`
 	// Executors configures the changes of executors' pods at admission, for fields that Spark overwrites.
 	Executors ExecutorAdmission `json:"executors,omitzero"`
+	// Pods says what judges pods by the rules of the policy when the API server admits them.
+	Pods PodAdmission `json:"pods,omitzero"`
 }
 
 // ResourceQuotaEnforcement configures whether the webhook compares custom resources with the ResourceQuotas of their
@@ -46,6 +48,17 @@ type ExecutorAdmission struct {
 	Webhook bool `json:"webhook,omitempty"`
 	// Policy means that a MutatingAdmissionPolicy changes the pods with the label sparkoperator.dev/executor-overlay:
 	// policy. It is used for applications that need only executor.memoryLimit and executor.gpu. Default false.
+	Policy bool `json:"policy,omitempty"`
+}
+
+// PodAdmission says which admission objects in this cluster judge pods by the section policy. The chart installs these
+// objects and sets the fields to match. Without any of them, a program in a driver can create pods that the rules
+// forbid, and the operator logs this at its start.
+type PodAdmission struct {
+	// Webhook means that the API server sends pods to the webhook, which then must be on (bindAddress). The operator then
+	// needs the right to get PriorityClasses. Default false.
+	Webhook bool `json:"webhook,omitempty"`
+	// Policy means that ValidatingAdmissionPolicies judge the rules that they can express. Default false.
 	Policy bool `json:"policy,omitempty"`
 }
 
@@ -85,6 +98,9 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 		}
 		if w.Executors.Webhook {
 			errs = append(errs, field.Forbidden(path.Child("executors", "webhook"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
+		}
+		if w.Pods.Webhook {
+			errs = append(errs, field.Forbidden(path.Child("pods", "webhook"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
 		}
 		return errs
 	}

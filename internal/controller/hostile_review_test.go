@@ -38,7 +38,7 @@ func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 			Quotas: func(context.Context, string) ([]corev1.ResourceQuota, error) {
 				return []corev1.ResourceQuota{quota}, nil
 			},
-		}}, nil)
+		}}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

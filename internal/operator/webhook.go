@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -20,7 +23,10 @@ import (
 // addWebhook creates the server of the admission webhook, if the configuration enables the webhook. In this case the
 // replica is not ready before the webhook has a certificate.
 func (op *Operator) addWebhook() error {
-	cfg := op.config.Webhook
+	cfg, log := op.config.Webhook, op.GetLogger().WithName("webhook")
+	if op.config.Policy.JudgesPods() && cfg.Pods == (config.PodAdmission{}) {
+		log.Info("Rules about pods are advisory for executors, because nothing judges pods at admission; set webhook.pods.enable of the chart (docs/policy.md)")
+	}
 	if cfg.BindAddress == config.Off {
 		return nil
 	}
@@ -32,7 +38,6 @@ func (op *Operator) addWebhook() error {
 	if err != nil {
 		return err
 	}
-	log := op.GetLogger().WithName("webhook")
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission(op.namespaceLabels()) {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Labels: scope.Labels, Quotas: quotas, Clock: time.Now, Log: log})
@@ -41,7 +46,7 @@ func (op *Operator) addWebhook() error {
 	if cfg.Executors.Webhook {
 		executors = &webhook.Executors{Log: log}
 	}
-	handler, err := webhook.Handler(reviewers, executors)
+	handler, err := webhook.Handler(reviewers, executors, op.podReviews(cfg.Pods, scope, log))
 	if err != nil {
 		return err
 	}
@@ -50,6 +55,19 @@ func (op *Operator) addWebhook() error {
 		return err
 	}
 	return errors.Join(op.Add(op.certificates(cfg, serving)), op.AddReadyzCheck("webhook", serving.Ready))
+}
+
+// podReviews returns the reviews of pods, or nil if the API server sends none.
+func (op *Operator) podReviews(cfg config.PodAdmission, scope *scope, log logr.Logger) *webhook.Pods {
+	if !cfg.Webhook {
+		return nil
+	}
+	reader := op.GetAPIReader()
+	return &webhook.Pods{Settings: op.Settings, Serves: scope.Reviews, Labels: scope.Labels, Log: log, DefaultClass: func(ctx context.Context, name string) (bool, error) {
+		var class schedulingv1.PriorityClass
+		err := reader.Get(ctx, client.ObjectKey{Name: name}, &class)
+		return class.GlobalDefault, client.IgnoreNotFound(err)
+	}}
 }
 
 // serveWebhook starts the server of the webhook, and returns a function that waits until the server has ended. The

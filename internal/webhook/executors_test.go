@@ -96,7 +96,7 @@ func (f *factory) forever(object client.Object) {
 func (f *factory) startWebhook() *httptest.Server {
 	f.T.Helper()
 	testkit.NeedsLoopback(f.T)
-	handler, err := webhook.Handler(nil, &webhook.Executors{Log: f.Logger()})
+	handler, err := webhook.Handler(nil, &webhook.Executors{Log: f.Logger()}, nil)
 	if err != nil {
 		f.T.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func hook(t testing.TB) *hooked {
 	for _, kind := range kinds.Admission(nil) {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Labels: h.namespaceLabels, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
 	}
-	handler, err := webhook.Handler(reviewers, &webhook.Executors{Log: h.Logger()})
+	handler, err := webhook.Handler(reviewers, &webhook.Executors{Log: h.Logger()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func serveIntake(t *testing.T) string {
 	for _, kind := range kinds.Admission(nil) {
 		reviewers = append(reviewers, &Reviewer{Kind: kind})
 	}
-	handler, err := Handler(reviewers, &Executors{Log: logr.Discard()})
+	handler, err := Handler(reviewers, &Executors{Log: logr.Discard()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,9 +43,9 @@ func Path(kind schema.GroupVersionKind) string {
 }
 
 // Handler returns the HTTP handler for the reviews of several kinds. Unless executors is nil, the HTTP handler also
-// serves the webhook that changes executor pods. The API server creates no executor pod until its request is answered,
-// so these requests have slots of their own and do not wait for reviews.
-func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) {
+// serves the webhook that changes executor pods, and unless pods is nil, the reviews of pods. The API server creates no
+// pod until its request is answered, so these requests have slots of their own and do not wait for reviews.
+func Handler(reviewers []*Reviewer, executors *Executors, pods *Pods) (http.Handler, error) {
 	mux := http.NewServeMux()
 	memory := &bound{limit: maxHeld}
 	add := func(path string, handler admission.Handler, log logr.Logger, class *slots) error {
@@ -59,6 +59,11 @@ func Handler(reviewers []*Reviewer, executors *Executors) (http.Handler, error) 
 	reviews := newSlots(maxReviews)
 	for _, reviewer := range reviewers {
 		if err := add(Path(reviewer.Kind.Kind), reviewer, reviewer.Log, reviews); err != nil {
+			return nil, err
+		}
+	}
+	if pods != nil {
+		if err := add(PodPath, pods, pods.Log, newSlots(maxReviews)); err != nil {
 			return nil, err
 		}
 	}

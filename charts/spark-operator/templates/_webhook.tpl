@@ -50,12 +50,17 @@
 bindAddress: "0"
 executors:
   policy: {{ not (empty (include "spark-operator.webhook.policyVersion" .)) }}
+pods:
+  policy: {{ not (empty (include "spark-operator.pods.policies" .)) }}
 {{- else -}}
 bindAddress: ":{{ int .Values.webhook.port }}"
 shutdownDelay: {{ .Values.webhook.shutdownDelay }}
 executors:
   webhook: {{ not (empty (include "spark-operator.webhook.executors" .)) }}
   policy: {{ not (empty (include "spark-operator.webhook.policyVersion" .)) }}
+pods:
+  webhook: {{ not (empty (include "spark-operator.pods.webhook" .)) }}
+  policy: {{ not (empty (include "spark-operator.pods.policies" .)) }}
 {{- if include "spark-operator.webhook.mounted" . }}
 certDir: {{ include "spark-operator.webhook.certDir" . }}
 {{- else }}
