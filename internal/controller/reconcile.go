@@ -159,12 +159,10 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		}
 		return reconcile.Result{}, nil
 	}
-	if area := r.listed(req.Namespace); r.lead != nil && !r.caught.In(r.lead.TermNumber(), area) {
-		from := statuswrite.Sources{Cache: r.dependents.Client, Live: r.dependents.Live, Empty: r.kind.New(), Namespace: area}
-		if err := r.caught.CatchUp(ctx, r.lead.TermNumber(), &r.writes, from, r.clock()); err != nil {
-			return reconcile.Result{}, err
-		}
+	if err := r.catchUp(ctx, r.listed(req.Namespace)); err != nil {
+		return reconcile.Result{}, err
 	}
+
 	again := time.Duration(0)
 	changed, unswept := r.dependents.Sweep(ctx, &r.deleted, req.NamespacedName)
 	if changed {
@@ -200,6 +198,16 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	sight.Seen.ShortSince = r.debouncer.ShortSince(req.NamespacedName)
 	sight.Seen.Shortages, _ = r.shortages.Get(req.NamespacedName)
 	return r.conclude(ctx, req.NamespacedName, sight, began)
+}
+
+// catchUp brings the cache of a namespace, or of all namespaces, up to the last writes of the previous leader, once a
+// term.
+func (r *Reconciler) catchUp(ctx context.Context, area string) error {
+	if r.lead == nil || r.caught.In(r.lead.TermNumber(), area) {
+		return nil
+	}
+	from := statuswrite.Sources{Cache: r.dependents.Client, Live: r.dependents.Live, Empty: r.kind.New(), Namespace: area}
+	return r.caught.CatchUp(ctx, r.lead.TermNumber(), &r.writes, from, r.clock())
 }
 
 // listed returns the namespace that a leader lists before a pass in the given namespace: this one, or all.

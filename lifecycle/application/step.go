@@ -181,14 +181,6 @@ func (s *step) launchNew() bool {
 // launch creates the next attempt. If the spec is invalid or the creation was just rejected, the attempt ends instead.
 // The result reports whether the decision entered another phase.
 //
-// An earlier launch may not have been stored. Therefore a live read is needed first in three cases:
-//
-//   - before a rejection is accepted, because the driver of the earlier launch may use up the quota, and so cause the
-//     rejection;
-//   - before a submitter is launched, because the driver of the earlier launch has another name and would not block the
-//     new driver;
-//   - before the first launch after an edit, because the driver of the earlier launch may have another name.
-//
 // Before any later launch, the method cleared has already confirmed by a live read that no object of the earlier
 // attempts is left.
 func (s *step) launch() bool {
@@ -207,7 +199,7 @@ func (s *step) launch() bool {
 		}
 		s.requeueAfter(repeatDelay)
 		return false
-	case s.app.Invalid == nil && (s.seen.Rejection != nil || s.app.Submitter != nil || s.app.Edited && s.m.Attempt == 0) && !s.seen.Confirmed:
+	case s.confirmsBeforeLaunch():
 		s.confirm(lifecycle.DriverPod, s.m.Attempt+1)
 		return false
 	}
@@ -232,6 +224,21 @@ func (s *step) launch() bool {
 	s.requeueAfter(s.app.MissingGrace)
 	s.deadlines(nil)
 	return false
+}
+
+// confirmsBeforeLaunch reports whether a launch needs a live read first, because an earlier launch may not have been
+// stored. There are three cases:
+//
+//   - before a rejection is accepted, because the driver of the earlier launch may use up the quota, and so cause the
+//     rejection;
+//   - before a submitter is launched, because the driver of the earlier launch has another name and would not block the
+//     new driver;
+//   - before the first launch after an edit, because the driver of the earlier launch may have another name.
+func (s *step) confirmsBeforeLaunch() bool {
+	if s.app.Invalid != nil || s.seen.Confirmed {
+		return false
+	}
+	return s.seen.Rejection != nil || s.app.Submitter != nil || s.app.Edited && s.m.Attempt == 0
 }
 
 // launchTimedOut returns a cause if transient errors have delayed a launch for longer than a driver may take to start,

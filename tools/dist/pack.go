@@ -46,7 +46,7 @@ type packed struct {
 // of both (SHA256SUMS) and the manifest for krew (spark.yaml) into the directory out, and overwrites earlier files. It
 // returns the checksums.
 func (r *release) pack(binaries map[platform]string, boms map[string][]byte, license, out string) (string, error) {
-	if err := clear(out); err != nil {
+	if err := prepare(out); err != nil {
 		return "", err
 	}
 	var sums, manifest strings.Builder
@@ -75,8 +75,8 @@ func (r *release) pack(binaries map[platform]string, boms map[string][]byte, lic
 	return sums.String(), os.WriteFile(filepath.Join(out, "spark.yaml"), []byte(manifest.String()), 0o644)
 }
 
-// clear makes the directory out, and removes what an earlier release left there.
-func clear(out string) error {
+// prepare makes the directory out, and removes what an earlier release left there.
+func prepare(out string) error {
 	for _, pattern := range []string{"sparkctl_*", "*" + sbomSuffix} {
 		old, err := filepath.Glob(filepath.Join(out, pattern))
 		if err != nil {

@@ -46,7 +46,7 @@ func TestUpgradeWithoutANamespace(t *testing.T) {
 	}
 	testkit.Wait(t, "the namespace to be gone", func(ctx context.Context) error {
 		if err := r.api.Get(ctx, client.ObjectKeyFromObject(namespace()), namespace()); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("it exists (%v)", err)
+			return fmt.Errorf("it exists (error %w)", err)
 		}
 		return nil
 	})

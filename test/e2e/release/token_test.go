@@ -40,7 +40,7 @@ func (r *release) byController() client.Client {
 		if err := r.api.Create(r.t.Context(), object); err != nil {
 			r.t.Fatal(err)
 		}
-		r.t.Cleanup(func() { _ = r.api.Delete(context.Background(), object) }) //nolint:errcheck // the cluster ends with the tests
+		r.t.Cleanup(func() { _ = r.api.Delete(context.Background(), object) })
 	}
 	rc := testkit.Rest(r.t)
 	rc.Impersonate.UserName, rc.Impersonate.Groups = "system:serviceaccount:"+r.namespace+":"+account, []string{"system:serviceaccounts", "system:authenticated"}
@@ -301,7 +301,7 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 	if err := r.api.Create(t.Context(), orphan); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = r.api.Delete(context.Background(), orphan) }() //nolint:errcheck // the cluster ends with the tests
+	defer func() { _ = r.api.Delete(context.Background(), orphan) }()
 	if !slices.ContainsFunc(r.examine(sparkctl), func(f finding) bool {
 		return f.Fix == "kubectl delete mutatingwebhookconfiguration "+orphan.Name
 	}) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/sparkoperator/spark-operator/test/record"
 	"github.com/sparkoperator/spark-operator/test/record/templates"
@@ -35,7 +36,7 @@ func (m *Machine) Templates(ctx context.Context, all []templates.Template, log i
 		number(len(template.Text))
 		in.WriteString(template.Text)
 	}
-	cmd := m.command(ctx, record.Environment(record.Case{}), record.JavaHome+"/bin/java", append(javaOptions[:len(javaOptions):len(javaOptions)], "-cp", record.SparkHome+"/jars/*", templatesFile)...)
+	cmd := m.command(ctx, record.Environment(record.Case{}), record.JavaHome+"/bin/java", append(slices.Clip(javaOptions), "-cp", record.SparkHome+"/jars/*", templatesFile)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, log
 	if err := m.start(cmd); err != nil {
 		return nil, fmt.Errorf("java: %w", err)

@@ -189,7 +189,10 @@ func read(in string) any {
 			_, _ = decoder.Token()
 			return out
 		}
-		word, _ := json.Marshal(token)
+		word, err := json.Marshal(token)
+		if err != nil {
+			panic(err)
+		}
 		return scalar(word)
 	}
 	return next()
