@@ -56,7 +56,7 @@ func (r *Reviewer) exceededBefore(cfg config.Configuration, labels map[string]st
 	if old == nil {
 		return nil // a creation
 	}
-	cfg.Policy.Rules = nil // the pods count, whether a rule allows them or not
+	cfg.Policy.Rules, cfg.Policy.AllowSnippetAnnotations = nil, true // the pods count, whether a rule allows them or not
 	review := r.Kind.Review(cfg, labels, old, r.Clock())
 	if review.Pods == nil {
 		return nil

@@ -51,14 +51,7 @@ func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id 
 
 // executorOnce returns a function that renders an executor of an attempt at its first call.
 func (a Applications) executorOnce(app *sparkv1.SparkApplication, attempt int32, now time.Time) func() (*corev1.Pod, error) {
-	var pod *corev1.Pod
-	var err error
-	return func() (*corev1.Pod, error) {
-		if pod == nil && err == nil {
-			pod, err = a.executor(app, attempt, 1, "", now)
-		}
-		return pod, err
-	}
+	return dialect.Once(func() (*corev1.Pod, error) { return a.executor(app, attempt, 1, "", now) })
 }
 
 // executor returns the executor pod that the driver of an attempt would create if the attempt were launched with the
@@ -69,6 +62,11 @@ func (a Applications) executor(app *sparkv1.SparkApplication, attempt int32, id 
 	if err != nil {
 		return nil, err
 	}
+	return executorOf(app, r, id, driver)
+}
+
+// executorOf is Applications.executor for a request.
+func executorOf(app *sparkv1.SparkApplication, r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
 	pod, err := submit.Executor(r, id, driver)
 	if refused, ok := errors.AsType[*submit.Error](err); ok && !refused.NotNative {
 		err = asFieldError(app, refused)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
@@ -21,11 +23,15 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 		return dialect.Review{Faults: faults}
 	}
 	a, launched := a.launching(app)
-	objects, submitter, err := a.submission(launched, 1, now)
+	r, err := a.request(launched, 1, now)
+	if err != nil {
+		return dialect.Review{Faults: dialect.AsFaults(a.explained(err))}
+	}
+	objects, submitter, err := a.submissionOf(launched, 1, r)
 	if err != nil {
 		return dialect.Review{Faults: dialect.AsFaults(err)}
 	}
-	executor := a.executorOnce(launched, 1, now)
+	executor := dialect.Once(func() (*corev1.Pod, error) { return executorOf(launched, r, 1, "") })
 	if faults := a.ruleFaults(launched, 1, now, objects, submitter, executor); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
@@ -34,10 +40,6 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
 			if submitter != nil { // objects.Driver is the pod that runs spark-submit
-				r, err := a.request(launched, 1, now)
-				if err != nil {
-					return nil
-				}
 				driver, _ = submit.Driver(r)
 			}
 			executors, _ := executorsOf(&launched.Spec)

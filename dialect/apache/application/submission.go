@@ -23,6 +23,11 @@ func (a Applications) submission(app *sparkv1.SparkApplication, attempt int32, n
 	if err != nil {
 		return submit.Objects{}, nil, a.explained(err)
 	}
+	return a.submissionOf(app, attempt, r)
+}
+
+// submissionOf is submission for a request.
+func (a Applications) submissionOf(app *sparkv1.SparkApplication, attempt int32, r submit.Request) (submit.Objects, *lifecycle.Cause, error) {
 	objects, why, err := a.submitted(app, r)
 	if err != nil {
 		return submit.Objects{}, nil, a.explained(err)

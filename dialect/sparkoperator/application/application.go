@@ -118,6 +118,16 @@ func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now t
 // spark-submit has to create the driver pod. If it returns faults, the spec cannot be launched.
 func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, []*dialect.FieldError) {
 	d, app = d.launching(app)
+	return d.tryLaunched(app, attempt, now, d.executorOnce(app, attempt, now))
+}
+
+// executorOnce returns a function that renders an executor of an attempt at its first call.
+func (d Dialect) executorOnce(app *v1beta2.SparkApplication, attempt int32, now time.Time) func() (*corev1.Pod, error) {
+	return dialect.Once(func() (*corev1.Pod, error) { return d.executor(app, attempt, 1, "", now) })
+}
+
+// tryLaunched is tryAttempt for an application with the platform's defaults. The argument executor renders an executor.
+func (d Dialect) tryLaunched(app *v1beta2.SparkApplication, attempt int32, now time.Time, executor func() (*corev1.Pod, error)) (submit.Objects, *lifecycle.Cause, []*dialect.FieldError) {
 	if faults := Validate(app); len(faults) > 0 {
 		return submit.Objects{}, nil, d.explained(faults)
 	}
@@ -125,7 +135,7 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 	if err != nil {
 		return objects, submitter, d.explained(dialect.AsFaults(err))
 	}
-	return objects, submitter, d.explained(d.ruleFaults(app, attempt, now, objects, submitter))
+	return objects, submitter, d.explained(d.ruleFaults(app, attempt, now, objects, submitter, executor))
 }
 
 // Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -16,7 +14,9 @@ import (
 // Review returns the faults and warnings that the operator would report if it launched the application now, and the
 // pods of this launch.
 func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Review {
-	objects, submitter, faults := d.tryAttempt(app, 1, now)
+	launching, launched := d.launching(app)
+	executor := launching.executorOnce(launched, 1, now)
+	objects, submitter, faults := launching.tryLaunched(launched, 1, now, executor)
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
@@ -26,26 +26,16 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 		Warnings: slices.Concat(warnings, d.overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app), d.exposureWarnings(app)),
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
-			if submitter != nil {
-				driver = nil // this pod only submits the driver
+			if submitter != nil { // this pod only submits the driver
+				r, err := launching.request(launched, 1, now)
+				if err != nil {
+					return nil
+				}
+				driver, _ = submit.Driver(r)
 			}
-			return d.pods(app, driver, now)
+			return dialect.DriverAndExecutors(driver, executor, initialExecutors(&launched.Spec))
 		},
 	}
-}
-
-// pods returns the pods with which the application starts: the driver pod and the executor pods. The argument driver is
-// the rendered driver pod; if it is nil, pods renders the driver pod itself.
-func (d Dialect) pods(app *v1beta2.SparkApplication, driver *corev1.Pod, now time.Time) []dialect.Pods {
-	d, app = d.launching(app)
-	r, err := d.request(app, 1, now)
-	if err != nil {
-		return nil // tryAttempt reports this error
-	}
-	if driver == nil {
-		driver, _ = submit.Driver(r)
-	}
-	return dialect.DriverAndExecutors(driver, func() (*corev1.Pod, error) { return submit.Executor(r, 1, "") }, initialExecutors(&app.Spec))
 }
 
 // exposureWarnings returns the problems of the Services, Ingresses and routes that the application requests. These

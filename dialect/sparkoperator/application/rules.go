@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
@@ -19,8 +21,8 @@ func (d Dialect) Faults(app *v1beta2.SparkApplication, now time.Time) []*dialect
 
 // ruleFaults returns the violations of the platform's rules by an attempt. The argument objects contains the objects of
 // the attempt. The argument submitter is not nil if spark-submit creates the driver pod; objects.Driver is then the pod
-// that runs spark-submit.
-func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) []*dialect.FieldError {
+// that runs spark-submit. The argument executor renders an executor.
+func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause, executor func() (*corev1.Pod, error)) []*dialect.FieldError {
 	if d.Rules == nil {
 		return nil
 	}
@@ -28,7 +30,7 @@ func (d Dialect) ruleFaults(app *v1beta2.SparkApplication, attempt int32, now ti
 		Labels:   app.Labels,
 		Settings: func() []dialect.Setting { return settings(app) },
 		Pods: func() ([]dialect.Pod, []*dialect.FieldError) {
-			pods, err := d.builtPods(app, attempt, now, objects, submitter)
+			pods, err := d.builtPods(app, attempt, now, objects, submitter, executor)
 			return pods, dialect.AsFaults(err)
 		},
 		Workers:  func() dialect.Workers { return workers(app) },
@@ -81,7 +83,7 @@ func workers(app *v1beta2.SparkApplication) dialect.Workers {
 
 // builtPods returns the pods that the rules check for an attempt: the driver, one executor, and the pod that runs
 // spark-submit, if any.
-func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause) ([]dialect.Pod, error) {
+func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause, rendered func() (*corev1.Pod, error)) ([]dialect.Pod, error) {
 	driver := objects.Driver
 	var pods []dialect.Pod
 	if submitter != nil {
@@ -101,7 +103,7 @@ func (d Dialect) builtPods(app *v1beta2.SparkApplication, attempt int32, now tim
 	if driverOnly(&app.Spec) {
 		return pods, nil
 	}
-	executor, err := d.executor(app, attempt, 1, "", now)
+	executor, err := rendered()
 	if err != nil {
 		return nil, asUserError(app, err)
 	}
