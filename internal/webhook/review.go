@@ -78,8 +78,9 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	case !served:
 		return admission.Allowed("")
 	}
-	inert := req.Operation == admissionv1.Update && startsNothing(req.OldObject.Raw, req.Object.Raw)
-	if inert && !r.relabels(cfg, req) {
+	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
+	inert := req.Operation == admissionv1.Update && startsNothing(req.OldObject.Raw, req.Object.Raw) && (r.applies(cfg, before) || !r.applies(cfg, after))
+	if inert && (maps.Equal(before.Labels, after.Labels) || after.DeletionTimestamp != nil || !r.applies(cfg, before)) {
 		return admission.Allowed("")
 	}
 	var labels map[string]string
@@ -90,26 +91,20 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 			return unchecked("the operator cannot look up the object's namespace")
 		}
 	}
-	if inert {
-		return relabelled(cfg, labels, req)
+	if !inert {
+		return r.review(limited, cfg, labels, req)
 	}
-	return r.review(limited, cfg, labels, req)
-}
-
-// relabels reports whether an update changes labels of an object to which the rules of the platform apply. Required
-// labels count for as long as the object exists, for example for the costs of a team.
-func (r *Reviewer) relabels(cfg config.Configuration, req admission.Request) bool {
-	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
-	return after.DeletionTimestamp == nil && !maps.Equal(before.Labels, after.Labels) && r.Kind.Selects(cfg, before) && !sentinel.Is(before)
-}
-
-// relabelled returns the answer for an update that changes only labels, in a namespace with the given labels.
-func relabelled(cfg config.Configuration, labels map[string]string, req admission.Request) admission.Response {
-	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
+	// Required labels count for as long as the object exists, for example for the costs of a team.
 	if faults := cfg.Policy.LostLabels(labels, before.Labels, after.Labels); len(faults) > 0 {
 		return refused(req, faults)
 	}
 	return admission.Allowed("")
+}
+
+// applies reports whether the operator acts on an object, so that reviews and the rules of the platform apply to it. An
+// update that makes them apply is reviewed as a creation is, because the operator may start the object afterwards.
+func (r *Reviewer) applies(cfg config.Configuration, object client.Object) bool {
+	return r.Kind.Selects(cfg, object) && !sentinel.Exempt(cfg, r.Kind.Kind.Group, object)
 }
 
 // metadataOf decodes the metadata of an object. It returns an empty object if it cannot.
@@ -127,7 +122,7 @@ func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels 
 	if err := utiljson.Unmarshal(req.Object.Raw, object); err != nil {
 		return refused(req, []*dialect.FieldError{{Field: "metadata", Message: "cannot be read: " + bounds.Shorten(err.Error())}})
 	}
-	if object.GetDeletionTimestamp() != nil || !r.Kind.Selects(cfg, object) || sentinel.Exempt(cfg, r.Kind.Kind.Group, object) {
+	if object.GetDeletionTimestamp() != nil || !r.applies(cfg, object) {
 		return admission.Allowed("")
 	}
 	review := r.Kind.Review(cfg, labels, object, r.Clock())

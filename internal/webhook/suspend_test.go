@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"fmt"
+	"path"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -133,6 +134,8 @@ func TestRequiredLabelsStay(t *testing.T) {
 			{labelled, `{"metadata":{"labels":{"team":"b"}}}`, `metadata.labels[team]: the value "b" is not allowed by the rule labels.required of the policy all (owner: data team); set it to a value that matches a*`},
 			{labelled, `{"metadata":{"labels":{"team":"a2","other":"x"}}}`, ""},
 			{labelled, `{"metadata":{"annotations":{"x":"y"}}}`, ""},
+			{labelled, `{"metadata":{"labels":{"spark.operator/sentinel":"true"}}}`, ""}, // probes are off
+			{labelled, `{"metadata":{"labels":{"team":null}}}`, missing},
 			{other, `{"metadata":{"labels":{"team":"b"}}}`, ""},
 			{other, `{"metadata":{"labels":{"other":"x"},"finalizers":["example.com/x"]}}`, ""},
 			{other, `{"metadata":{"finalizers":null}}`, ""},
@@ -150,6 +153,39 @@ func TestRequiredLabelsStay(t *testing.T) {
 		}
 		if err := h.patch(labelled, `{"metadata":{"finalizers":null}}`); err != nil {
 			t.Errorf("%s: its finalizer: %v", name, err)
+		}
+	}
+}
+
+// TestObjectsThatBecomeServedAreReviewed checks that an update of labels after which the operator acts on an object is
+// reviewed as a creation is. Otherwise an object could lose a required label while the operator does not select it, or
+// be created without a review as a sentinel.
+func TestObjectsThatBecomeServedAreReviewed(t *testing.T) {
+	t.Parallel()
+	h := hook(t)
+	rules, err := policy.Parse(`{rules: [{name: all, labels: {required: {team: "a*"}}}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.change(func(h *hooked) {
+		h.cfg = schedulersEnabled()
+		h.cfg.Policy, h.cfg.Apache.LabelSelector = rules, "mine=true"
+		h.cfg.Apache.Sentinels.Enabled, h.cfg.Apache.Sentinels.Namespace = true, h.Namespace
+	})
+	for _, name := range refusals[3:] {
+		for _, label := range []string{"spark.operator/sentinel", "other"} {
+			object := h.object(refusal.Must(t, name).Whole)
+			object.SetName(path.Base(label))
+			object.SetLabels(map[string]string{label: "true"})
+			if err := h.user.Create(t.Context(), object); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if err := h.patch(object, fmt.Sprintf(`{"metadata":{"labels":{"mine":"true",%q:null}}}`, label)); !byWebhook(err) {
+				t.Errorf("%s: an object with the label %s becomes an application: %v", name, label, err)
+			}
+			if err := h.patch(object, fmt.Sprintf(`{"metadata":{"labels":{"mine":"true","team":"a",%q:null}}}`, label)); err != nil {
+				t.Errorf("%s: an object with the label %s becomes a valid application: %v", name, label, err)
+			}
 		}
 	}
 }
