@@ -46,7 +46,7 @@ var pureTrees = []rule{
 	{"api", kubernetes},
 	{"spark", kubernetes},
 	// Reading YAML 1.2 needs the parsed nodes.
-	{"spark/podtemplate", append([]string{"go.yaml.in/yaml/v3"}, kubernetes...)},
+	{"spark/podtemplate", append([]string{"go.yaml.in/yaml/v3", "sigs.k8s.io/yaml"}, kubernetes...)},
 	{"lifecycle", []string{"k8s.io/api/core/v1"}},
 	{"dialect", kubernetes},
 	{"dialect/sparkoperator", withYAML},

@@ -34,3 +34,26 @@ func TestDecodersDistinguishCase(t *testing.T) {
 		}
 	}
 }
+
+// unlimited lists parsers of YAML that write out aliases without a limit, or take any size. The packages
+// of mayParse may use them. Package terminal and package convert parse only what they have written.
+var unlimited = map[string][]string{"sigs.k8s.io/yaml": {"YAMLToJSON", "YAMLToJSONStrict"}, "go.yaml.in/yaml/v3": {"Unmarshal", "NewDecoder"}}
+
+var mayParse = []string{"spark/podtemplate", "internal/cli/terminal", "internal/cli/convert"}
+
+// TestYAMLIsReadByOneReader checks that no YAML of others is parsed without limits. 340 KB of aliases can take gigabytes.
+// Much of what looks like a file of this project is written by others: any user may create a ConfigMap in which sparkctl
+// doctor looks for the configuration of an operator.
+func TestYAMLIsReadByOneReader(t *testing.T) {
+	for _, f := range parse(t) {
+		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelow(f.folder, "internal/testkit")
+		if f.test || programs || slices.Contains(mayParse, f.folder) {
+			continue
+		}
+		for imported, names := range unlimited {
+			for _, use := range usesOf(f, imported, names...) {
+				t.Errorf("%s: %s: use podtemplate.ReadYAML, which has limits", f.path, use)
+			}
+		}
+	}
+}

@@ -468,7 +468,7 @@ func (u *user) examines() {
 	u.finding(exit.Cluster, doctor.Error, "no operator is installed")
 	u.finding(exit.Cluster, doctor.OK, "sparkclusters.spark.apache.org serves")
 	lacks := u.finding(exit.Cluster, doctor.Error, "the service account "+u.Namespace+"/default of drivers lacks rights: get, list, watch, create")
-	if !strings.Contains(lacks.Fix, "kubectl -n "+u.Namespace+" create role") {
+	if !strings.Contains(string(lacks.Fix), "kubectl -n "+u.Namespace+" create role") {
 		u.t.Errorf("the fix is %q", lacks.Fix)
 	}
 	account := "system:serviceaccount:" + u.Namespace + ":powerless"
@@ -494,7 +494,7 @@ func (u *user) examines() {
 	u.examinesNamespaces()
 	u.deployment("theirs", "ghcr.io/kubeflow/spark-operator/controller:2.3.0", 1)
 	other := u.finding(exit.Cluster, doctor.Warning, "both serve sparkoperator.k8s.io")
-	if other.Fix != "kubectl -n "+u.Namespace+" scale deployment theirs --replicas=0" {
+	if other.Fix != terminal.Commandf("kubectl -n %s scale deployment theirs --replicas=0", u.Namespace) {
 		u.t.Errorf("the fix is %q", other.Fix)
 	}
 	text := u.does(exit.Cluster, "doctor found", "doctor")
@@ -512,8 +512,22 @@ func (u *user) examinesNamespaces() {
 	file.Data = map[string]string{"config.yaml": "namespaces: {names: [" + u.Namespace + ", there-is-none]}"}
 	u.Create(file)
 	lost := u.finding(exit.Cluster, doctor.Error, u.Namespace+"/ours does not serve the namespace there-is-none")
-	if !strings.Contains(lost.Fix, "helm upgrade") {
+	if !strings.Contains(string(lost.Fix), "helm upgrade") {
 		u.t.Errorf("the fix is %q", lost.Fix)
+	}
+	// Any user may create a Deployment with the labels of an operator, and the ConfigMap to it.
+	for content, text := range map[string]string{
+		`namespaces: {names: ["x; touch y", "--kubeconfig=y"]}`:                                                   `has the namespace "x; touch y", which is not a valid name`,
+		"a: &a " + strings.Repeat("x", 10_000) + "\nnamespaces: {names: [" + strings.Repeat("*a,", 10_000) + "]}": "aliases are written out",
+	} {
+		file.Data["config.yaml"] = content
+		if err := u.API.Update(u.t.Context(), file); err != nil {
+			u.t.Fatal(err)
+		}
+		u.finding(exit.Cluster, doctor.Warning, text)
+		if got := u.does(exit.Cluster, "", "doctor"); strings.Contains(got.out, "namespace x; touch y &&") {
+			u.t.Errorf("a command has a tenant's words:\n%s", got.out)
+		}
 	}
 	file.Data["config.yaml"] = "namespaces: {names: [" + u.Namespace + "]}"
 	if err := u.API.Update(u.t.Context(), file); err != nil {

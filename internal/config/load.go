@@ -3,11 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
@@ -52,10 +50,7 @@ var removed = map[string]string{
 // decode decodes YAML strictly. It converts the YAML to JSON first, because the JSON decoder names an unknown field by
 // its whole path.
 func decode(data []byte, c *Configuration) error {
-	if _, err := podtemplate.ReadYAML(data); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	asJSON, err := yaml.YAMLToJSONStrict(data)
+	_, asJSON, err := podtemplate.ReadYAML(data)
 	if err != nil {
 		return err
 	}

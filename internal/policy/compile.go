@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // set is a compiled set of rules. A nil list of allowed patterns means that the rule is not set, so every value is
@@ -56,7 +57,7 @@ func (p *Policy) Prepare(path *field.Path) (errs field.ErrorList) {
 
 // Parse parses the section policy of a configuration file, and prepares it.
 func Parse(text string) (p Policy, err error) {
-	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+	_, asJSON, err := podtemplate.ReadYAML([]byte(text))
 	if err != nil {
 		return Policy{}, fmt.Errorf("policy: %w", err)
 	}

@@ -2,9 +2,12 @@ package podtemplate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 
 	yaml "go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 )
@@ -24,12 +27,13 @@ const (
 // that begins with the name of the text.
 //
 // The values are not counted exactly, because that takes a parser. Each value follows one of the indicators of YAML,
-// and one indicator introduces at most two values, a key and its value. Texts that contain indicators count as well.
+// and one indicator introduces at most two values, a key and its value. Texts that contain indicators count as well. A
+// directive that shortens tags counts as a hundred, because a parser compares each with all others.
 func CheckYAML(text []byte) error {
 	if len(text) > MaxYAMLBytes {
 		return fmt.Errorf("has more than %d MB; split it into smaller files", MaxYAMLBytes>>20)
 	}
-	marks := 0
+	marks := 100 * bytes.Count(text, []byte("%TAG"))
 	for i, c := range text {
 		switch c {
 		case ',', ':', '[', '{', '?':
@@ -46,20 +50,24 @@ func CheckYAML(text []byte) error {
 	return nil
 }
 
-// ReadYAML parses the first document of a text. It returns an error if the text is too large, is nested too deeply, or
-// would be too large if each alias were written out. The parsers that decode YAML write aliases out, so a few lines of
-// aliases to aliases could fill the memory.
-func ReadYAML(text []byte) (*yaml.Node, error) {
+// ReadYAML parses the first document of a text, and converts it to JSON. Without a document, the JSON is null. ReadYAML
+// returns an error if an object has a key twice, or if the text is too large, is nested too deeply, or would be too
+// large if each alias were written out. The parsers that decode YAML write aliases out, so a few lines of aliases to
+// aliases could fill the memory.
+func ReadYAML(text []byte) (document *yaml.Node, asJSON []byte, err error) {
 	if err := CheckYAML(text); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var document yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&document); err != nil {
-		return &document, err
+	document = &yaml.Node{}
+	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(document); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
 	}
 	m := measure{sizes: map[*yaml.Node]extent{}}
-	_, err := m.of(&document)
-	return &document, err
+	if _, err := m.of(document); err != nil {
+		return nil, nil, err
+	}
+	asJSON, err = sigsyaml.YAMLToJSONStrict(text)
+	return document, asJSON, err
 }
 
 // extent is the size of a YAML node in which all aliases are written out.

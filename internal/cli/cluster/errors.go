@@ -101,12 +101,12 @@ func missingDefinition(err error) error {
 // exists.
 type rightError struct {
 	error
-	check string
+	check terminal.Command
 }
 
 // CheckRight returns the command with which the user can check a missing right. It takes the command from an error that
 // Explain returned. If this error is not about a missing right, CheckRight returns "".
-func CheckRight(err error) string {
+func CheckRight(err error) terminal.Command {
 	if missing, ok := errors.AsType[*rightError](err); ok {
 		return missing.check
 	}
@@ -122,7 +122,7 @@ func missingRight(err error) error {
 	if match[3] != "" {
 		resource += "." + match[3]
 	}
-	where, flag := "in all namespaces", " -A"
+	where, flag := "in all namespaces", terminal.Command(" -A")
 	if namespace != "" {
 		where, flag = "in namespace "+namespace, terminal.Commandf(" -n %s", namespace)
 	}

@@ -149,7 +149,7 @@ func (d *doctor) checkRights(ctx context.Context, a account) {
 }
 
 // grant returns the command that gives a service account the rights of a driver.
-func grant(a account) string {
+func grant(a account) terminal.Command {
 	return terminal.Commandf("kubectl -n %[1]s create role spark-driver --verb=get,list,watch,create,patch,delete,deletecollection "+
 		"--resource=pods,configmaps,services,persistentvolumeclaims && "+
 		"kubectl -n %[1]s create rolebinding spark-driver-%[2]s --role=spark-driver --serviceaccount=%[1]s:%[2]s", a.namespace, a.name)

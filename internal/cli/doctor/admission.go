@@ -108,28 +108,8 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 
 // checkWanted checks that the webhook configurations exist that an operator's configuration file needs.
 func (d *doctor) checkWanted(ctx context.Context, o *Operator, found []hooks) {
-	var file struct {
-		Webhook struct {
-			BindAddress string `json:"bindAddress"`
-			Executors   struct {
-				Webhook bool `json:"webhook"`
-			} `json:"executors"`
-		} `json:"webhook"`
-	}
-	core, err := typedcorev1.NewForConfig(d.Config())
-	if err != nil {
-		d.unchecked("admission", err)
-		return
-	}
-	stored, err := core.ConfigMaps(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err): // not installed by the chart
-		return
-	case err != nil:
-		d.unchecked("admission", d.Explain(err))
-		return
-	}
-	if readYAML(stored.Data["config.yaml"], &file) != nil { // the operator itself reports it
+	file := d.settingsOf(ctx, o, "admission")
+	if file == nil {
 		return
 	}
 	on := file.Webhook.BindAddress != "" && file.Webhook.BindAddress != "0"
@@ -198,7 +178,7 @@ func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 }
 
 // checkCertificates checks the certificates with which the API server verifies a webhook.
-func (d *doctor) checkCertificates(name string, bundle []byte, level Level, effect, fix string) {
+func (d *doctor) checkCertificates(name string, bundle []byte, level Level, effect string, fix terminal.Command) {
 	last, n := time.Time{}, 0
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
 		certificate, err := x509.ParseCertificate(block.Bytes)

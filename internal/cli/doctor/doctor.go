@@ -152,9 +152,9 @@ func (d *doctor) own() *Operator {
 }
 
 // upgrade returns the Helm command that changes values of the operator's release.
-func (d *doctor) upgrade(values string) string { return upgrade(d.own(), values) }
+func (d *doctor) upgrade(values string) terminal.Command { return upgrade(d.own(), values) }
 
-func upgrade(o *Operator, values string) string {
+func upgrade(o *Operator, values string) terminal.Command {
 	release, namespace := "spark-operator", "spark-operator"
 	if o != nil && o.Release != "" {
 		release, namespace = o.Release, o.Namespace

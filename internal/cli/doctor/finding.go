@@ -27,13 +27,13 @@ type Finding struct {
 	Text  string `json:"text"`
 	// Fix is a command that repairs the cause of the finding. If no single command can repair it, Fix is a command that
 	// shows the cause. It is empty if nothing has to be done.
-	Fix string `json:"fix,omitempty"`
+	Fix terminal.Command `json:"fix,omitempty"`
 }
 
 // report collects the findings of a run.
 type report struct{ findings []Finding }
 
-func (r *report) add(level Level, check, fix, format string, args ...any) {
+func (r *report) add(level Level, check string, fix terminal.Command, format string, args ...any) {
 	r.findings = append(r.findings, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), Fix: fix})
 }
 
@@ -56,7 +56,7 @@ func (r *report) write(streams terminal.Streams) {
 		text := terminal.Wrap(fmt.Sprintf("%-8s %-12s ", f.Level, f.Check), f.Text, streams.Width)
 		streams.Paint(text+"\n", string(f.Level), string(f.Level))
 		if f.Fix != "" {
-			fmt.Fprintf(streams.Out, "%sfix: %s\n", strings.Repeat(" ", indent), bounds.Line(f.Fix))
+			fmt.Fprintf(streams.Out, "%sfix: %s\n", strings.Repeat(" ", indent), bounds.Line(string(f.Fix)))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // metricsServer is the manifest of metrics-server, the usual implementation of the metrics API.
@@ -39,7 +40,7 @@ type integration struct {
 	name, group string
 	// wants reports whether a custom resource needs the integration.
 	wants func(client.Object) bool
-	fix   string
+	fix   terminal.Command
 }
 
 // integrations lists the integrations that have an API group. YuniKorn is missing, because it has no API group: it

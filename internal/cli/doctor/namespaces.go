@@ -3,26 +3,20 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation"
 	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"sigs.k8s.io/yaml"
-)
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-// readYAML decodes a YAML text case-sensitively.
-func readYAML(text string, into any) error {
-	asJSON, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		return err
-	}
-	return utiljson.Unmarshal(asJSON, into)
-}
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
 
 // settings are the fields of the operator's configuration file that doctor reads.
 type settings struct {
@@ -33,37 +27,56 @@ type settings struct {
 	DynamicConfig struct {
 		Enabled bool `json:"enabled"`
 	} `json:"dynamicConfig"`
+	Webhook struct {
+		BindAddress string `json:"bindAddress"`
+		Executors   struct {
+			Webhook bool `json:"webhook"`
+		} `json:"executors"`
+	} `json:"webhook"`
+}
+
+// settingsOf reads an operator's configuration file. It returns nil if the operator was installed without the chart, or
+// adds a finding to the given check if the file cannot be read.
+func (d *doctor) settingsOf(ctx context.Context, o *Operator, check string) *settings {
+	var stored corev1.ConfigMap
+	err := d.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &stored)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	var asJSON []byte
+	if err == nil {
+		_, asJSON, err = podtemplate.ReadYAML([]byte(stored.Data["config.yaml"]))
+	}
+	found := &settings{}
+	if err == nil {
+		err = utiljson.Unmarshal(asJSON, found)
+	}
+	if err != nil {
+		d.unchecked(check, d.Explain(err))
+		return nil
+	}
+	return found
 }
 
 // checkNamespaces checks that the operator has its rights in each namespace that its configuration names. The operator
 // does not serve a namespace without them: the namespace was deleted, or its administrator has deleted the RoleBinding.
 func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
-	core, err := typedcorev1.NewForConfig(d.Config())
-	if err != nil {
-		d.unchecked("namespaces", err)
-		return
+	found := d.settingsOf(ctx, o, "namespaces")
+	if found == nil || found.Namespaces.Selector != "" || found.DynamicConfig.Enabled {
+		return // the rights do not depend on the namespace
 	}
 	authorization, err := typedauthorizationv1.NewForConfig(d.Config())
 	if err != nil {
 		d.unchecked("namespaces", err)
 		return
 	}
-	file, err := core.ConfigMaps(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
-	var found settings
-	if err == nil {
-		err = readYAML(file.Data["config.yaml"], &found)
-	}
-	switch {
-	case apierrors.IsNotFound(err): // installed without the chart
-		return
-	case err != nil:
-		d.unchecked("namespaces", d.Explain(err))
-		return
-	case found.Namespaces.Selector != "" || found.DynamicConfig.Enabled:
-		return // the rights do not depend on the namespace
-	}
 	lost := 0
 	for _, namespace := range found.Namespaces.Names {
+		if len(validation.IsDNS1123Label(namespace)) > 0 {
+			lost++ // in the command below, the name could be an option
+			d.add(Warning, "namespaces", "", "the configuration of %s has the namespace %q, which is not a valid name", o, namespace)
+			continue
+		}
 		review, err := authorization.LocalSubjectAccessReviews(namespace).Create(ctx, reviewOf(account{o.Namespace, o.account}, namespace, "list", "pods"), metav1.CreateOptions{})
 		if err != nil {
 			d.unchecked("namespaces", d.Explain(err))
@@ -73,7 +86,7 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 			continue
 		}
 		lost++
-		d.add(Error, "namespaces", fmt.Sprintf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, "spark-operator"), o.Namespace),
+		d.add(Error, "namespaces", terminal.Commandf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, "spark-operator"), o.Namespace),
 			"%s does not serve the namespace %s: it may not list pods there, because the namespace or the operator's RoleBinding in it is gone; "+
 				"create it again with helm upgrade, or remove the namespace from spark.jobNamespaces", o, namespace)
 	}

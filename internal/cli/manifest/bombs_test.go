@@ -36,6 +36,7 @@ var bombs = map[string]struct {
 	"a long text that escapes": {head + "  a: \"" + strings.Repeat("<", podtemplate.MaxYAMLBytes-200) + "\"\n", false},
 	"a long block":             {head + "  a: |\n" + strings.Repeat("   x\n", 500_000), true},
 	"a long comment":           {head + "  a: b\n" + strings.Repeat("  # x\n", 500_000), true},
+	"many directives":          {numbered(10_000, "%%TAG !a%d! x\n") + "---\n" + head, false},
 	"a longer file":            {strings.Repeat("x", podtemplate.MaxYAMLBytes+1), false},
 	"anchors as people use":    {head + "  driver: &pod {cores: 1, env: [{name: A, value: b}]}\n  executor: {<<: *pod, instances: 2}\n", true},
 }

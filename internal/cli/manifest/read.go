@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
@@ -113,13 +112,12 @@ func Read(file string, data []byte) (documents []Document, faults []*Fault) {
 	}
 	for _, part := range parts {
 		document := Document{File: file, line: part.line}
-		node, err := podtemplate.ReadYAML(part.text)
-		if errors.Is(err, io.EOF) || err == nil && empty(node) {
+		node, asJSON, err := podtemplate.ReadYAML(part.text)
+		if err == nil && empty(node) {
 			continue
 		}
 		if err == nil {
-			document.root = node.Content[0]
-			document.JSON, err = yaml.YAMLToJSONStrict(part.text)
+			document.root, document.JSON = node.Content[0], asJSON
 		}
 		if err == nil && document.root.Kind != yamlv3.MappingNode {
 			err = errors.New("is not an object: a manifest begins with apiVersion and kind")

@@ -2,8 +2,6 @@ package render
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -94,12 +92,12 @@ func redactFile(name, text string) string {
 	if !template {
 		return text
 	}
-	var tree map[string]any
-	if _, err := podtemplate.ReadYAML([]byte(text)); err != nil && !errors.Is(err, io.EOF) {
+	var tree any
+	_, asJSON, err := podtemplate.ReadYAML([]byte(text))
+	if err != nil || utiljson.Unmarshal(asJSON, &tree) != nil {
 		return conf.Redacted // nobody knows what it contains
 	}
-	asJSON, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil || utiljson.Unmarshal(asJSON, &tree) != nil || !redactEnv(tree) {
+	if !redactEnv(tree) {
 		return text
 	}
 	shown, err := yaml.Marshal(tree)

@@ -121,11 +121,11 @@ func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan life
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
 	case s.Over() && plan.RequeueAfter == 0:
-		return "nothing: it has ended; to run it again, edit its spec or use " + terminal.Commandf("sparkctl restart %s/%s -n %s", s.Kind.Name, s.Name, s.Namespace)
+		return "nothing: it has ended; to run it again, edit its spec or use " + string(terminal.Commandf("sparkctl restart %s/%s -n %s", s.Kind.Name, s.Name, s.Namespace))
 	case s.Over():
 		return fmt.Sprintf("it has ended; the operator handles it again in %s, for example to delete it after its time to live", Short(plan.RequeueAfter))
 	case s.Result == cluster.Suspended:
-		return "nothing until it is resumed: " + terminal.Commandf("sparkctl resume %s/%s", s.Kind.Name, s.Name)
+		return "nothing until it is resumed: " + string(terminal.Commandf("sparkctl resume %s/%s", s.Kind.Name, s.Name))
 	case plan.RequeueAfter > 0:
 		return fmt.Sprintf("the operator waits for a change of the pods, for at most %s", Short(plan.RequeueAfter))
 	}

@@ -74,7 +74,7 @@ func TestQuotedWordsAreOneWord(t *testing.T) {
 		if got := Quote(word); unprintable.First(got) != "" || strings.Contains(got, "\n") {
 			t.Errorf("%q is quoted as %q", word, got)
 		}
-		printed, err := exec.Command(bash, "-c", "LC_ALL=C.UTF-8; "+Commandf("printf %s %s", "%s", word)).Output()
+		printed, err := exec.Command(bash, "-c", "LC_ALL=C.UTF-8; "+string(Commandf("printf %s %s", "%s", word))).Output()
 		if err != nil || string(printed) != word {
 			t.Errorf("%q is quoted as %s and printed as %q: %v", word, Quote(word), printed, err)
 		}

@@ -22,11 +22,14 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Commandf formats a command for a shell, which users copy. It quotes all arguments of the format.
-func Commandf(format string, words ...string) string {
+// Command is a command for a shell, which users copy. Commandf is the way to put texts of others into it.
+type Command string
+
+// Commandf formats a command. It quotes all arguments of the format.
+func Commandf(format string, words ...string) Command {
 	quoted := make([]any, len(words))
 	for i, word := range words {
 		quoted[i] = Quote(word)
 	}
-	return fmt.Sprintf(format, quoted...)
+	return Command(fmt.Sprintf(format, quoted...))
 }

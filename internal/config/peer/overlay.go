@@ -2,16 +2,13 @@ package peer
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
@@ -62,10 +59,7 @@ func readOverlay(path string) (overlay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
-	if _, err := podtemplate.ReadYAML(data); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("configuration %s: %w", path, err)
-	}
-	asJSON, err := yaml.YAMLToJSONStrict(data)
+	_, asJSON, err := podtemplate.ReadYAML(data)
 	if err == nil {
 		err = utiljson.Unmarshal(asJSON, &file)
 	}
