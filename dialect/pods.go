@@ -24,8 +24,8 @@ func Once(render func() (*corev1.Pod, error)) func() (*corev1.Pod, error) {
 	}
 }
 
-// DriverAndExecutors returns the pods of a submission: the driver, and the given number of executors, which the argument
-// executor renders. It leaves out pods that cannot be rendered. Without a driver it returns none.
+// DriverAndExecutors returns the pods of a submission: the driver, and the given number of executors, which the
+// argument executor renders. It leaves out pods that cannot be rendered. Without a driver it returns none.
 func DriverAndExecutors(driver *corev1.Pod, executor func() (*corev1.Pod, error), executors int32) (pods []Pods) {
 	if driver == nil {
 		return nil
