@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -107,12 +108,16 @@ const executorOption = "SPARK_JAVA_OPT_"
 // (SparkSubmitArguments.loadEnvironmentArguments).
 var keyVariables = map[string]string{
 	"MASTER": "spark.master", "DEPLOY_MODE": "spark.submit.deployMode", "SPARK_DRIVER_MEMORY": "spark.driver.memory",
-	"SPARK_EXECUTOR_MEMORY": "spark.executor.memory", "SPARK_EXECUTOR_CORES": "spark.executor.cores",
+	"SPARK_EXECUTOR_MEMORY": "spark.executor.memory", "SPARK_EXECUTOR_CORES": "spark.executor.cores", "SPARK_REMOTE": "spark.remote",
+	"DEFAULT_ARTIFACT_REPOSITORY": "spark.jars.repositories", // MavenUtils.createRepoResolvers
 }
 
 // fileVariables are variables that name files from which Spark's scripts read options, with the values that are
 // harmless.
 var fileVariables = map[string]string{"SPARK_CONF_DIR": "/opt/spark/conf", "SPARK_HOME": "/opt/spark", "BASH_ENV": ""}
+
+// optionVariables are all names above.
+var optionVariables = slices.Concat(javaVariables, slices.Collect(maps.Keys(keyVariables)), slices.Collect(maps.Keys(fileVariables)))
 
 func isJavaVariable(name string) bool {
 	return slices.Contains(javaVariables, name) || strings.HasPrefix(name, "SPARK_") && strings.HasSuffix(name, "_OPTS")
@@ -121,10 +126,17 @@ func isJavaVariable(name string) bool {
 // environment adds the effect of the variables of a pod's Spark container.
 func (m *merger) environment(p *Pod) {
 	known := map[string]*string{}
+	for i := range p.Container.Env { // a driver may write the variables in another order
+		if v := &p.Container.Env[i]; !strings.Contains(v.Value, "$(") {
+			known[v.Name] = valueOf(p.Container, v, nil)
+		} else {
+			known[v.Name] = nil
+		}
+	}
 	var words []string
 	for i := range p.Container.Env {
 		v := &p.Container.Env[i]
-		value := valueOf(v, known)
+		value := valueOf(p.Container, v, known)
 		known[v.Name] = value
 		switch {
 		case !strings.Contains(v.Name, executorOption):
@@ -138,7 +150,7 @@ func (m *merger) environment(p *Pod) {
 	m.options(p.Field, p.drives(), conf.ReadJavaWords(words))
 	for _, from := range p.Container.EnvFrom {
 		reaches := func(name string) bool { return strings.HasPrefix(name, from.Prefix) }
-		if slices.ContainsFunc(javaVariables, reaches) || reaches("SPARK_") || strings.HasPrefix(from.Prefix, "SPARK_") || reaches("MASTER") || reaches("BASH_ENV") || reaches("DEPLOY_MODE") {
+		if strings.HasPrefix(from.Prefix, "SPARK_") || slices.ContainsFunc(optionVariables, reaches) {
 			m.hide(p.Field, p.drives(), "a variable of envFrom of the "+p.Role+", which may have a name such as JDK_JAVA_OPTIONS,", "list the variables in env, or set a prefix")
 		}
 	}
@@ -183,9 +195,9 @@ func (m *merger) envField(p *Pod, name string) string {
 // reference matches what the kubelet replaces in the value of a variable.
 var reference = regexp.MustCompile(`\$\$|\$\([^)]*\)`)
 
-// valueOf returns the value of a variable as the kubelet computes it from the variables before it, or nil if the value
-// is not known. A value that cannot contain an option, such as an address, counts as known.
-func valueOf(v *corev1.EnvVar, known map[string]*string) *string {
+// valueOf returns the value of a variable as the kubelet computes it from the known variables, or nil if the value is
+// not known. A value that cannot contain an option, such as an address, counts as known.
+func valueOf(c *corev1.Container, v *corev1.EnvVar, known map[string]*string) *string {
 	if from := v.ValueFrom; from != nil {
 		if from.ResourceFieldRef != nil || from.FieldRef != nil && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.annotations") && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.labels") {
 			return new("x")
@@ -197,11 +209,13 @@ func valueOf(v *corev1.EnvVar, known map[string]*string) *string {
 		if text == "$$" {
 			return "$"
 		}
-		replaced, found := known[text[2:len(text)-1]]
-		if !found {
+		name := text[2 : len(text)-1]
+		replaced, found := known[name]
+		hidden := slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) })
+		if !found && !hidden {
 			return text
 		}
-		unknown = unknown || replaced == nil
+		unknown = unknown || hidden || replaced == nil
 		return textOf(replaced)
 	})
 	if unknown {
@@ -234,7 +248,8 @@ func (m *merger) files(p *Pod) {
 		over := func(dir string) bool {
 			return at == dir || at == "/" || strings.HasPrefix(dir, at+"/") || strings.HasPrefix(at, dir+"/")
 		}
-		if slices.ContainsFunc(scriptDirs, over) && (p.Role != "driver" || mount.Name != submit.ConfVolume) {
+		own := p.Role == "driver" && mount.Name == submit.ConfVolume && at == scriptDirs[0] && mount.SubPath+mount.SubPathExpr == ""
+		if slices.ContainsFunc(scriptDirs, over) && !own {
 			m.hide(p.Field, p.drives(), "the volume "+mount.Name+" at "+conf.Shorten(mount.MountPath)+" of the "+p.Role+", from which Spark may read options,", writeKeys)
 		}
 	}

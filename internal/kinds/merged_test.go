@@ -36,6 +36,10 @@ var places = map[string][5]string{
 		`spec: {server: {template: {spec: {containers: [{env: [{name: A, value: TEXT}, {name: JDK_JAVA_OPTIONS, value: "$(A)"}]}]}}}}`,
 		`spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: a, env: [{name: A, value: TEXT}, {name: JDK_JAVA_OPTIONS, value: "$(A)"}]}]}}}}`,
 	},
+	"reference of a later variable": {
+		`spec: {sparkConf: {spark.executorEnv.JDK_JAVA_OPTIONS: "-Da=b $(Z)", spark.executorEnv.Z: TEXT}}`, `spec: {template: {sparkConf: {spark.kubernetes.driverEnv.JDK_JAVA_OPTIONS: "-Da=b $(Z)", spark.kubernetes.driverEnv.Z: TEXT}}}`,
+		`spec: {sparkConf: {spark.executorEnv.JDK_JAVA_OPTIONS: "-Da=b $(Z)", spark.executorEnv.Z: TEXT}}`, `spec: {sparkConf: {spark.kubernetes.driverEnv.JDK_JAVA_OPTIONS: "-Da=b $(Z)", spark.kubernetes.driverEnv.Z: TEXT}}`,
+	},
 	"executor's options": {
 		`spec: {executor: {javaOptions: TEXT}}`, `spec: {template: {executor: {javaOptions: TEXT}}}`, `spec: {sparkConf: {spark.executor.extraJavaOptions: TEXT}}`,
 		`spec: {sparkConf: {spark.executor.defaultJavaOptions: TEXT}}`,
@@ -51,6 +55,12 @@ var places = map[string][5]string{
 	"options in an option": {
 		`spec: {driver: {javaOptions: "-Dspark.executor.extraJavaOptions=-Dspark.jars.packages=com.evil:a:1"}}`, ``, `spec: {sparkConf: {spark.driver.extraJavaOptions: "'-Dspark.executorEnv.JDK_JAVA_OPTIONS=-Dspark.jars.packages=com.evil:a:1'"}}`,
 	},
+}
+
+// podEnv returns for each kind with a driver or a server a piece that sets a variable of it in the template.
+func podEnv(name, value string) [4]string {
+	spec := fmt.Sprintf(`{template: {spec: {containers: [{name: a, env: [{name: %s, value: %q}]}]}}}`, name, value)
+	return [4]string{`spec: {driver: ` + spec + `}`, `spec: {template: {driver: ` + spec + `}}`, `spec: {server: ` + spec + `}`, `spec: {driverSpec: ` + strings.Replace(spec, "template", "podTemplateSpec", 1) + `}`}
 }
 
 // piece returns the piece of a place, or "" if the kind has no such place.
@@ -158,6 +168,8 @@ func TestRulesRefuseWhatTheyCannotRead(t *testing.T) {
 		}
 		return all
 	}
+	ownVolume := container(`volumeMounts: [{name: spark-conf-volume-driver, mountPath: /opt/spark/conf/java-opts, subPath: spark.properties}]`)
+	ownVolume[2], ownVolume[4] = "", ""
 	withoutServer := func(all [5]string) [5]string { all[2] = ""; return all }
 	for _, c := range []struct {
 		pieces [5]string
@@ -177,6 +189,12 @@ func TestRulesRefuseWhatTheyCannotRead(t *testing.T) {
 		{container(`env: [{name: SPARK_SUBMIT_OPTS, valueFrom: {configMapKeyRef: {name: s, key: k}}}]`), "whose value cannot be read, is not allowed by the rule"},
 		{container(`env: [{name: SPARK_DAEMON_JAVA_OPTS, valueFrom: {fieldRef: {fieldPath: "metadata.annotations['a']"}}}]`), "whose value cannot be read, is not allowed by the rule"},
 		{container(`env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: JAVA_TOOL_OPTIONS, value: "-Da=$(A)"}]`), "whose value cannot be read, is not allowed by the rule"},
+		{container(`envFrom: [{prefix: APP_, secretRef: {name: s}}], env: [{name: JDK_JAVA_OPTIONS, value: "-Da=$(APP_X)"}]`), "whose value cannot be read, is not allowed by the rule"},
+		{container(`envFrom: [{prefix: APP_, secretRef: {name: s}}], env: [{name: JDK_JAVA_OPTIONS, value: "-Da=$(APP_X)"}, {name: APP_X, value: x}]`), "whose value cannot be read, is not allowed by the rule"},
+		{container(`env: [{name: JDK_JAVA_OPTIONS, value: "-Da=$(A)"}, {name: A, value: "$(Z)"}, {name: Z, value: "x -Dspark.x=y"}]`), "whose value cannot be read, is not allowed by the rule"},
+		{container(`envFrom: [{prefix: DEFAULT_, secretRef: {name: s}}]`), "a variable of envFrom of the "},
+		{ownVolume, "the volume spark-conf-volume-driver at /opt/spark/conf/java-opts of the driver, " + reads},
+		{options("-D{{APP_ID}}.x=y"), `the word "-D{{APP_ID}}.x=y" in the options`},
 		{container(`envFrom: [{configMapRef: {name: c}}]`), "a variable of envFrom of the "},
 		{container(`envFrom: [{prefix: SPARK_SUB, secretRef: {name: c}}]`), "list the variables in env, or set a prefix"},
 		{container(`env: [{name: SPARK_CONF_DIR, value: /mnt}]`), "which makes Spark read options from other files, is not allowed by the rule"},
@@ -240,6 +258,14 @@ func TestRulesAcceptOtherOptions(t *testing.T) {
 			if faults := admitted.Review(configWithRules(t, `{name: p, ingress: {hosts: {allowed: [a]}}}`), nil, object(t, kind, over), noon).Faults; over != "" && len(faults) > 0 {
 				t.Errorf("%s %s: %v", admitted.Kind, over, faults)
 			}
+		}
+	}
+	for kind := range 4 {
+		env := podEnv("DEFAULT_ARTIFACT_REPOSITORY", "https://e.org")[kind]
+		refusedInSameWords(t, `{name: p, repositories: {allowed: []}}`, kind, `the repository "https://e.org" is not allowed by the rule repositories`, env)
+		refusedInSameWords(t, `{name: p, sparkConf: {denied: [spark.remote]}}`, kind, `the key "spark.remote" is not allowed`, podEnv("SPARK_REMOTE", "sc://a")[kind])
+		if faults := kinds.Admission(nil)[kind].Review(configWithRules(t, `{name: p, level: baseline}`), nil, object(t, kind, env), noon).Faults; len(faults) > 0 {
+			t.Errorf("%s: %v", env, faults)
 		}
 	}
 	for name := range map[string]bool{"SPARK_EXECUTOR_CORES": true, "SPARK_EXECUTOR_MEMORY": true} {

@@ -59,7 +59,7 @@ func ReadJavaWords(words []string) (all JavaProperties) {
 		begins := func(prefix string) bool { return strings.HasPrefix(word, prefix) }
 		key, value, _ := strings.Cut(strings.TrimPrefix(word, "-D"), "=")
 		switch {
-		case slices.ContainsFunc(optionFiles, begins), !begins("-"), strings.Contains(key, "${"),
+		case slices.ContainsFunc(optionFiles, begins), !begins("-"), strings.Contains(key, "${"), strings.Contains(key, "{{"),
 			slices.Contains([]string{"-jar", "-m", "--module", "--source"}, word), begins("--module="):
 			if len(all.Unreadable) < maxUnreadable {
 				all.Unreadable = append(all.Unreadable, word)
