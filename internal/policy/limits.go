@@ -35,6 +35,10 @@ type sum struct {
 	most     resource.Quantity
 }
 
+// extended reports whether the resource is an extended one such as nvidia.com/gpu. A container without a limit for it
+// has none of it.
+func (s sum) extended() bool { return strings.Contains(string(s.resource), "/") }
+
 // sums returns the limits of sums. A name without a prefix is a request, as in a ResourceQuota.
 func (l Limits) sums() (all []sum) {
 	if l.Cores != nil {
@@ -90,16 +94,17 @@ func (r *refusals) amounts(pods []dialect.Pod, workers dialect.Workers) {
 	}
 }
 
-// capped refuses containers without a limit for a resource, which may use all of a node.
+// capped refuses containers without a limit for a resource, or with the limit 0, which may use all of a node.
 func (r *refusals) capped(pod *dialect.Pod, limit sum) {
-	if whole := pod.Spec.Resources; whole != nil {
-		if _, found := whole.Limits[limit.resource]; found {
-			return
-		}
+	has := func(limits corev1.ResourceList) bool {
+		return limits.Name(limit.resource, resource.DecimalSI).Sign() > 0
+	}
+	if limit.extended() || pod.Spec.Resources != nil && has(pod.Spec.Resources.Limits) {
+		return
 	}
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
-			if _, found := containers[i].Resources.Limits[limit.resource]; !found {
+			if !has(containers[i].Resources.Limits) {
 				r.add(pod.Field, fmt.Sprintf("the container %s without a limit for %s", containers[i].Name, limit.resource), limit.rule, "set its limit")
 			}
 		}
@@ -109,7 +114,7 @@ func (r *refusals) capped(pod *dialect.Pod, limit sum) {
 // devices refuses resource claims if extended resources are limited, because a claim can ask for the same devices.
 func (r *refusals) devices(pod *dialect.Pod) {
 	for _, limit := range r.set.limits.sums() {
-		if strings.Contains(string(limit.resource), "/") && len(pod.Spec.ResourceClaims) > 0 {
+		if limit.extended() && len(pod.Spec.ResourceClaims) > 0 {
 			r.add(pod.Field, "the resource claim "+pod.Spec.ResourceClaims[0].Name+", whose devices the operator cannot count,", limit.rule, "request "+string(limit.resource))
 		}
 	}

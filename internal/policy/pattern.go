@@ -82,7 +82,7 @@ func canonicalImage(image string) string {
 		return "docker.io/library/" + image
 	case first == "index.docker.io":
 		return "docker.io/" + rest
-	case strings.ContainsAny(first, ".:") || first == "localhost":
+	case strings.ContainsAny(first, ".:") || first == "localhost" || strings.ToLower(first) != first:
 		return image
 	}
 	return "docker.io/" + image

@@ -31,7 +31,6 @@ func (r *refusals) pods(subject *dialect.Subject) {
 	if !s.judgesPods() {
 		return
 	}
-	r.unpredictable(subject)
 	pods, faults := subject.Pods()
 	for _, fault := range faults {
 		r.append(fault)
@@ -64,23 +63,13 @@ var unpredictableKeys = []string{
 // predictableValues are those values of unpredictableKeys whose effect is known.
 var predictableValues = []string{"", "direct", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
 
-// unpredictable refuses settings that keep the operator from computing the pods in advance, because without the pods it
-// cannot check the rules about them.
-func (r *refusals) unpredictable(subject *dialect.Subject) {
-	for _, setting := range subject.Settings() {
-		if setting.Field != "" && slices.Contains(unpredictableKeys, setting.Key) && !slices.Contains(predictableValues, strings.TrimSpace(setting.Value)) {
-			r.add(setting.Field, "the key "+setting.Key+", with which the operator cannot check the pods,", "podSecurity", "remove it, and use a pod template of the custom resource")
-		}
-	}
-}
-
 // images checks the images of all containers and image volumes of a pod.
 func (r *refusals) images(pod *dialect.Pod) {
 	if r.set.images == nil {
 		return
 	}
 	check := func(field, what, image string) {
-		if spellings := []string{image, canonicalImage(image)}; !r.set.images.matches(spellings...) {
+		if spellings := []string{image, canonicalImage(image)}; !r.set.images.matches(spellings...) || strings.Contains(image, reference) {
 			r.add(field, what+" "+shown(image), "images", oneOf(*r.set.images, "", spellings...))
 		}
 	}

@@ -3,7 +3,11 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
+
+	kjson "sigs.k8s.io/json"
 
 	"github.com/sparkoperator/spark-operator/dialect"
 )
@@ -31,6 +35,10 @@ const (
 
 	keyHiveJars         = "spark.sql.hive.metastore.jars"
 	keyHiveRepositories = "spark.sql.maven.additionalRemoteRepositories"
+	// keyPodGroup begins the keys with the pod group of Spark's Volcano step.
+	keyPodGroup = "spark.kubernetes.scheduler.volcano.podGroupTemplate"
+	// reference begins a part of a value that a driver replaces.
+	reference = "${"
 	// hivePackage stands for the packages of Hive that Spark downloads if keyHiveJars is maven.
 	hivePackage = "org.apache.hive:hive-metastore:*"
 )
@@ -97,47 +105,61 @@ func (r *refusals) settings(merged func() dialect.Merged) {
 
 // setting checks a key that the user set.
 func (r *refusals) setting(setting dialect.Setting) {
-	r.key(setting.Field, setting.Key)
-	switch setting.Key {
-	case keyPackages:
-		r.packages(setting.Field, setting.Value)
-	case keyHiveJars:
-		if setting.Value == "maven" {
-			r.packages(setting.Field, hivePackage)
-		}
-	case keyRepositories, keyHiveRepositories:
-		r.repositories(setting.Field, setting.Value)
-	case keyIvySettings:
-		if r.set.repositories != nil {
-			r.add(setting.Field, "the key "+keyIvySettings+", whose file may name any repository,", "repositories", "remove the key")
-		}
-	case keyJars:
-		r.ivyJars(setting)
-	}
-	if rule := r.set.aboutPods(); rule != "" && setting.Outside && setting.Driver {
-		r.add(setting.Field, "the key "+shown(setting.Key)+" in an option of the JVM or a variable, where the operator cannot compute its effect on pods,", rule, "set it in sparkConf")
-	}
-}
-
-// key checks a key of the Spark configuration.
-func (r *refusals) key(field, key string) {
+	field, key, value := setting.Field, setting.Key, strings.TrimSpace(setting.Value)
 	if r.set.denied.matches(key) {
 		r.add(field, "the key "+shown(key), "sparkConf.denied", "remove the setting")
 	}
+	switch {
+	case key == keyPackages:
+		r.packages(field, value)
+	case key == keyHiveJars && (value == "maven" || strings.Contains(value, reference)):
+		r.packages(field, hivePackage)
+	case key == keyRepositories, key == keyHiveRepositories:
+		r.repositories(field, value)
+	case key == keyIvySettings && r.set.repositories != nil:
+		r.add(field, "the key "+keyIvySettings+", whose file may name any repository,", "repositories", "remove the key")
+	case key == keyJars:
+		r.ivyJars(field, value)
+	case strings.HasPrefix(key, keyPodGroup) && r.set.priorityClasses != nil:
+		r.podGroup(field, key, value)
+	}
+	switch rule := r.set.aboutPods(); {
+	case r.set.judgesPods() && slices.Contains(unpredictableKeys, key) && !slices.Contains(predictableValues, value):
+		r.add(field, "the key "+key+", with which the operator cannot check the pods,", "podSecurity", "remove it, and use a pod template of the custom resource")
+	case rule != "" && setting.Outside && setting.Driver && key != keyRepositories:
+		r.add(field, "the key "+shown(key)+" in an option of the JVM or a variable, where the operator cannot compute its effect on pods,", rule, "set it in sparkConf")
+	}
+}
+
+// podGroup checks the priority class of a pod group that a key describes (podGroupTemplateJson) or names
+// (podGroupTemplateFile).
+func (r *refusals) podGroup(field, key, value string) {
+	var group struct {
+		Spec struct {
+			Class string `json:"priorityClassName"`
+		} `json:"spec"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(value), &group); err != nil {
+		r.add(field, "the key "+key+", whose pod group may name any priority class,", "priorityClasses", "remove the key")
+	}
+	r.priorityClass(field, group.Spec.Class)
 }
 
 // ivyJars checks the entries of spark.jars that are packages, such as ivy://group:artifact:version?repos=address.
-func (r *refusals) ivyJars(setting dialect.Setting) {
-	for _, jar := range list(setting.Value) {
+func (r *refusals) ivyJars(field, jars string) {
+	for _, jar := range list(jars) {
 		address, ok := strings.CutPrefix(jar, "ivy://")
 		if !ok {
 			continue
 		}
 		coordinate, query, _ := strings.Cut(address, "?")
-		r.packages(setting.Field, coordinate)
+		r.packages(field, coordinate)
+		if decoded, err := url.PathUnescape(query); err == nil { // Spark splits what Java has decoded
+			query = decoded
+		}
 		for parameter := range strings.SplitSeq(query, "&") {
 			if name, value, _ := strings.Cut(parameter, "="); strings.EqualFold(name, "repos") {
-				r.repositories(setting.Field, value)
+				r.repositories(field, value)
 			}
 		}
 	}
@@ -159,7 +181,7 @@ func (r *refusals) repositories(field, value string) {
 		return
 	}
 	for _, address := range list(value) {
-		if spellings := []string{address, strings.TrimSuffix(address, "/")}; !r.set.repositories.matches(spellings...) {
+		if spellings := []string{address, strings.TrimSuffix(address, "/")}; !r.set.repositories.matches(spellings...) || strings.Contains(address, reference) {
 			r.add(field, "the repository "+shown(address), "repositories", oneOf(*r.set.repositories, "remove it", spellings...))
 		}
 	}
