@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -21,31 +22,18 @@ func Text(text string) string { return escaped(text, "\n\t") }
 
 // escaped replaces all characters of a text that are neither printable nor in the list of kept ones.
 func escaped(text, kept string) string {
-	shown := func(c rune, size int) bool {
-		return unicode.IsPrint(c) && (c != utf8.RuneError || size > 1) || strings.ContainsRune(kept, c)
-	}
-	clean := 0
-	for clean < len(text) {
-		c, size := utf8.DecodeRuneInString(text[clean:])
-		if !shown(c, size) {
-			break
-		}
-		clean += size
-	}
-	if clean == len(text) {
-		return text
-	}
 	var b strings.Builder
-	b.WriteString(text[:clean])
-	for rest := text[clean:]; rest != ""; {
-		c, size := utf8.DecodeRuneInString(rest)
-		if shown(c, size) {
-			b.WriteString(rest[:size])
-		} else {
-			b.WriteString(escape(c, rest[:size]))
+	done := 0
+	for at := 0; at < len(text); {
+		c, size := utf8.DecodeRuneInString(text[at:])
+		if invalid := c == utf8.RuneError && size == 1; invalid || !unicode.IsPrint(c) && !strings.ContainsRune(kept, c) {
+			b.WriteString(text[done:at])
+			b.WriteString(escape(c, text[at:at+size]))
+			done = at + size
 		}
-		rest = rest[size:]
+		at += size
 	}
+	b.WriteString(text[done:])
 	return b.String()
 }
 
@@ -53,15 +41,9 @@ func escaped(text, kept string) string {
 // not escape have an escape that JSON knows, so that a JSON text can be escaped after it was encoded.
 func escape(c rune, text string) string {
 	switch {
-	case c == '\n':
-		return `\n`
-	case c == '\t':
-		return `\t`
-	case c == '\r':
-		return `\r`
-	case c < ' ':
-		return fmt.Sprintf(`\x%02x`, c)
-	case c == utf8.RuneError && len(text) == 1:
+	case strings.ContainsRune("\n\t\r", c):
+		return strings.Trim(strconv.QuoteRune(c), "'")
+	case len(text) == 1 && text[0] != 0x7f: // a control character, or a byte that is no character
 		return fmt.Sprintf(`\x%02x`, text[0])
 	case c > 0xffff:
 		high, low := utf16.EncodeRune(c)

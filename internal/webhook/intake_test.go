@@ -55,7 +55,7 @@ func serveIntake(t *testing.T) string {
 	t.Cleanup(func() {
 		cancel()
 		_ = server.server.Close() // the clients of these tests do not end by themselves
-		<-ended
+		_ = <-ended
 	})
 	return server.listener.Addr().String()
 }

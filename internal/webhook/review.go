@@ -79,8 +79,8 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 		return admission.Allowed("")
 	}
 	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
-	inert := req.Operation == admissionv1.Update && startsNothing(req.OldObject.Raw, req.Object.Raw) && (r.applies(cfg, before) || !r.applies(cfg, after))
-	if inert && (maps.Equal(before.Labels, after.Labels) || after.DeletionTimestamp != nil || !r.applies(cfg, before)) {
+	starts, relabels := r.effects(cfg, req, before, after)
+	if !starts && !relabels {
 		return admission.Allowed("")
 	}
 	var labels map[string]string
@@ -91,18 +91,25 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 			return unchecked("the operator cannot look up the object's namespace")
 		}
 	}
-	if !inert {
+	if starts {
 		return r.review(limited, cfg, labels, req)
 	}
-	// Required labels count for as long as the object exists, for example for the costs of a team.
 	if faults := cfg.Policy.LostLabels(labels, before.Labels, after.Labels); len(faults) > 0 {
 		return refused(req, faults)
 	}
 	return admission.Allowed("")
 }
 
-// applies reports whether the operator acts on an object, so that reviews and the rules of the platform apply to it. An
-// update that makes them apply is reviewed as a creation is, because the operator may start the object afterwards.
+// effects reports whether the operator may start anything because of a request, and whether the request changes labels
+// that the rules of the platform may require. Required labels count for as long as the object exists, for example for
+// the costs of a team. If new labels make the operator act on an object, they start it as a creation does.
+func (r *Reviewer) effects(cfg config.Configuration, req admission.Request, before, after *metav1.PartialObjectMetadata) (starts, relabels bool) {
+	acted, acts := r.applies(cfg, before), r.applies(cfg, after)
+	starts = req.Operation != admissionv1.Update || !startsNothing(req.OldObject.Raw, req.Object.Raw) || acts && !acted
+	return starts, acted && after.DeletionTimestamp == nil && !maps.Equal(before.Labels, after.Labels)
+}
+
+// applies reports whether the operator acts on an object, so that reviews and the rules of the platform apply to it.
 func (r *Reviewer) applies(cfg config.Configuration, object client.Object) bool {
 	return r.Kind.Selects(cfg, object) && !sentinel.Exempt(cfg, r.Kind.Kind.Group, object)
 }

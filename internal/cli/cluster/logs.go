@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -191,7 +192,11 @@ func started(pod *corev1.Pod) bool {
 	return i >= 0 && (pod.Status.ContainerStatuses[i].State.Running != nil || pod.Status.ContainerStatuses[i].State.Terminated != nil)
 }
 
-// stream writes the log of a pod, each line with a prefix.
+// maxLine is the largest number of bytes of a log that are written as one line. A program may write a line that is longer
+// than the memory.
+const maxLine = 64 << 10
+
+// stream writes the log of a pod, each line with a prefix. Longer lines than maxLine become several lines.
 func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, prefix string, out io.Writer) error {
 	options := &corev1.PodLogOptions{Container: containerOf(pod), Follow: o.Follow, Previous: o.Previous}
 	if o.Since > 0 {
@@ -208,18 +213,16 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 		return c.ended(ctx, err)
 	}
 	defer in.Close()
-	reader := bufio.NewReader(in)
+	reader := bufio.NewReaderSize(in, maxLine)
 	for {
-		line, err := reader.ReadString('\n')
-		if line != "" {
-			if line[len(line)-1] != '\n' {
-				line += "\n"
-			}
-			if _, err := io.WriteString(out, prefix+line); err != nil {
+		line, err := reader.ReadSlice('\n')
+		if len(line) > 0 {
+			if _, err := fmt.Fprintf(out, "%s%s\n", prefix, bytes.TrimSuffix(line, []byte("\n"))); err != nil {
 				return err
 			}
 		}
 		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -43,16 +44,15 @@ func (d *doctor) settingsOf(ctx context.Context, o *Operator, check string) *set
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	var asJSON []byte
+	found, asJSON := &settings{}, []byte(nil)
 	if err == nil {
 		_, asJSON, err = podtemplate.ReadYAML([]byte(stored.Data["config.yaml"]))
 	}
-	found := &settings{}
 	if err == nil {
 		err = utiljson.Unmarshal(asJSON, found)
 	}
 	if err != nil {
-		d.unchecked(check, d.Explain(err))
+		d.unchecked(check, fmt.Errorf("the ConfigMap of %s: %w", o, d.Explain(err)))
 		return nil
 	}
 	return found

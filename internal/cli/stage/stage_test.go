@@ -487,7 +487,7 @@ func TestOnlyTheUserChoosesTheProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	defer func() { _ = store.Close() }()
 	if strings.Contains(store.url, "admin") || strings.Contains(store.url, "AES") || !strings.Contains(store.url, "region=us-east-1") {
 		t.Errorf("the application keeps the URL %s", store.url)
 	}
