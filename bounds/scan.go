@@ -266,19 +266,24 @@ func (s *scanner) closed(bracket byte) bool {
 	}
 }
 
-func (s *scanner) object(shape *Shape, most int) *Fault {
-	if shape.sort == object {
-		most = 0 // the keys are the fields of a Go type, whose number is limited
-	} else if most == 0 || shape.sort != table {
-		most = s.entries
+// mostEntries returns the largest number of entries of an object; 0 means any number. The argument most is the limit of
+// the field that contains the object.
+func (s *scanner) mostEntries(shape *Shape, most int) int {
+	switch {
+	case shape.sort == object:
+		return 0 // the keys are the fields of a Go type, whose number is limited
+	case most == 0 || shape.sort != table:
+		return s.entries
 	}
+	return most
+}
+
+func (s *scanner) object(shape *Shape, most int) *Fault {
+	most = s.mostEntries(shape, most)
 	// The object is plain if its names are sorted fields of its type, or sorted keys. Then no name is there twice. The
 	// API server sends objects in this form.
 	from, last, plain, known := s.at, []byte(nil), true, true
-	for n := 0; ; n++ {
-		if s.closed('}') {
-			break
-		}
+	for n := 0; !s.closed('}'); n++ {
 		if most > 0 && n == most {
 			return &Fault{Message: fmt.Sprintf("has more than %d entries; remove some", most)}
 		}

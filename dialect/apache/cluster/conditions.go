@@ -78,11 +78,7 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 		why = *want.Invalid
 	}
 	setCluster(sc, ConditionProgressing, progress, why, now)
-	if want.Hold != nil && m.Wants() {
-		setCluster(sc, dialect.ConditionReady, metav1.ConditionFalse, *want.Hold, now)
-	} else {
-		encodeClusterReady(sc, m, why, now)
-	}
+	encodeClusterReady(sc, want, m, why, now)
 	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
 }
 
@@ -108,11 +104,13 @@ func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluste
 
 // encodeClusterReady sets the condition Ready. It is True if the cluster runs, its master is ready, and at least one
 // worker is ready. If the spec requests no workers, the master is sufficient. While Ready is True, the condition
-// Degraded reports missing pods.
-func encodeClusterReady(sc *sparkv1.SparkCluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
+// Degraded reports missing pods. While the cluster is held, Ready is False.
+func encodeClusterReady(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
 	s := &sc.Status
 	ready, text := metav1.ConditionFalse, ""
 	switch {
+	case want.Hold != nil && m.Wants():
+		why = *want.Hold
 	case m.Phase != lifecycle.Running:
 	case s.Masters.Ready == 0:
 		text = "the master is not ready"
